@@ -1,0 +1,52 @@
+"""The Go toolchain of this machine: where it is, what it is, and what it must be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from benchbook.errors import BadInput
+
+MINIMUM = (1, 24)
+FIX = (
+    f"install Go {MINIMUM[0]}.{MINIMUM[1]} or newer: https://go.dev/dl in /usr/local/go, or conda-forge's `go` "
+    "(`conda env create -f environment.yml`)"
+)
+_ASKED = ("GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64")
+
+
+def program() -> str:
+    """The path of `go`; /usr/local/go, where its own installer puts it, is often missing from PATH."""
+    found = shutil.which("go", path=f"{os.environ.get('PATH', os.defpath)}:/usr/local/go/bin")
+    if found is None:
+        raise BadInput("Go is not on PATH", key="go", fix=FIX)
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Ours, without cgo: the programs are static, so no C compiler is needed here and no particular libc on the hosts."""
+    return {**os.environ, "CGO_ENABLED": "0"}
+
+
+def platform(module: Path) -> dict[str, str]:
+    """Go's version and target as seen from a module folder (its go.mod may switch the toolchain).
+
+    Raises BadInput when there is no Go, when it is too old, or when it cannot work with the module.
+    """
+    command = [program(), "env", "-json", *_ASKED]
+    asked = subprocess.run(command, cwd=module, env=environment(), capture_output=True, text=True, check=False)
+    if asked.returncode != 0:
+        raise BadInput("Go cannot work with this module", file=module / "go.mod", value=asked.stderr.strip(), fix=FIX)
+    found: dict[str, str] = json.loads(asked.stdout)
+    if version(found["GOVERSION"]) < MINIMUM:
+        raise BadInput("this Go is too old", file=command[0], key="version", value=found["GOVERSION"], fix=FIX)
+    return found
+
+
+def version(goversion: str) -> tuple[int, ...]:
+    """`go1.26.8` -> (1, 26); `devel ...` -> (), which is older than anything."""
+    digits = goversion.removeprefix("go").split(" ")[0].split(".")[:2]
+    return tuple(int(part) for part in digits if part.isdigit())
