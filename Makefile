@@ -10,7 +10,7 @@ TEST_SYSTEMS ?= tidb
 PYTEST_ARGS ?=
 
 # Servers and Go are often missing from a user's PATH.
-export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
+export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 export JUPYTER_PREFER_ENV_PATH := 1
 BENCHBOOK := .venv/bin/python -m benchbook
 

@@ -50,7 +50,8 @@ class Recipe(BaseModel):
 
     description: Annotated[str, Field(min_length=1)]
     programs: Annotated[dict[str, str], Field(min_length=1)]  # file name -> Go package
-    ldflags: str = ""
+    files: dict[str, str] = {}  # file name -> MODULE/FILE: what a dependency ships beside its code (SQL, templates)
+    ldflags: str = ""  # as Go takes them: one string
     tags: list[str] = []
     minutes: Annotated[float, Field(gt=0)]  # from empty caches on 2 cores: what the user is told to expect
     inputs: list[str] = ["**/*.go"]  # our own sources, as globs: part of the key
@@ -58,7 +59,7 @@ class Recipe(BaseModel):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a built folder was made of; `programs` maps each file name to its SHA-256."""
+    """What a built folder was made of; `programs` maps the name of each program and file to its SHA-256."""
 
     name: str
     key: str
@@ -134,13 +135,15 @@ def build(name: str, say: Say = print) -> Path:
 
 
 def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
-    say(f"building {name} ({wanted.description}): about {wanted.minutes:g} min from empty caches on 2 cores")
+    say(f"building {name}: about {wanted.minutes:g} min from empty caches on 2 cores")
     start = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         for program, package in wanted.programs.items():
             _compile(_command(wanted, scratch / program, package), _systems_dir() / name, scratch, say)
         (scratch / "go.log").unlink()
+        for file, source in wanted.files.items():
+            shutil.copyfile(golang.module_file(_systems_dir() / name, source), scratch / file)
         _write_manifest(scratch, name, folder.name, wanted, time.monotonic() - start)
         scratch.chmod(0o755)
         scratch.rename(folder)
@@ -151,7 +154,14 @@ def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
 
 def _command(wanted: Recipe, out: Path, package: str) -> list[str]:
     # -mod=readonly: go.sum is enforced, and a build never changes the committed files.
-    command = [golang.program(), "build", "-mod=readonly", "-buildvcs=false", "-trimpath", f"-ldflags={wanted.ldflags}"]
+    command = [
+        golang.program(),
+        "build",
+        "-mod=readonly",
+        "-buildvcs=false",
+        "-trimpath",
+        f"-ldflags={wanted.ldflags}",
+    ]
     tags = [f"-tags={','.join(wanted.tags)}"] if wanted.tags else []
     return [*command, *tags, "-o", str(out), package]
 
@@ -202,7 +212,8 @@ def _only_one(folder: Path, say: Say) -> Iterator[None]:
 
 
 def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds: float) -> None:
-    programs = {program: hashlib.sha256((scratch / program).read_bytes()).hexdigest() for program in wanted.programs}
+    made_here = sorted(file for file in scratch.iterdir() if file.is_file())
+    programs = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in made_here}
     made = Manifest(
         name=name,
         key=key,
