@@ -1,0 +1,1 @@
+"""Load generators: one file each, a command and the parser of what it prints."""

@@ -1,0 +1,94 @@
+"""ApacheBench (`ab`): what its summary says, and the named failures of a run that has none.
+
+A run is to be made with `-l` (else answers whose lengths differ count as failed) and `-q` (else the line that tells a
+whole run from an interrupted one goes to stderr); keep stderr with the output, where `ab` names its errors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from benchbook.errors import OutputNotParseable, WorkloadFailed
+
+# Only a run that came to its end prints one of these; an interrupted one prints a summary all the same.
+_WHOLE = re.compile(r"^Finished \d+ requests$|\.\.done$", re.MULTILINE)
+_SAYS_IT_FAILED = re.compile(r"^ab: .+|apr_\w+: .+|^Total of \d+ requests completed|.+ \(70007\)$", re.MULTILINE)
+_PERCENTILE = re.compile(r"^ +(\d+)% +(\d+)(?: \(longest request\))?$", re.MULTILINE)
+_NUMBER = r"([\d.]+)"
+
+
+@dataclass(frozen=True)
+class AbSummary:
+    """One run, closed loop: `concurrency` clients, each of which sends the next request when its last one is answered.
+
+    `failed` and `non_2xx` are counts among the `complete` requests, and one request may be in both. Percentiles are
+    keyed 50, 66, 75, 80, 90, 95, 98, 99 and 100 and are whole milliseconds, as `ab` rounds them.
+    """
+
+    complete: int
+    failed: int
+    non_2xx: int
+    requests_per_s: float
+    time_s: float
+    concurrency: int
+    mean_ms: float
+    percentiles_ms: dict[int, float]
+
+
+def parse(text: str) -> AbSummary:
+    """The summary of one whole run.
+
+    Raises WorkloadFailed when `ab` says that it failed, was interrupted or completed nothing, OutputNotParseable when
+    its output lacks what a whole run prints.
+    """
+    _refuse_failed(text)
+    complete = int(_field(text, "Complete requests"))
+    if complete == 0:
+        raise WorkloadFailed("ab completed no request")
+    return AbSummary(
+        complete=complete,
+        failed=int(_field(text, "Failed requests")),
+        non_2xx=_non_2xx(text),
+        requests_per_s=_positive(text, "Requests per second"),
+        time_s=_positive(text, "Time taken for tests"),
+        concurrency=int(_field(text, "Concurrency Level")),
+        mean_ms=_positive(text, "Time per request"),
+        percentiles_ms=_percentiles(text),
+    )
+
+
+def _refuse_failed(text: str) -> None:
+    if said := [match.group(0).strip() for match in _SAYS_IT_FAILED.finditer(text)]:
+        raise WorkloadFailed(f"ab failed: {'; '.join(said)}")
+    if "Benchmarking " not in text:
+        raise OutputNotParseable(f"this is not the output of ab: it begins {text[:80]!r}")
+    if not _WHOLE.search(text):
+        raise WorkloadFailed("ab was ended before its run was over")
+
+
+def _field(text: str, label: str) -> str:
+    # The first match is meant: "Time per request" is printed for one client first, then divided by the concurrency.
+    match = re.search(rf"^{label}: +{_NUMBER}(?: |$)", text, re.MULTILINE)
+    if match is None:
+        raise OutputNotParseable(f"ab's output has no line {label!r}")
+    return match.group(1)
+
+
+def _positive(text: str, label: str) -> float:
+    value = float(_field(text, label))
+    if value <= 0:
+        raise OutputNotParseable(f"ab's {label!r} is {value:g}")
+    return value
+
+
+def _non_2xx(text: str) -> int:
+    # `ab` leaves this line out when there is nothing to count: the one field whose absence means zero.
+    return int(_field(text, "Non-2xx responses")) if "Non-2xx responses:" in text else 0
+
+
+def _percentiles(text: str) -> dict[int, float]:
+    found = {int(percent): float(ms) for percent, ms in _PERCENTILE.findall(text)}
+    if not {50, 95, 99, 100} <= found.keys():
+        raise OutputNotParseable("ab's output has no whole table of percentiles: it needs two requests or more")
+    return found
