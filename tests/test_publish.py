@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from chromium import open_page
+from nbformat import v4
+
+from benchbook import publish, results
+from benchbook.errors import BadInput
+from benchbook.page import TEMPLATES
+
+# One white pixel.
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII="
+FIGURE = (
+    f'<figure class="bb-figure"><img alt="Throughput rises with threads" src="data:image/png;base64,{PNG}">'
+    "<figcaption>Throughput</figcaption></figure>"
+)
+WIDE = f"<table><tr>{''.join(f'<td>column_with_a_long_name_{i}</td>' for i in range(30))}</tr></table>"
+PANDAS = """<div><style scoped>.dataframe {}</style><table border="1" class="dataframe">
+<thead><tr style="text-align: right;"><th></th><th>workload</th><th>tps</th></tr></thead>
+<tbody><tr><th>0</th><td>point_select</td><td>35309.0</td></tr></tbody></table></div>"""
+# As great_tables writes it, shortened; every one of its tables has these ids.
+GREAT = """<div id="abc" style="overflow-x:auto;"><style>#abc table {color: #333}</style>
+<table class="gt_table" aria-labelledby="title"><thead>
+<tr class="gt_heading"><td colspan="2" class="gt_heading gt_title" id="title">Published beside measured</td></tr>
+<tr class="gt_col_headings"><th class="gt_col_heading" id="t">threads</th>
+<th class="gt_col_heading" id="tps">tps</th></tr>
+</thead><tbody><tr><th id="stub-1" class="gt_stub">50</th>
+<td headers="stub-1 tps" class="gt_right">1,234</td></tr></tbody>
+<tfoot><tr class="gt_sourcenotes"><td class="gt_sourcenote" colspan="2">Measured here.</td></tr></tfoot>
+</table></div>"""
+HOSTILE = """<link rel="stylesheet" href="https://e.invalid/a.css"><script src="https://e.invalid/a.js"></script>
+<script>bad()</script><style>@import url(https://e.invalid/b.css)</style><img alt="logo" src="https://e.invalid/a.png">
+<img alt="x" srcset="//e.invalid/a.png 2x"><p style="background: url(https://e.invalid/c.png)" onclick="bad()">kept</p>
+<iframe src="https://e.invalid"></iframe><a href="javascript:bad()">odd</a><video poster="https://e.invalid/f.png"></video>
+<svg><image href="https://e.invalid/d.svg"/><use xlink:href="https://e.invalid/e.svg#a"/>
+<path fill="url(https://e.invalid/g.svg#a)" stroke="url(#own)"/></svg>
+<a href="https://docs.invalid/report" ping="https://e.invalid/p">prose link</a>"""
+
+
+def html(content: str) -> Any:
+    return v4.new_output("display_data", data={"text/html": content, "text/plain": "<object>"})
+
+
+def code(source: str, count: int, *outputs: Any, tags: list[str] | None = None) -> Any:
+    return v4.new_code_cell(source, execution_count=count, outputs=list(outputs), metadata={"tags": tags or []})
+
+
+def cells() -> list[Any]:
+    return [
+        v4.new_markdown_cell("# A report\n\nIt restages [this](https://docs.invalid/report)."),
+        code('profile = "smoke"', 1, tags=["parameters"]),
+        code('profile = "lab"', 2, tags=["injected-parameters"]),
+        v4.new_markdown_cell("## Published\n\n### Audit\n\n## Published\n\n| a | b |\n|--|--|\n| 1 | 2 |"),
+        code("tables.published()", 3, html(PANDAS), html(GREAT), html(GREAT), html(WIDE)),
+        code("run()", 4, v4.new_output("stream", name="stdout", text="1 of 2\r2 of 2\n")),
+        code("figures.threads()", 5, html(FIGURE), v4.new_output("display_data", data={"image/png": PNG})),
+    ]
+
+
+def broken() -> list[Any]:
+    tagged = {"tags": ["papermill-error-cell-tag"]}
+    banners = [v4.new_markdown_cell('<span style="color:red">An Exception</span>', metadata=tagged) for _ in range(2)]
+    trace = ["\x1b[31mTraceback\x1b[0m", "  in run()", "WorkloadFailed: sysbench said <FATAL>"]
+    error = v4.new_output("error", ename="WorkloadFailed", evalue="sysbench said\n<FATAL>", traceback=trace)
+    return [banners[0], *cells()[:3], banners[1], code("run()", 3, error)]
+
+
+def save(folder: Path, content: list[Any]) -> Path:
+    noted = {"parameters": {"profile": "lab"}, "start_time": "2025-06-12T10:00:00.5", "end_time": "2025-06-12T10:01:00"}
+    path = folder / "out.ipynb"
+    nbformat.write(v4.new_notebook(cells=content, metadata={"papermill": noted}), path)
+    return path
+
+
+def found(**changes: Any) -> dict[str, Any]:
+    return {
+        "report": "tidb",
+        "title": "TiDB under sysbench",
+        "profile": "smoke",
+        "inventory": "lab",
+        "campaign": "c1",
+        "started": "2025-06-12T10:00:00Z",
+        "finished": "2025-06-12T10:03:52Z",
+        "systems": [{"name": "tidb", "version": "7.1.3", "stand_in_for": "TiDB Dedicated"}],
+        "trials": {"planned": 45, "done": 43, "failed": 2},
+        **changes,
+    }
+
+
+CLAIM = {
+    "id": "scaling",
+    "statement": "Throughput rises with threads.",
+    "verdict": "reproduced",
+    "effect": 2.7812,
+    "interval": [2.5, 3.1],
+    "n": 9,
+    "sentence": "It rises in 5 of 5 workloads.",
+}
+
+
+def rendered(folder: Path, content: list[Any], **changes: Any) -> BeautifulSoup:
+    path = publish.render(save(folder, content), found(**changes), folder / "tidb.html")
+    return BeautifulSoup(path.read_text(), "html.parser")
+
+
+def put(folder: Path, report: str, content: list[Any], **changes: Any) -> Path:
+    given = folder / "given.json"
+    given.write_text(json.dumps(found(report=report, **changes)))
+    return publish.publish(report, save(folder, content), given, folder / "site")
+
+
+def text(element: Any) -> str:
+    return " ".join(element.get_text(" ").split())
+
+
+def test_the_header_says_what_ran_where_and_how_it_went(tmp_path: Path) -> None:
+    header = text(rendered(tmp_path, cells()).header)
+    for said in ("TiDB under sysbench", "tidb 7.1.3 in place of TiDB Dedicated", "12 June 2025", "took 3 min 52 s"):
+        assert said in header
+    assert "45 planned, 43 done, 2 failed" in header
+    assert "2 failed trials" in header
+    assert "Run failed" not in header
+
+
+def test_code_is_folded_away_and_outputs_are_not(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells())
+    blocks = soup.select("details.code")
+    assert len(blocks) == 5
+    assert not any(block.has_attr("open") for block in blocks)
+    assert text(blocks[1].summary) == "Parameters of this run [2]"
+    assert not soup.select("details figure")
+    assert text(soup.select_one("pre.stdout")) == "2 of 2"
+
+
+def test_contents_lead_to_headings_with_anchors_of_their_own(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells())
+    links = [(text(link), link["href"]) for link in soup.select(".contents .aside a")]
+    assert links == [("Published", "#published"), ("Audit", "#audit"), ("Published", "#published-2")]
+    assert all(soup.select_one(f"main {href}") for _, href in links)
+    assert [text(heading) for heading in soup.select("h1")] == ["TiDB under sysbench"]
+
+
+def test_pictures_keep_their_description(tmp_path: Path) -> None:
+    alts = [image["alt"] for image in rendered(tmp_path, cells()).select("img")]
+    assert alts == ["Throughput rises with threads", "Figure without a description"]
+
+
+def test_tables_scroll_in_their_frame_and_name_their_header_cells(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells())
+    assert len(soup.select("figure.table > .scroll > table")) == len(soup.select("main table")) == 5
+    assert all(head.get("scope") for head in soup.select("main th"))
+    great = soup.select("figure.table")[2]
+    assert text(great.figcaption) == "Published beside measured"
+    assert great.select_one(".scroll")["aria-label"] == "Published beside measured"
+    assert text(great.select_one("p.note")) == "Measured here."
+    assert not great.select("tr.gt_heading, tfoot, [headers]")
+    assert [text(cell) for cell in soup.select(".dataframe .number")] == ["", "tps", "0", "35309.0"]
+
+
+def test_ids_occur_once(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells(), claims=[CLAIM])
+    ids = Counter(element["id"] for element in soup.select("[id]"))
+    assert [name for name, count in ids.items() if count > 1] == []
+
+
+def test_nothing_that_loads_or_runs_is_left(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, [code("show()", 1, html(HOSTILE)), v4.new_markdown_cell(HOSTILE)])
+    assert len(soup.select("script")) == 1  # the page's own
+    assert "bad()" not in str(soup)
+    assert "e.invalid" not in str(soup)
+    assert soup.path["stroke"] == "url(#own)"
+    assert "[image not included: logo]" in text(soup.main)
+    assert [text(link) for link in soup.select('main a[href^="https:"]')] == ["prose link", "prose link"]
+    policy = soup.select_one("meta[http-equiv=Content-Security-Policy]")["content"]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+
+
+def test_a_failed_run_is_shown_with_its_error_as_one_paragraph(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, broken(), failed="WorkloadFailed: sysbench said <FATAL>")
+    assert "Run failed" in text(soup.header)
+    assert "The run broke off at cell [3] . WorkloadFailed: sysbench said <FATAL>" in text(soup.header)
+    cell = soup.select_one(".cell.failed")
+    assert text(cell.select_one("#failed-cell > p")) == "WorkloadFailed. sysbench said <FATAL>"
+    assert cell.select_one("details.code").has_attr("open")
+    assert "\x1b" not in str(soup)
+    assert "An Exception" not in text(soup)
+
+
+def test_claims_stand_at_the_top_only_when_there_are_some(tmp_path: Path) -> None:
+    assert rendered(tmp_path, cells()).select_one(".claims") is None
+    row = rendered(tmp_path, cells(), claims=[CLAIM]).select_one("main > .claims tbody tr")
+    assert [text(cell) for cell in row.find_all(["th", "td"])] == [
+        "scaling",
+        "✓ reproduced",
+        "Throughput rises with threads. It rises in 5 of 5 workloads.",
+        "2.781",
+        "2.5 to 3.1",
+        "9",
+    ]
+
+
+def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    before = page.read_bytes()
+    big = code("import numpy\nfigures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 3_000_000}">'))
+    with pytest.raises(publish.PageTooLarge, match=r"3\.00 MB of text/html in cell \[9\] `figures\.huge\(\)`"):
+        put(tmp_path, "tidb", [*cells(), big])
+    assert page.read_bytes() == before
+
+
+def test_publishing_leaves_page_json_and_index_and_nothing_else(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    assert sorted(path.name for path in page.parent.iterdir()) == ["index.html", "tidb.html", "tidb.json"]
+    assert results.read(page.with_suffix(".json")) == results.parse(found())
+
+
+def test_a_run_that_failed_before_its_results_is_published_all_the_same(tmp_path: Path) -> None:
+    page = publish.publish("dm", save(tmp_path, broken()), tmp_path / "absent.json", tmp_path)
+    saved = json.loads(page.with_suffix(".json").read_text())
+    assert saved["trials"] == {"planned": 0, "done": 0, "failed": 0}
+    assert saved["failed"] == "WorkloadFailed: sysbench said <FATAL>"
+    assert (saved["title"], saved["profile"], saved["inventory"]) == ("A report", "lab", "unknown")
+    assert (saved["started"], saved["finished"]) == ("2025-06-12T10:00:00Z", "2025-06-12T10:01:00Z")
+    assert "WorkloadFailed: sysbench said <FATAL>" in text(
+        BeautifulSoup((tmp_path / "index.html").read_text(), "html.parser")
+    )
+
+
+def test_results_of_a_run_that_failed_later_say_so(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", broken())
+    assert results.read(page.with_suffix(".json")).failed == "WorkloadFailed: sysbench said <FATAL>"
+
+
+def test_a_run_that_ended_well_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"out\.ipynb: the notebook ran to its end but left no results"):
+        publish.publish("tidb", save(tmp_path, cells()), None, tmp_path / "site")
+
+
+def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> None:
+    put(tmp_path, "tidb", cells(), claims=[CLAIM])
+    site = put(tmp_path, "ddt", cells(), trials={"planned": 11, "done": 11, "failed": 0}).parent
+    results.write(results.parse(found(report="aaa")), site / "aaa.json")
+    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    cards = soup.select(".card")
+    assert [card.h3.a["href"] for card in cards] == ["ddt.html", "tidb.html"]
+    assert [link["href"] for link in soup.select('a[href$=".json"]')] == ["ddt.json", "tidb.json"]
+    assert "11 planned, 11 done, 0 failed" in text(cards[0])
+    assert "✓ Complete" in text(cards[0])
+    for said in ("12 June 2025", "smoke", "tidb 7.1.3", "45 planned, 43 done, 2 failed", "1 reproduced"):
+        assert said in text(cards[1])
+
+
+def test_an_empty_site_has_an_index(tmp_path: Path) -> None:
+    assert "No report has been run yet." in publish.build_index(tmp_path).read_text()
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2.2, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
+    digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
+    channels = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_has_the_contrast_of_level_aa_in_both_colour_schemes() -> None:
+    assert contrast("#fff", "#000000") == pytest.approx(21)
+    light, dark = re.findall(r":root \{(.*?)\}", (TEMPLATES / "style.css").read_text(), re.DOTALL)
+    for scheme in (light, dark):
+        colour = dict(re.findall(r"--([\w-]+): (#\w+);", scheme))
+        pairs = [
+            (name, ground)
+            for name in ("ink", "soft", "accent")
+            for ground in ("paper", "band", "card", "stripe", "code")
+        ]
+        pairs += [(name, f"{name}-bg") for name in ("good", "bad", "warn", "none")] + [
+            ("ink", "bad-bg"),
+            ("soft", "bad-bg"),
+        ]
+        pairs += [(name, "code") for name in ("k", "s", "c", "n", "f", "bad", "good", "warn")]
+        assert {
+            pair: contrast(colour[pair[0]], colour[pair[1]]) for pair in pairs if contrast(*map(colour.get, pair)) < 4.5
+        } == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_chromium_opens_page_and_index_without_a_request_or_a_complaint(tmp_path: Path, width: int, dark: bool) -> None:
+    page = put(tmp_path, "tidb", [*cells(), code("show()", 6, html(HOSTILE)), *broken()], claims=[CLAIM])
+    for path, folded in ((page, 8), (page.parent / "index.html", 0)):
+        visit = open_page(path, width, dark=dark)
+        assert visit.console == []
+        assert visit.foreign_requests(path) == []
+        assert visit.scroll_width <= width
+        assert "TiDB under sysbench" in visit.inner_text
+        assert visit.code_blocks_opened >= folded  # by the page's own toggle
+        assert visit.screenshot_png.startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_chromium_catches_what_a_page_must_not_do(tmp_path: Path) -> None:
+    path = tmp_path / "bad.html"
+    path.write_text(
+        '<!DOCTYPE html><p style="width: 2000px">wide</p><img alt="" src="http://images.invalid/a.png">'
+        "<script>missing.call()</script><script>console.error('said so')</script>"
+    )
+    visit = open_page(path, 390)
+    assert visit.foreign_requests(path) == ["http://images.invalid/a.png"]
+    said = " ".join(visit.console)
+    assert "ReferenceError: missing is not defined" in said
+    assert "said so" in said
+    assert "ERR_NAME_NOT_RESOLVED" in said
+    assert visit.scroll_width >= 2000
