@@ -1,0 +1,79 @@
+"""The same step on many hosts at once: at most so many together, and every host's outcome is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from benchbook.errors import BenchbookError
+from benchbook.hosts.remote_host import RemoteHost
+
+T = TypeVar("T")
+
+
+class FanOutFailed(BenchbookError):
+    """The step failed on at least one host; `outcomes` has what became of each."""
+
+    def __init__(self, what: str, outcomes: Outcomes[object]):
+        self.outcomes = outcomes
+        said = "; ".join(f"{name}: {problem}" for name, problem in outcomes.failed.items())
+        done = f"; done on {', '.join(outcomes.done)}" if outcomes.done else ""
+        super().__init__(f"{what} failed on {len(outcomes.failed)} of {outcomes.total} hosts: {said}{done}")
+        self.exit_status = max(getattr(p, "exit_status", 1) for p in outcomes.failed.values())
+
+
+@dataclass(frozen=True)
+class Outcomes(Generic[T]):
+    """What became of each host: a value in `done`, or an error in `failed`."""
+
+    done: dict[str, T]
+    failed: dict[str, BenchbookError]
+
+    @property
+    def total(self) -> int:
+        return len(self.done) + len(self.failed)
+
+
+def try_on_each(
+    hosts: Iterable[RemoteHost], step: Callable[[RemoteHost], T], *, timeout: float = 60.0, at_once: int = 16
+) -> Outcomes[T]:
+    """Run `step` on every host, `at_once` together; a host that has not answered after `timeout` s has failed."""
+    pool = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="fan-out")
+    todo = {host.name: pool.submit(step, host) for host in hosts}
+    rounds = -(-len(todo) // at_once) if todo else 0
+    wait(todo.values(), timeout=timeout * rounds)
+    done: dict[str, T] = {}
+    failed: dict[str, BenchbookError] = {}
+    for name, future in todo.items():
+        _sort_in(name, future, timeout, done, failed)
+    pool.shutdown(wait=False, cancel_futures=True)
+    return Outcomes(done, failed)
+
+
+def _sort_in(
+    name: str, future: Future[T], timeout: float, done: dict[str, T], failed: dict[str, BenchbookError]
+) -> None:
+    if not future.done():
+        failed[name] = BenchbookError(f"no answer within {timeout:g} s")
+        return
+    problem = future.exception()
+    if problem is None:
+        done[name] = future.result()
+    elif isinstance(problem, BenchbookError):
+        failed[name] = problem
+    else:
+        raise problem
+
+
+def on_each(
+    what: str, hosts: Iterable[RemoteHost], step: Callable[[RemoteHost], T], *, timeout: float = 60.0, at_once: int = 16
+) -> dict[str, T]:
+    """Like `try_on_each`, but any failure raises: the host's own error if one host failed, else FanOutFailed."""
+    outcomes = try_on_each(hosts, step, timeout=timeout, at_once=at_once)
+    if len(outcomes.failed) == 1:
+        raise next(iter(outcomes.failed.values()))
+    if outcomes.failed:
+        raise FanOutFailed(what, outcomes)  # type: ignore[arg-type]
+    return outcomes.done

@@ -1,0 +1,224 @@
+"""The inventory: hosts, how they are reached, what runs on them. `env/hosts/<name>.yaml`, checked on reading."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from benchbook import paths
+from benchbook.errors import BadInput
+from benchbook.yamlfile import load_model
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+# The port each server listens on when the inventory does not say; the kit's own systems, by role.
+DEFAULT_PORTS = {"tidb": 4000, "mariadb": 3306, "mongo": 27017, "dtm": 36789}
+# The role a system's hosts carry, where it is not the system's own name.
+SYSTEM_ROLES = {"mariadb": "mysql"}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Ssh(_Strict):
+    """How hosts are reached. Paths are relative to the project folder; `user` defaults to who runs the kit."""
+
+    user: str | None = None
+    port: Port = 22
+    key: str | None = None
+    known_hosts: str = "~/.ssh/known_hosts"
+    config: str | None = None
+    connect_timeout_s: float = Field(10.0, gt=0)
+    lease_s: float = Field(20.0, ge=5, le=3600)
+
+
+class Host(_Strict):
+    """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it."""
+
+    address: str
+    roles: tuple[Name, ...] = Field(min_length=1)
+    ssh_address: str | None = None
+    ssh_port: Port | None = None
+    user: str | None = None
+    workdir: str | None = None
+
+
+class Login(_Strict):
+    """A database account; its password is read from an environment variable or a file, never written here."""
+
+    user: str = "root"
+    password_env: str | None = None
+    password_file: str | None = None
+
+    def password(self, where: str) -> str:
+        """The password, or "" where none is named. Raises BadInput when it is named but not there."""
+        if self.password_env:
+            if self.password_env not in os.environ:
+                raise BadInput(
+                    "the environment variable with the password is not set",
+                    key=where,
+                    value=self.password_env,
+                    fix=f"export {self.password_env}=… before the run",
+                )
+            return os.environ[self.password_env]
+        if not self.password_file:
+            return ""
+        path = resolve(self.password_file)
+        if not path.exists():
+            raise BadInput("the password file is missing", key=where, value=str(path), fix="create it with mode 600")
+        return path.read_text().strip()
+
+
+class SystemSettings(Login):
+    """Settings of a system that the kit starts: its ports and account."""
+
+    port: Port | None = None
+    status_port: Port | None = None
+
+
+class Endpoint(Login):
+    """A server that exists already and cannot be reached by SSH, such as a managed cluster."""
+
+    host: str
+    port: Port
+    database: str = "sbtest"
+    tls: bool = False
+    product: str = Field("", description="what it is, as it should stand on the page")
+
+
+class Inventory(_Strict):
+    """Hosts and systems by name; `file` is where it was read from, for error messages."""
+
+    name: Name
+    lab: bool = False
+    description: str = ""
+    ssh: Ssh = Ssh()
+    hosts: dict[Name, Host] = Field(min_length=1)
+    systems: dict[Name, SystemSettings] = {}
+    endpoints: dict[Name, Endpoint] = {}
+    programs: dict[Name, str] = {}
+    file: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Inventory:
+        self._one_host_per_ssh_port()
+        self._one_system_per_port()
+        self._lab_is_loopback()
+        return self
+
+    def _one_host_per_ssh_port(self) -> None:
+        doors = Counter((h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values())
+        for (address, port), count in doors.items():
+            if count > 1:
+                names = [n for n, h in self.hosts.items() if (h.ssh_address or h.address) == address]
+                raise BadInput(
+                    "two hosts on one SSH address and port",
+                    file=self.file,
+                    key=f"hosts: {', '.join(names)}",
+                    value=f"{address}:{port}",
+                    fix="give each host its own address or ssh_port, or merge their roles into one host",
+                )
+
+    def _one_system_per_port(self) -> None:
+        taken: dict[tuple[str, int], str] = {}
+        for system in self.systems:
+            ports = {self.port(system), self.systems[system].status_port} - {None}
+            for host in self.with_role(role_of(system)):
+                for port in ports:
+                    door = (self.hosts[host].address, int(port or 0))
+                    if door in taken:
+                        raise BadInput(
+                            f"two systems on one port of host {host}: {taken[door]} and {system}",
+                            file=self.file,
+                            key=f"systems.{system}.port",
+                            value=door[1],
+                            fix=f"give {system} another port, or move role {role_of(system)} to another host",
+                        )
+                    taken[door] = system
+
+    def _lab_is_loopback(self) -> None:
+        for name, host in self.hosts.items() if self.lab else []:
+            if not _is_loopback(host.address):
+                raise BadInput(
+                    "a lab host must have a loopback address",
+                    file=self.file,
+                    key=f"hosts.{name}.address",
+                    value=host.address,
+                    fix="use an address in 127.0.0.0/8, or set `lab: false` for real hosts",
+                )
+
+    def with_role(self, role: str) -> list[str]:
+        """Names of the hosts with this role, in the order of the file."""
+        return [name for name, host in self.hosts.items() if role in host.roles]
+
+    def require(self, role: str) -> list[str]:
+        """Like `with_role`, but a role that nobody has is an error."""
+        names = self.with_role(role)
+        if not names:
+            raise BadInput(
+                "no host has a role that this run needs",
+                file=self.file,
+                key="hosts.*.roles",
+                value=role,
+                fix=f"add `{role}` to the roles of the host that should carry it",
+            )
+        return names
+
+    def port(self, system: str) -> int | None:
+        settings = self.systems.get(system)
+        return settings.port if settings and settings.port else DEFAULT_PORTS.get(system)
+
+    def settings(self, system: str) -> SystemSettings:
+        return self.systems.get(system) or SystemSettings()
+
+    def program(self, name: str) -> str:
+        """What to call a program on the hosts: its name, or the path that the inventory gives."""
+        return self.programs.get(name, name)
+
+    def workdir(self, host: str) -> str:
+        """The kit's folder on a host: in the lab one per host, else below the login's home."""
+        if self.hosts[host].workdir:
+            return str(self.hosts[host].workdir)
+        return str(paths.lab_dir() / self.name / host / "work") if self.lab else f".benchbook/{self.name}"
+
+
+def role_of(system: str) -> str:
+    return SYSTEM_ROLES.get(system, system)
+
+
+def resolve(path: str) -> Path:
+    """A path of the inventory: `~` is the user's home, a relative one starts at the project folder."""
+    expanded = Path(path).expanduser()
+    return expanded if expanded.is_absolute() else paths.home() / expanded
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def known_inventories() -> list[str]:
+    return sorted(path.stem for path in (paths.env_dir() / "hosts").glob("*.yaml"))
+
+
+def load_inventory(name: str) -> Inventory:
+    """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
+    path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "hosts" / f"{name}.yaml"
+    if not path.exists():
+        raise BadInput(
+            "no such inventory",
+            file=path,
+            key="inventory",
+            value=name,
+            fix=f"use one of {', '.join(known_inventories())}, or write this file",
+        )
+    return load_model(Inventory, path, name=path.stem, file=str(path))

@@ -1,0 +1,150 @@
+"""Long commands on a host: detached from the connection, supervised there, alive only while their lease is renewed."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+
+from benchbook.errors import BenchbookError, HostUnusable
+from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+
+
+class JobLost(BenchbookError):
+    """A job's host could not be reached for longer than the lease: by now the host has ended the job."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A long command. `secrets` are files (name -> content), mode 600, in the job's folder, removed at its end."""
+
+    argv: Sequence[object]
+    timeout_s: float
+    grace_s: float = 3.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended. `started` and `ended` are seconds since the epoch by the host's clock.
+
+    `reason`: exited (by itself), stopped (asked to), lease (driver gone), timeout.
+    """
+
+    reason: str
+    exit: int | None
+    signal: int | None
+    started: float
+    ended: float
+
+
+class Job:
+    """A command that runs on a host. Made by `start`."""
+
+    def __init__(self, host: RemoteHost, folder: str, supervisor: str):
+        self.host, self.folder, self._supervisor = host, folder, supervisor
+
+    @classmethod
+    def start(cls, host: RemoteHost, name: str, command: Command, lease: str) -> Job:
+        """Start `command` on `host` under the lease file `lease`; returns once it runs."""
+        supervisor = host.push(remote_program("hosts", "supervise.py"))
+        folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
+        host.mkdir(folder)
+        for secret, content in command.secrets.items():
+            host.write(f"{folder}/{secret}", content)
+        host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease)))
+        host.run(["python3", supervisor, "start", folder], timeout=30)
+        return cls(host, folder, supervisor)
+
+    def status(self) -> Ended | None:
+        """None while it runs."""
+        text = self.host.read(f"{self.folder}/status.json")
+        return Ended(**json.loads(text)) if text else None
+
+    def stdout(self, offset: int = 0) -> bytes:
+        return self.host.read(f"{self.folder}/stdout", offset=offset)
+
+    def stderr(self) -> str:
+        return self.host.read(f"{self.folder}/stderr").decode(errors="replace")
+
+    def wait(self, *, on_output: Callable[[bytes], None] = lambda _: None, every_s: float = 0.25) -> Ended:
+        """Follow the job to its end, passing on what it prints; goes on after lost connections.
+
+        Raises JobLost when the host stays out of reach for longer than the lease.
+        """
+        offset = 0
+        patient = Retrying(
+            retry=retry_if_exception_type((ConnectionLost, HostUnusable)),
+            stop=stop_after_delay(self.host.inventory.ssh.lease_s),
+            wait=wait_exponential(0.2, max=3),
+            reraise=True,
+        )
+        while True:
+            try:
+                ended, fresh = patient(self._look, offset)
+            except (ConnectionLost, HostUnusable) as problem:
+                raise JobLost(f"{self.host.name}: out of reach for longer than the lease: {problem}") from problem
+            if fresh:
+                offset += len(fresh)
+                on_output(fresh)
+            if ended:
+                return ended
+            time.sleep(every_s)
+
+    def _look(self, offset: int) -> tuple[Ended | None, bytes]:
+        """Status first: what is printed before the end is then surely in the output that is read after it."""
+        ended = self.status()
+        return ended, self.stdout(offset)
+
+    def stop(self, *, timeout: float = 60.0) -> Ended | None:
+        """End the job and wait for its end; its status, or None if the supervisor itself was killed."""
+        self.host.run(["python3", self._supervisor, "stop", self.folder], timeout=timeout)
+        return self.status()
+
+    def fetch(self, name: str, local: Path) -> None:
+        self.host.fetch(f"{self.folder}/{name}", local)
+
+    def remove(self) -> None:
+        self.host.run(["rm", "-rf", "--", self.folder])
+
+
+def _description(host: RemoteHost, command: Command, folder: str, lease: str) -> dict[str, object]:
+    return {
+        "argv": [str(word).replace("{job}", folder) for word in command.argv],
+        "env": dict(command.env),
+        "cwd": command.cwd,
+        "lease": lease,
+        "lease_s": host.inventory.ssh.lease_s,
+        "grace_s": command.grace_s,
+        "timeout_s": command.timeout_s,
+        "secret_files": list(command.secrets),
+    }
+
+
+def remote_program(package: str, name: str) -> Path:
+    """A program of ours that runs on hosts, as a file to push."""
+    return Path(str(resources.files(f"benchbook.{package}.remote").joinpath(name)))
+
+
+def reap(host: RemoteHost, own_lease: str) -> list[str]:
+    """End the jobs that a driver which is gone left on `host`; returns their names.
+
+    Raises HostUnusable when another driver is at work there: two loads on one host measure neither.
+    """
+    supervisor = host.push(remote_program("hosts", "supervise.py"))
+    found = json.loads(host.run(["python3", supervisor, "reap", host.path("jobs"), own_lease], timeout=120).stdout)
+    if found["held"]:
+        raise HostUnusable(
+            "another run is using this host", file=host.inventory.file, key=f"hosts.{host.name}", value=found["held"][0],
+            fix="wait for its end, or stop it",
+        )  # fmt: skip
+    ended: list[str] = found["ended"]
+    return ended

@@ -1,0 +1,202 @@
+"""The local lab: one unprivileged sshd per host of an inventory, on its own loopback address.
+
+Everything else treats a lab host like any other host: there is no local mode. State is kept below `.lab/`:
+the client's key, the hosts' keys, known_hosts, a password for the databases, and a folder per host.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from benchbook import paths
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import remote_program
+
+_SSHD_CONFIG = """\
+ListenAddress {address}:{port}
+HostKey {folder}/host_key
+AuthorizedKeysFile {lab}/keys/client.pub
+PidFile {folder}/sshd.pid
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+StrictModes no
+PermitRootLogin prohibit-password
+AllowUsers {user}
+X11Forwarding no
+AllowAgentForwarding no
+AllowTcpForwarding local
+PermitUserRC no
+PrintMotd no
+MaxStartups 100
+MaxSessions 100
+ClientAliveInterval 5
+ClientAliveCountMax 4
+Subsystem sftp internal-sftp
+"""
+
+
+class LabFailed(BenchbookError):
+    """The lab could not be started."""
+
+
+@dataclass(frozen=True)
+class LabHost:
+    """One host of the lab: where its sshd listens, and the folder with its state."""
+
+    name: str
+    address: str
+    port: int
+    folder: Path
+
+    @property
+    def pid(self) -> int | None:
+        """Process of its sshd, if that runs. A pid file may outlive its process, so the command line is compared."""
+        file = self.folder / "sshd.pid"
+        try:
+            process = psutil.Process(int(file.read_text()))
+            return process.pid if str(self.folder / "sshd_config") in process.cmdline() else None
+        except (OSError, ValueError, psutil.NoSuchProcess):
+            return None
+
+
+def lab_hosts(inventory: Inventory) -> list[LabHost]:
+    if not inventory.lab:
+        raise BadInput(
+            "this inventory describes real hosts", file=inventory.file, key="lab", value=inventory.lab,
+            fix="choose an inventory with `lab: true`",
+        )  # fmt: skip
+    base = paths.lab_dir() / inventory.name
+    return [
+        LabHost(name, host.ssh_address or host.address, host.ssh_port or inventory.ssh.port, base / name)
+        for name, host in inventory.hosts.items()
+    ]
+
+
+def up(inventory: Inventory) -> list[LabHost]:
+    """Start what does not run yet; a lab that a killed run left is found and used. Returns its hosts."""
+    sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+    if sshd is None:
+        raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
+    lab = _make_keys()
+    hosts = lab_hosts(inventory)
+    for host in hosts:
+        if host.pid is None:
+            _start(sshd, host, lab)
+    _write_known_hosts(lab)
+    return hosts
+
+
+def down(inventory: Inventory) -> int:
+    """Stop the lab's hosts and everything that runs on them; returns how many hosts ran."""
+    running = [(host, host.pid) for host in lab_hosts(inventory)]
+    for host, _ in running:
+        _stop_jobs(host)
+    stopped = [_terminate(pid) for _, pid in running if pid is not None]
+    return len(stopped)
+
+
+def _make_keys() -> Path:
+    lab = paths.lab_dir()
+    for folder in (lab, lab / "keys", lab / "secrets"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not (lab / "keys" / "client").exists():
+        _keygen(lab / "keys" / "client", "benchbook lab client")
+    password = lab / "secrets" / "database"
+    if not password.exists():
+        password.touch(mode=0o600)
+        password.write_text(secrets.token_urlsafe(18) + "\n")
+    return lab
+
+
+def _keygen(path: Path, comment: str) -> None:
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)], check=True, capture_output=True
+    )
+
+
+def _start(sshd: str, host: LabHost, lab: Path) -> None:
+    host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if _answers(host):
+        raise LabFailed(
+            f"{host.address}:{host.port} (lab host {host.name}) is taken by another program. "
+            "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
+        )
+    if not (host.folder / "host_key").exists():
+        _keygen(host.folder / "host_key", f"benchbook lab host {host.name}")
+    if os.geteuid() == 0:
+        # sshd that is started by root insists on its privilege separation folder.
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    config = host.folder / "sshd_config"
+    config.write_text(
+        _SSHD_CONFIG.format(
+            address=host.address, port=host.port, folder=host.folder, lab=lab, user=getpass.getuser()
+        )
+    )
+    log = host.folder / "sshd.log"
+    subprocess.run([sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
+    if not _comes_up(host):
+        tail = log.read_text().splitlines()[-3:] if log.exists() else []
+        raise LabFailed(f"sshd of lab host {host.name} did not start: {' | '.join(tail)}")
+
+
+def _answers(host: LabHost) -> bool:
+    try:
+        with socket.create_connection((host.address, host.port), timeout=2) as door:
+            return door.recv(4).startswith(b"SSH")
+    except OSError:
+        return False
+
+
+@retry(retry=retry_if_result(lambda up: not up), stop=stop_after_delay(10), wait=wait_fixed(0.05),
+       retry_error_callback=lambda state: False)  # fmt: skip
+def _comes_up(host: LabHost) -> bool:
+    return host.pid is not None and _answers(host)
+
+
+def _write_known_hosts(lab: Path) -> None:
+    """One line per host key of every inventory's lab, so that several labs may run side by side."""
+    lines = []
+    for config in sorted(lab.glob("*/*/sshd_config")):
+        address, port = config.read_text().splitlines()[0].split()[1].rsplit(":", 1)
+        key = (config.parent / "host_key.pub").read_text().split()[:2]
+        where = address if port == "22" else f"[{address}]:{port}"
+        lines.append(f"{where} {' '.join(key)}\n")
+    partial = lab / f"known_hosts.{os.getpid()}"
+    partial.write_text("".join(lines))
+    partial.rename(lab / "known_hosts")
+
+
+def _stop_jobs(host: LabHost) -> None:
+    """What a killed run left on the host, ended by the host's own supervisor program."""
+    jobs = sorted((host.folder / "work" / "jobs").glob("*/pid"))
+    if jobs:
+        program = str(remote_program("hosts", "supervise.py"))
+        subprocess.run([sys.executable, program, "stop", *(str(pid.parent) for pid in jobs)], check=True)
+
+
+def _terminate(pid: int) -> int:
+    """End an sshd and the sessions below it."""
+    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    for process in family:
+        try:
+            process.send_signal(signal.SIGTERM)
+        except psutil.NoSuchProcess:
+            continue
+    _, alive = psutil.wait_procs(family, timeout=10)
+    for process in alive:
+        process.kill()
+    return pid

@@ -1,0 +1,241 @@
+"""Runs one long command on a host, detached from the connection that asked for it.
+
+    supervise.py start JOB_DIR          start the command of JOB_DIR/job.json; prints the supervisor's pid
+    supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
+    supervise.py reap JOBS_DIR LEASE    end every job in JOBS_DIR that does not live by the file LEASE
+
+The supervisor holds the command in a process group of its own and keeps, in JOB_DIR: `pid`, `stdout`, `stderr`,
+and at the end `status.json` (written whole, then renamed). It watches the lease file named in job.json: when nobody
+has touched it for `lease_s` seconds, the driver is gone and the job is ended. Time is counted on the monotonic clock
+from the last *change* that was seen, so a step of the host's wall clock cannot end a job.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+
+STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def write_json(path, value):
+    with open(path + ".new", "w") as out:
+        json.dump(value, out)
+    os.rename(path + ".new", path)
+
+
+def read_json(path):
+    with open(path) as source:
+        return json.load(source)
+
+
+def die_with_parent():
+    """In the child: be killed if the supervisor itself is killed (Linux: PR_SET_PDEATHSIG = 1)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def spawn(job_dir, job):
+    """Fork the command into its own session; returns its pid, which is also its process group."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        die_with_parent()
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(os.open(os.path.join(job_dir, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.chdir(job.get("cwd") or job_dir)
+        os.environ.update(job.get("env") or {})
+        os.execvp(job["argv"][0], job["argv"])
+    except OSError as problem:
+        os.write(2, ("cannot start %s: %s\n" % (job["argv"][0], problem)).encode())
+    os._exit(127)
+
+
+def signal_group(group, number):
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for_child(pid, seconds):
+    """Wait until the child ends, a stop signal comes, or `seconds` pass: ('exit', wait status), ('stop', 0) or None."""
+    until = time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return "exit", status
+        left = until - time.monotonic()
+        if left <= 0:
+            return None
+        caught = signal.sigtimedwait(STOP + (signal.SIGCHLD,), left)
+        if caught and caught.si_signo in STOP:
+            return "stop", 0
+
+
+def end_group(pid, grace_s):
+    """Ask the group to end, insist after `grace_s`; returns the child's wait status."""
+    signal_group(pid, signal.SIGTERM)
+    until = time.monotonic() + grace_s
+    while time.monotonic() < until:
+        seen = wait_for_child(pid, until - time.monotonic())
+        if seen and seen[0] == "exit":
+            signal_group(pid, signal.SIGKILL)
+            return seen[1]
+    signal_group(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+
+class Lease:
+    """Whether somebody still touches the lease file: `expired` after `lease_s` without a change."""
+
+    def __init__(self, path, lease_s):
+        self.path, self.lease_s = path, lease_s
+        self.mark, self.since = None, time.monotonic()
+
+    def expired(self):
+        try:
+            mark = os.stat(self.path).st_mtime_ns
+        except OSError:
+            mark = None
+        if mark != self.mark:
+            self.mark, self.since = mark, time.monotonic()
+        return time.monotonic() - self.since > self.lease_s
+
+
+def watch(pid, job):
+    """Follow the command to its end; returns (wait status, reason)."""
+    lease = Lease(job["lease"], job["lease_s"])
+    ends = time.monotonic() + job["timeout_s"]
+    while True:
+        seen = wait_for_child(pid, 1.0)
+        if seen and seen[0] == "exit":
+            return seen[1], "exited"
+        reason = "stopped" if seen else "lease" if lease.expired() else "timeout" if time.monotonic() > ends else None
+        if reason:
+            return end_group(pid, job["grace_s"]), reason
+
+
+def supervise(job_dir, report):
+    job = read_json(os.path.join(job_dir, "job.json"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP + (signal.SIGCHLD,))
+    started = time.time()
+    pid = spawn(job_dir, job)
+    write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
+    os.write(report, b"%d\n" % os.getpid())
+    os.close(report)
+    status, reason = watch(pid, job)
+    ended = time.time()
+    signal_group(pid, signal.SIGKILL)
+    for name in job.get("secret_files") or []:
+        if os.path.exists(os.path.join(job_dir, name)):
+            os.unlink(os.path.join(job_dir, name))
+    killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+    end = {"reason": reason, "exit": code, "signal": killed, "started": started, "ended": ended}
+    write_json(os.path.join(job_dir, "status.json"), end)
+
+
+def start(job_dir):
+    """Double fork, so that the supervisor belongs to nobody; the pipe says when it stands."""
+    reader, writer = os.pipe()
+    if os.fork():
+        os.close(writer)
+        said = os.read(reader, 64)
+        sys.stdout.write(said.decode())
+        return 0 if said else 1
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.close(reader)
+    log = os.open(os.path.join(job_dir, "supervisor.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number in (1, 2):
+        os.dup2(log, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    supervise(job_dir, writer)
+    return 0
+
+
+def alive(pid):
+    """Running, and not a zombie that nobody has collected yet."""
+    try:
+        with open("/proc/%d/stat" % pid) as source:
+            return source.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def running(job_dir):
+    """The pid file of a job that has not ended, or None; a supervisor that was killed leaves a group to end."""
+    try:
+        pids = read_json(os.path.join(job_dir, "pid"))
+    except (OSError, ValueError):
+        return None
+    ended = os.path.exists(os.path.join(job_dir, "status.json"))
+    return pids if not ended and (alive(pids["supervisor"]) or alive(pids["group"])) else None
+
+
+def stop(job_dir):
+    pids = running(job_dir)
+    if not pids:
+        return False
+    if alive(pids["supervisor"]):
+        os.kill(pids["supervisor"], signal.SIGTERM)
+    else:
+        signal_group(pids["group"], signal.SIGKILL)
+    while alive(pids["supervisor"]) or alive(pids["group"]):
+        time.sleep(0.02)
+    return True
+
+
+def held(pids, own_lease, patience_s=8.0):
+    """Does another driver still renew this job's lease? Watched for as long as a driver needs to renew it."""
+    if pids["lease"] == own_lease or not os.path.exists(pids["lease"]):
+        return False
+    before, until = os.stat(pids["lease"]).st_mtime_ns, time.monotonic() + patience_s
+    if time.time() - before / 1e9 > patience_s:
+        return False
+    while time.monotonic() < until:
+        if os.stat(pids["lease"]).st_mtime_ns != before:
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def reap(jobs_dir, own_lease):
+    """End what a driver that is gone left behind; a job that another driver still holds is named, not ended."""
+    found = {"ended": [], "held": []}
+    for name in sorted(os.listdir(jobs_dir)) if os.path.isdir(jobs_dir) else []:
+        job_dir = os.path.join(jobs_dir, name)
+        pids = running(job_dir)
+        if pids and pids["lease"] != own_lease:
+            if held(pids, own_lease):
+                found["held"].append(name)
+                break
+            stop(job_dir)
+            found["ended"].append(name)
+    return found
+
+
+def main(argv):
+    if argv[:1] == ["start"] and len(argv) == 2:
+        return start(argv[1])
+    if argv[:1] == ["stop"]:
+        for job_dir in argv[1:]:
+            stop(job_dir)
+        return 0
+    if argv[:1] == ["reap"] and len(argv) == 3:
+        sys.stdout.write(json.dumps(reap(argv[1], argv[2])) + "\n")
+        return 0
+    sys.stderr.write(__doc__)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

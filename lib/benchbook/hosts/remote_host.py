@@ -1,0 +1,266 @@
+"""One host, reached over SSH by Fabric: commands, files, tunnels. The only place that opens connections."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shlex
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import fabric
+import paramiko
+from invoke.exceptions import CommandTimedOut
+from paramiko.config import SSHConfig
+
+from benchbook.errors import BadInput, BenchbookError, HostUnusable, RemoteFailed
+from benchbook.hosts.inventory import Inventory, resolve
+
+# What a broken connection raises, depending on which layer notices first.
+LOST = (OSError, EOFError, paramiko.SSHException)
+
+
+class ConnectionLost(BenchbookError):
+    """The connection to a host broke in the middle of something; the host may well be alive."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left: its output as text, and its exit status."""
+
+    stdout: str
+    stderr: str
+    status: int
+
+
+def quote(argv: Sequence[object]) -> str:
+    """Words as one shell command in which no word is ever interpreted."""
+    return " ".join(shlex.quote(str(word)) for word in argv)
+
+
+class RemoteHost:
+    """A host of the inventory. Opens on first use; may be used from several threads."""
+
+    def __init__(self, inventory: Inventory, name: str):
+        self.inventory, self.name = inventory, name
+        self.host = inventory.hosts[name]
+        self.address = self.host.address
+        self.root = inventory.workdir(name)
+        self._lock = threading.RLock()
+        self._connection: fabric.Connection | None = None
+        self._sftp: paramiko.SFTPClient | None = None
+
+    # -- connection ---------------------------------------------------------------------------------------------
+
+    def connect(self) -> fabric.Connection:
+        """The open connection, made if need be. Raises HostUnusable when the host cannot be reached or trusted."""
+        with self._lock:
+            if self._connection is None or not self._connection.is_connected:
+                self._connection, self._sftp = self._open(), None
+            return self._connection
+
+    def _open(self) -> fabric.Connection:
+        ssh, known = self.inventory.ssh, resolve(self.inventory.ssh.known_hosts)
+        keys = {"key_filename": str(resolve(ssh.key)), "look_for_keys": False, "allow_agent": False} if ssh.key else {}
+        connection = fabric.Connection(
+            self.host.ssh_address or self.address,
+            user=self.host.user or ssh.user or None,
+            port=self.host.ssh_port or ssh.port,
+            connect_timeout=ssh.connect_timeout_s,
+            connect_kwargs={**keys, "banner_timeout": ssh.connect_timeout_s, "auth_timeout": ssh.connect_timeout_s},
+            config=_ssh_config(ssh.config),
+        )
+        # Fabric trusts any key by default; here a host must be known before it is spoken to.
+        connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
+        if known.exists():
+            connection.client.load_host_keys(str(known))
+        self._handshake(connection, known)
+        return connection
+
+    def _handshake(self, connection: fabric.Connection, known: Path) -> None:
+        where = f"{connection.host}:{connection.port}"
+        try:
+            connection.open()
+        except paramiko.BadHostKeyException as problem:
+            raise self._unusable(
+                "the host key is not the one that is known", f"{where} sent {problem.key.get_name()}",
+                f"if the host was reinstalled, replace its line in {known}; otherwise somebody is in between",
+            ) from problem  # fmt: skip
+        except paramiko.AuthenticationException as problem:
+            raise self._unusable(
+                "SSH login refused", f"{connection.user}@{where}", "set ssh.user and ssh.key to an account that may log in"
+            ) from problem
+        except LOST as problem:
+            raise self._unusable(*_why_unreachable(problem, where, known)) from problem
+        transport = connection.transport
+        # paramiko leaves Nagle's algorithm on, which costs a delayed acknowledgement (40 ms) on every command.
+        transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.set_keepalive(5)
+
+    def _unusable(self, problem: str, value: str, fix: str) -> HostUnusable:
+        return HostUnusable(problem, file=self.inventory.file, key=f"hosts.{self.name}", value=value, fix=fix)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = self._sftp = None
+
+    # -- commands -----------------------------------------------------------------------------------------------
+
+    def run(self, argv: Sequence[object], *, timeout: float = 60.0, check: bool = True) -> Result:
+        """Run a program to its end. Raises RemoteFailed (status not 0, or out of time) and ConnectionLost."""
+        return self.shell(quote(argv), timeout=timeout, check=check)
+
+    def shell(self, command: str, *, timeout: float = 60.0, check: bool = True) -> Result:
+        """Like `run` for a shell command; the caller has quoted what is in it.
+
+        The environment is emptied, so that a user's shell profile cannot change what is measured.
+        """
+        clean = f'exec env -i HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" sh -c {shlex.quote(command)}'
+        connection = self.connect()
+        try:
+            done = connection.run(clean, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
+        except CommandTimedOut as problem:
+            raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
+        except LOST as problem:
+            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
+        if check and done.exited != 0:
+            raise RemoteFailed(self.name, command, done.exited, done.stderr or done.stdout)
+        return Result(done.stdout, done.stderr, done.exited)
+
+    def which(self, *programs: str) -> dict[str, str]:
+        """Absolute path on the host of each of these programs that is there."""
+        tests = "; ".join(f"printf '%s\\t%s\\n' {shlex.quote(p)} \"$(command -v {shlex.quote(p)})\"" for p in programs)
+        lines = [line.split("\t") for line in self.shell(tests).stdout.splitlines()]
+        return {name: path for name, path in lines if path}
+
+    def require_program(self, name: str, *, package: str) -> str:
+        """Path on the host of a program; a missing one is the user's to install."""
+        wanted = self.inventory.program(name)
+        found = self.which(wanted).get(wanted)
+        if not found:
+            raise HostUnusable(
+                f"{name} is not on host {self.name}", file=self.inventory.file, key=f"programs.{name}", value=wanted,
+                fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
+            )  # fmt: skip
+        return found
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def path(self, *parts: str) -> str:
+        """A path in the kit's folder on this host."""
+        return "/".join((self.root, *parts))
+
+    @property
+    def sftp(self) -> paramiko.SFTPClient:
+        with self._lock:
+            connection = self.connect()
+            if self._sftp is None or self._sftp.get_channel().closed:
+                self._sftp = connection.transport.open_sftp_client()
+            return self._sftp
+
+    def write(self, path: str, content: str | bytes, *, mode: int = 0o600) -> None:
+        """Write a small file on the host; nobody but the login can read it at any moment unless `mode` says so."""
+        data = content.encode() if isinstance(content, str) else content
+        with self._lock, self._guard(path):
+            with self.sftp.open(path, "w") as out:
+                out.chmod(0o600)
+                out.write(data)
+            if mode != 0o600:
+                self.sftp.chmod(path, mode)
+
+    def read(self, path: str, *, offset: int = 0) -> bytes:
+        """The bytes of a file on the host from `offset`; an absent file reads as empty."""
+        with self._lock, self._guard(path):
+            try:
+                with self.sftp.open(path, "r") as source:
+                    size = source.stat().st_size or 0
+                    if size <= offset:
+                        return b""
+                    source.prefetch(size) if offset == 0 and size > 1 << 16 else None
+                    source.seek(offset)
+                    return source.read(size - offset)
+            except FileNotFoundError:
+                return b""
+
+    def touch(self, path: str) -> None:
+        """Set a file's times to now by the host's clock (utime with no time is "now" over there)."""
+        with self._lock, self._guard(path), self.sftp.open(path, "w") as out:
+            out.write(b"held\n")
+
+    def mkdir(self, *paths: str) -> None:
+        self.run(["mkdir", "-p", "-m", "700", *paths])
+
+    def push(self, local: Path, *, executable: bool = False) -> str:
+        """Put a file on the host unless it is there already, and return its path, which carries its hash."""
+        digest = file_hash(local)
+        folder = self.path("artefacts", digest[:16])
+        target = f"{folder}/{local.name}"
+        with self._lock, self._guard(target):
+            try:
+                if self.sftp.stat(target).st_size == local.stat().st_size:
+                    return target
+            except FileNotFoundError:
+                pass  # not pushed yet: the ordinary case on a new host
+            self.mkdir(folder)
+            partial = f"{target}.{os.getpid()}.partial"
+            self.sftp.put(str(local), partial)
+            self.sftp.chmod(partial, 0o700 if executable else 0o600)
+            self.sftp.posix_rename(partial, target)
+        return target
+
+    def fetch(self, path: str, local: Path) -> None:
+        with self._lock, self._guard(path):
+            self.sftp.get(path, str(local))
+
+    def tunnel(self, address: str, port: int, *, timeout: float = 10.0) -> paramiko.Channel:
+        """A socket-like channel from this host to `address:port`: the driver itself needs nothing but SSH."""
+        try:
+            transport = self.connect().transport
+            return transport.open_channel("direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=timeout)
+        except LOST as problem:
+            raise ConnectionLost(f"{self.name}: no connection to {address}:{port}: {problem}") from problem
+
+    def _guard(self, path: str) -> _Guard:
+        return _Guard(self.name, path)
+
+
+class _Guard:
+    """Turns what a broken connection raises into ConnectionLost; a missing file stays FileNotFoundError."""
+
+    def __init__(self, host: str, path: str):
+        self.host, self.path = host, path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: object) -> None:
+        if isinstance(value, LOST) and not isinstance(value, (FileNotFoundError, PermissionError)):
+            raise ConnectionLost(f"{self.host}: {self.path}: {value!r}") from value
+
+
+def file_hash(path: Path) -> str:
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def _ssh_config(path: str | None) -> fabric.Config:
+    """A user's ssh_config (jump hosts, aliases) counts only where the inventory names it."""
+    if path is None:
+        return fabric.Config(ssh_config=SSHConfig())
+    file = resolve(path)
+    if not file.exists():
+        raise BadInput("the ssh config is missing", key="ssh.config", value=str(file), fix="correct the path")
+    return fabric.Config(ssh_config=SSHConfig.from_file(io.StringIO(file.read_text())))
+
+
+def _why_unreachable(problem: BaseException, where: str, known: Path) -> tuple[str, str, str]:
+    """(problem, value, fix) for a connection that did not come to be."""
+    if isinstance(problem, paramiko.SSHException) and "not found in known_hosts" in str(problem):
+        return "the host key is not known", where, f"check it, then `ssh-keyscan -p PORT HOST >> {known}`"
+    return f"the host cannot be reached by SSH ({problem})", where, "start it (a lab: `make lab`), or correct address and port"

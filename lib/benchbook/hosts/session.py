@@ -1,0 +1,94 @@
+"""A session: the hosts of an inventory, connected, with a lease that a thread renews until the session ends."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import TypeVar
+
+from benchbook.errors import BenchbookError
+from benchbook.hosts.fanout import on_each, try_on_each
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Command, Job, reap
+from benchbook.hosts.remote_host import RemoteHost
+
+T = TypeVar("T")
+RENEW_EVERY_S = 3.0
+
+
+class Session:
+    """Use as a context manager: entering connects to the hosts that are asked for, leaving ends all that it started."""
+
+    def __init__(self, inventory: Inventory, names: Iterable[str]):
+        self.inventory = inventory
+        self.hosts = {name: RemoteHost(inventory, name) for name in dict.fromkeys(names)}
+        self.id = uuid.uuid4().hex[:12]
+        self.reaped: dict[str, list[str]] = {}
+        self._jobs: list[Job] = []
+        self._over = threading.Event()
+        self._renewer = threading.Thread(target=self._renew, name="lease", daemon=True)
+
+    def __enter__(self) -> Session:
+        self.each("connecting", self._arrive)
+        self._renewer.start()
+        self.reaped = {n: names for n, names in self.each("looking for leftovers", self._reap, timeout=180).items() if names}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
+        for job in reversed(self._jobs):
+            self._end(job)
+        self._over.set()
+        self._renewer.join(timeout=10)
+        for host in self.hosts.values():
+            host.close()
+
+    def each(self, what: str, step: Callable[[RemoteHost], T], *, timeout: float = 60.0) -> dict[str, T]:
+        """`step` on every host of the session."""
+        return on_each(what, self.hosts.values(), step, timeout=timeout)
+
+    def with_role(self, role: str) -> list[RemoteHost]:
+        """The session's hosts with this role; raises BadInput where the inventory has none."""
+        return [self.hosts[name] for name in self.inventory.require(role)]
+
+    def start(self, host: RemoteHost, name: str, command: Command) -> Job:
+        """Start a long job on a host; it ends with the session at the latest."""
+        job = Job.start(host, name, command, self.lease(host))
+        self._jobs.append(job)
+        return job
+
+    def end(self, job: Job) -> None:
+        """Stop a job (if it still runs) and forget it."""
+        job.stop()
+        if job in self._jobs:
+            self._jobs.remove(job)
+
+    def forget(self, job: Job) -> None:
+        """A job that has ended by itself: nothing is left to stop."""
+        self._jobs.remove(job)
+
+    def lease(self, host: RemoteHost) -> str:
+        return host.path("leases", self.id)
+
+    def _arrive(self, host: RemoteHost) -> None:
+        host.connect()
+        if not host.root.startswith("/"):
+            # Jobs run in folders of their own: every path they are given must be absolute.
+            host.root = f"{host.sftp.normalize('.')}/{host.root}"
+        host.mkdir(host.path("jobs"), host.path("leases"))
+        host.touch(self.lease(host))
+
+    def _reap(self, host: RemoteHost) -> list[str]:
+        return reap(host, self.lease(host))
+
+    def _end(self, job: Job) -> None:
+        """Leaving must end as much as it can: a host that is gone ends the job itself when the lease runs out."""
+        try:
+            job.stop()
+        except BenchbookError as problem:
+            print(f"benchbook: could not stop a job on {job.host.name}; its lease ends it: {problem}")
+
+    def _renew(self) -> None:
+        while not self._over.wait(RENEW_EVERY_S):
+            try_on_each(self.hosts.values(), lambda host: host.touch(self.lease(host)), timeout=RENEW_EVERY_S * 2)

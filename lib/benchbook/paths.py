@@ -1,0 +1,41 @@
+"""Where things stand in a checkout. `BENCHBOOK_HOME` points to another one (tests use this)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def home() -> Path:
+    """The project folder: holds env/, data/, notebooks/, .lab/ and site/."""
+    return Path(os.environ.get("BENCHBOOK_HOME") or Path(__file__).resolve().parents[2])
+
+
+def env_dir() -> Path:
+    return home() / "env"
+
+
+def published_dir(report: str) -> Path:
+    return home() / "data" / "published" / report
+
+
+def runs_dir(report: str) -> Path:
+    return home() / "data" / "runs" / report
+
+
+def notebook(report: str) -> Path:
+    return home() / "notebooks" / f"{report}.ipynb"
+
+
+def site_dir() -> Path:
+    return home() / "site"
+
+
+def lab_dir() -> Path:
+    return home() / ".lab"
+
+
+def cache_dir() -> Path:
+    """Built artefacts, by version, outside the work tree: a fresh clone finds what an older one built."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "benchbook"
