@@ -234,6 +234,17 @@ def test_a_run_that_failed_before_its_results_is_published_all_the_same(tmp_path
     )
 
 
+def test_a_run_whose_kernel_was_killed_is_a_failed_one(tmp_path: Path) -> None:
+    # papermill leaves no error then, and no number at the cells that it did not reach.
+    unreached = [v4.new_code_cell("judge()"), v4.new_code_cell("save()")]
+    page = publish.publish("dm", save(tmp_path, [*cells(), *unreached]), None, tmp_path)
+    said = "NotebookStopped: the kernel ended before the notebook did; code cells that did not run: 2."
+    assert results.read(page.with_suffix(".json")).failed == said
+    soup = BeautifulSoup(page.read_text(), "html.parser")
+    assert "The run broke off at cell [5]" in text(soup.header)
+    assert text(soup.select_one(".cell.failed summary")) == "Code [5]"
+
+
 def test_results_of_a_run_that_failed_later_say_so(tmp_path: Path) -> None:
     page = put(tmp_path, "tidb", broken())
     assert results.read(page.with_suffix(".json")).failed == "WorkloadFailed: sysbench said <FATAL>"

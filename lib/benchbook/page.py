@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
-from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode
 from traitlets.config import Config
+
+from benchbook.executed import Failure, failure
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -45,14 +45,6 @@ _PROSE = {"alt", "title", "aria-label"}
 
 
 @dataclass(frozen=True)
-class Failure:
-    """The error that ended a notebook: number of the cell as run (In [n]) and the error as one paragraph."""
-
-    cell: int | None
-    text: str
-
-
-@dataclass(frozen=True)
 class Heading:
     """An entry of the contents: level 2 or 3, the anchor in the page, the text."""
 
@@ -71,12 +63,6 @@ class Page:
     failure: Failure | None
 
 
-def load(path: Path) -> NotebookNode:
-    """Read an executed notebook of any version as version 4."""
-    notebook: NotebookNode = nbformat.read(path, as_version=4)
-    return notebook
-
-
 def build(notebook: NotebookNode) -> Page:
     """Turn an executed notebook into a page body that has no script, no style sheet and loads nothing."""
     soup = BeautifulSoup(_export(notebook), "html.parser")
@@ -85,16 +71,6 @@ def build(notebook: NotebookNode) -> Page:
         step(soup)
     headings = _headings(soup)  # before the tree becomes text: it sets the anchors
     return Page(str(soup), headings, title, failure(notebook))
-
-
-def failure(notebook: NotebookNode) -> Failure | None:
-    """The first error among the outputs, or None for a notebook that ran to its end."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "error":
-                text = " ".join(strip_ansi(f"{output.ename}: {output.evalue}").split())
-                return Failure(cell.get("execution_count"), text)
-    return None
 
 
 def _export(notebook: NotebookNode) -> str:

@@ -16,7 +16,7 @@ from typing import Any, get_args
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
-from benchbook import page, results
+from benchbook import executed, page, results
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.results import Results, Trials, Verdict, replace_text
 
@@ -34,7 +34,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     `results_path` is None, or names no file, when the run broke off before it had results: then the page shows how it
     failed, beside a minimal JSON. Raises PageTooLarge, or BadInput for results that do not fit the format.
     """
-    notebook = page.load(executed_notebook)
+    notebook = executed.load(executed_notebook)
     built = page.build(notebook)
     found = _results(report, executed_notebook, notebook, built, results_path)
     target = _write_page(notebook, built, found, site / f"{report}.html")
@@ -48,7 +48,7 @@ def render(notebook: Path, results: dict[str, Any], out: Path) -> Path:
 
     Raises BadInput when the results do not fit the format, PageTooLarge when the page exceeds LIMIT.
     """
-    loaded = page.load(notebook)
+    loaded = executed.load(notebook)
     return _write_page(loaded, page.build(loaded), _parse(results), out)
 
 
