@@ -134,6 +134,11 @@ def test_the_command_enforces_go_sum_and_makes_static_programs(toy):
     assert line.endswith(" example.org/toy")
 
 
+def test_linker_flags_may_be_a_list(toy):
+    toy.write("build.yaml", RECIPE.replace("ldflags: -s -w", "ldflags: [-s, -X main.version=1]"))
+    assert build.recipe("toy").ldflags == "-s -X main.version=1"
+
+
 def test_the_manifest_says_what_was_built(toy):
     folder = build.build("toy", lambda _: None)
     made = build.manifest("toy")
@@ -233,11 +238,11 @@ def test_every_recipe_of_this_project_is_valid():
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="no Go on PATH")
 def test_a_real_go_builds_a_real_program(tmp_path, monkeypatch):
+    # The compiler's own cache stays where it is, or this test would compile Go's runtime anew.
+    monkeypatch.setenv("GOCACHE", subprocess.check_output(["go", "env", "GOCACHE"], text=True).strip())
     home = Toy(tmp_path)
     monkeypatch.setenv("BENCHBOOK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home.cache))
-    # The compiler's own cache stays where it is, or this test would compile Go's runtime anew.
-    monkeypatch.setenv("GOCACHE", subprocess.check_output(["go", "env", "GOCACHE"], text=True).strip())
     home.write("go.mod", "module example.org/toy\n\ngo 1.24\n")
     home.write("main.go", 'package main\n\nfunc main() { println("built") }\n')
     folder = build.build("toy", lambda _: None)

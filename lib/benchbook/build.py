@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from benchbook import golang, paths
 from benchbook.errors import BadInput, BenchbookError
@@ -43,6 +43,10 @@ class BuildFailed(BenchbookError):
     """The compiler refused; carries the last lines that it printed."""
 
 
+def _joined(flags: object) -> object:
+    return " ".join(map(str, flags)) if isinstance(flags, list) else flags
+
+
 class Recipe(BaseModel):
     """env/systems/NAME/build.yaml."""
 
@@ -51,7 +55,7 @@ class Recipe(BaseModel):
     description: Annotated[str, Field(min_length=1)]
     programs: Annotated[dict[str, str], Field(min_length=1)]  # file name -> Go package
     files: dict[str, str] = {}  # file name -> MODULE/FILE: what a dependency ships beside its code (SQL, templates)
-    ldflags: str = ""  # as Go takes them: one string
+    ldflags: Annotated[str, BeforeValidator(_joined)] = ""  # as Go takes them, or as a list of them
     tags: list[str] = []
     minutes: Annotated[float, Field(gt=0)]  # from empty caches on 2 cores: what the user is told to expect
     inputs: list[str] = ["**/*.go"]  # our own sources, as globs: part of the key
