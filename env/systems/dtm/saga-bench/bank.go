@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/dtm-labs/dtm/client/dtmcli"
@@ -31,6 +32,7 @@ type Bank struct {
 	insertLog      string
 	updateBalance  string
 	name           string
+	retried        atomic.Int64 // DB transactions run again after a deadlock or a lock wait that was too long
 }
 
 // BranchCall is one call of one operation of one branch, as its URL says.
@@ -93,6 +95,7 @@ func (b *Bank) apply(ctx context.Context, call BranchCall) (executed bool, err e
 		if executed, err = b.applyOnce(ctx, call); !isTransient(err) {
 			return executed, err
 		}
+		b.retried.Add(1)
 	}
 	return false, err
 }

@@ -135,7 +135,7 @@ func (s *Service) health(w http.ResponseWriter, r *http.Request) {
 
 func (s *Service) showStats(w http.ResponseWriter, _ *http.Request) {
 	snapshot, err := s.stats.snapshot()
-	snapshot.InFlight = s.inFlight.Load()
+	snapshot.InFlight, snapshot.Retried = s.inFlight.Load(), s.bank.retried.Load()
 	answerJSON(w, snapshot, err)
 }
 
