@@ -1,0 +1,141 @@
+"""Collections as such: which there are, how they were created, and their indexes, carried over to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from pymongo.errors import CollectionInvalid, OperationFailure
+
+from benchbook.errors import BadInput
+from benchbook.transfer.clients import Client, reason
+from benchbook.transfer.failures import TransferFailed
+from benchbook.transfer.settings import Settings
+
+_NAMESPACE_EXISTS = 48
+_DUPLICATE_KEY = 11000
+_COPYABLE = frozenset({"collection", "view"})
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One collection of the source: `documents` by the server's statistics; `identity` changes when it is recreated."""
+
+    database: str
+    name: str
+    kind: str
+    options: dict[str, Any] = field(default_factory=dict)
+    documents: int = 0
+    identity: bytes = b""
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.database}.{self.name}"
+
+    @property
+    def is_capped(self) -> bool:
+        return bool(self.options.get("capped"))
+
+
+def collections(client: Client, settings: Settings) -> list[Collection]:
+    """Everything to be copied, by name. BadInput if nothing matches or a kind of collection cannot be copied."""
+    found = matching(client, settings)
+    if not found:
+        raise BadInput(
+            f"no collection matches databases={settings.databases!r} collections={settings.collections!r}",
+            key=settings.source.name,
+            fix="correct the expressions; they must match whole names",
+        )
+    return found
+
+
+def matching(client: Client, settings: Settings) -> list[Collection]:
+    """The collections that the settings select, by name; none if there are none."""
+    found = [each for database in client.list_database_names() for each in _of_database(client, database, settings)]
+    return sorted(found, key=lambda each: each.namespace)
+
+
+def _of_database(client: Client, database: str, settings: Settings) -> list[Collection]:
+    listed = client[database].list_collections()
+    return [_described(client, database, dict(info)) for info in listed if settings.wants(database, info["name"])]
+
+
+def _described(client: Client, database: str, info: dict[str, Any]) -> Collection:
+    name, kind = info["name"], info.get("type", "collection")
+    if kind not in _COPYABLE:
+        raise BadInput(f"cannot copy a {kind}", key=f"{database}.{name}", fix="leave it out by --collections")
+    count = documents(client, database, name) if kind == "collection" else 0
+    return Collection(
+        database, name, kind, info.get("options", {}), count, bytes(info.get("info", {}).get("uuid", b""))
+    )
+
+
+def documents(client: Client, database: str, collection: str) -> int:
+    """Number of documents by the server's statistics: on FerretDB `count` reads and decodes them all, this does not."""
+    return int(client[database].command("collStats", collection).get("count", 0))
+
+
+def is_still_there(client: Client, collection: Collection) -> bool:
+    """Whether the collection exists and is the one that was planned for, not a new one of the same name."""
+    for info in client[collection.database].list_collections(filter={"name": collection.name}):
+        return bytes(info.get("info", {}).get("uuid", b"")) == collection.identity
+    return False
+
+
+def create(client: Client, collection: Collection) -> list[str]:
+    """Creates the collection (or view) with the source's options; returns what the target does not support."""
+    lost: list[str] = []
+    options = dict(collection.options)
+    while True:
+        try:
+            client[collection.database].create_collection(collection.name, check_exists=False, **options)
+            return lost
+        except CollectionInvalid:
+            return lost
+        except OperationFailure as error:
+            if error.code == _NAMESPACE_EXISTS:
+                return lost
+            refused = _refused_option(options, error)
+            if refused is None:
+                raise TransferFailed(f"{collection.namespace} cannot be created: {reason(error)}") from error
+            lost.append(f"{collection.namespace}: option {refused} is not supported by the target")
+            options.pop(refused)
+
+
+def _refused_option(options: dict[str, Any], error: OperationFailure) -> str | None:
+    # Capped, view and time series make another kind of collection: to leave these out would not be a copy.
+    text = reason(error)
+    return next((key for key in options if key in text and key not in {"capped", "size", "viewOn", "timeseries"}), None)
+
+
+def copy_indexes(source: Client, target: Client, found: Iterable[Collection], threads: int) -> list[str]:
+    """Creates the source's indexes on the target, `threads` collections at a time; returns what could not be copied."""
+    plain = [each for each in found if each.kind == "collection"]
+    with ThreadPoolExecutor(threads) as pool:
+        return [text for texts in pool.map(lambda each: _indexes_of(source, target, each), plain) for text in texts]
+
+
+def _indexes_of(source: Client, target: Client, collection: Collection) -> list[str]:
+    listed = source[collection.database][collection.name].list_indexes()
+    specs = [_specification(index) for index in listed if index["name"] != "_id_"]
+    return [text for spec in specs for text in _create_index(target, collection, spec)]
+
+
+def _specification(index: Any) -> dict[str, Any]:
+    # `ns` and `v` belong to the server that made the index.
+    return {key: value for key, value in dict(index).items() if key not in {"ns", "v"}}
+
+
+def _create_index(target: Client, collection: Collection, spec: dict[str, Any]) -> list[str]:
+    try:
+        target[collection.database].command("createIndexes", collection.name, indexes=[spec])
+        return []
+    except OperationFailure as error:
+        if error.code == _DUPLICATE_KEY:
+            raise TransferFailed(
+                f"{collection.namespace}: unique index {spec['name']} conflicts with documents on the target: "
+                f"{reason(error)}. Fix: remove the documents that are not the source's, then start again"
+            ) from error
+        return [f"{collection.namespace}: index {spec['name']}: {reason(error)}"]

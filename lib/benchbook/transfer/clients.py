@@ -1,0 +1,129 @@
+"""Connections to the two servers, and the question whether they are one."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+
+from benchbook.errors import BadInput
+from benchbook.transfer.settings import Endpoint
+
+Client = MongoClient[dict[str, Any]]
+
+_AUTHENTICATION = {11: "UserNotFound", 13: "Unauthorized", 18: "AuthenticationFailed", 334: "MechanismUnavailable"}
+_PROBE_DATABASE = "benchbook_probe"
+
+
+def connect(endpoint: Endpoint, seconds: float = 5.0) -> Client:
+    """A client of the endpoint. Raises BadInput for a URL or password that cannot be used; contacts nobody yet."""
+    secret: dict[str, Any] = {"password": endpoint.password} if endpoint.password else {}
+    try:
+        return MongoClient(
+            endpoint.url,
+            **secret,
+            serverSelectionTimeoutMS=int(seconds * 1000),
+            connectTimeoutMS=int(seconds * 1000),
+            appname="benchbook-transfer",
+            # Retries are ours: they are bounded in time, and know what a batch that may have arrived needs.
+            retryReads=False,
+            retryWrites=False,
+        )
+    except (ConfigurationError, InvalidURI) as error:
+        raise BadInput(f"{error}", key=endpoint.name, fix="check the URL, the user and the password") from error
+
+
+@contextmanager
+def connected(endpoint: Endpoint, seconds: float = 5.0) -> Iterator[Client]:
+    """A client that answers, closed at the end. Raises BadInput where the server cannot be reached or says no."""
+    client = connect(endpoint, seconds)
+    try:
+        greet(client, endpoint)
+        yield client
+    finally:
+        client.close()
+
+
+def greet(client: Client, endpoint: Endpoint) -> dict[str, Any]:
+    """The server's answer to `hello` once logged in, or BadInput with what is wrong."""
+    try:
+        client.admin.command("ping")
+        # A command that needs rights: some servers answer `ping` to anybody.
+        client.list_database_names()
+        return dict(client.admin.command("hello"))
+    except ConnectionFailure as error:
+        first = str(error).split(",")[0]
+        raise BadInput(f"cannot be reached: {first}", key=endpoint.name, fix="start it, or correct the URL") from error
+    except OperationFailure as error:
+        if error.code not in _AUTHENTICATION:
+            raise
+        raise BadInput(
+            f"authentication failed: {error.details.get('errmsg') if error.details else error}",
+            key=endpoint.name,
+            fix="check the user, authSource and the password (file or environment variable)",
+        ) from error
+
+
+def refuse_same_server(source: Client, target: Client, names: tuple[str, str]) -> None:
+    """BadInput if both clients reach one server: by address, by process identity, or by a mark seen through both."""
+    if _addresses(source) & _addresses(target) or _same_process(source, target) or _sees_mark(source, target):
+        raise BadInput(
+            f"source {names[0]} and target {names[1]} are the same server",
+            fix="name two servers: a transfer keeps the names of the databases",
+        )
+
+
+def _addresses(client: Client) -> set[tuple[str, int]]:
+    found = set()
+    for host, port in client.topology_description.server_descriptions():
+        try:
+            found |= {(str(info[4][0]), port or 0) for info in socket.getaddrinfo(host, port)}
+        except socket.gaierror:
+            found.add((host, port or 0))
+    return found
+
+
+def _same_process(source: Client, target: Client) -> bool:
+    mine, other = (
+        client.admin.command("hello").get("topologyVersion", {}).get("processId") for client in (source, target)
+    )
+    return mine is not None and mine == other
+
+
+def _sees_mark(source: Client, target: Client) -> bool:
+    # Written to the target, looked for in the source, and removed: the only test that sees through any alias.
+    mark = {"_id": secrets.token_hex(16)}
+    marks = target[_PROBE_DATABASE]["marks"]
+    marks.insert_one(mark)
+    try:
+        return source[_PROBE_DATABASE]["marks"].find_one(mark) is not None
+    finally:
+        target.drop_database(_PROBE_DATABASE)
+
+
+def patiently(seconds: float, stopped: Callable[[], bool]) -> Retrying:
+    """Retries lost connections with growing pauses, until the server is back, `seconds` are over, or we are stopped."""
+    out_of_time = stop_after_delay(seconds)
+
+    def enough(state: RetryCallState) -> bool:
+        return stopped() or out_of_time(state)
+
+    return Retrying(
+        retry=retry_if_exception_type(ConnectionFailure),
+        stop=enough,
+        wait=wait_exponential(multiplier=0.1, max=2.0),
+        reraise=True,
+    )
+
+
+def reason(error: PyMongoError) -> str:
+    """An error of the server in one line, without the reply's dump."""
+    details = getattr(error, "details", None) or {}
+    text = details.get("errmsg") if isinstance(details, dict) else None
+    return str(text or error).splitlines()[0][:400]

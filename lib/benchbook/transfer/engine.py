@@ -1,0 +1,166 @@
+"""The whole transfer, from the two URLs to the report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from benchbook.transfer import catalog, ranges, tally
+from benchbook.transfer.clients import Client, connected, refuse_same_server
+from benchbook.transfer.crew import Crew
+from benchbook.transfer.failures import TransferFailed
+from benchbook.transfer.reader import dropped
+from benchbook.transfer.report import Report, Status
+from benchbook.transfer.settings import Settings
+
+_SAMPLE_SECONDS = 1.0
+_SIXTEEN_MEGABYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One second of a transfer: `t` seconds since its start, documents settled so far, documents/s since the last
+    sample, CPU seconds so far and resident memory (bytes) of all its processes."""
+
+    t: float
+    documents: int
+    rate: float
+    cpu: float
+    resident: int
+
+
+class Watcher(Protocol):
+    """Is told how a transfer goes on, about once a second."""
+
+    def start(self, documents: int) -> None: ...
+    def update(self, sample: Sample) -> None: ...
+
+
+@dataclass
+class _State:
+    # What the crew does not know, so that a report can be made whenever the transfer ends.
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    index_seconds: float = 0.0
+
+
+def transfer(settings: Settings, watchers: tuple[Watcher, ...] = ()) -> Report:
+    """Copies what the settings select; returns the report, also of a transfer that failed or was interrupted by Ctrl-C.
+
+    Raises BadInput, with nothing written, if the servers or the selection cannot be used.
+    """
+    state = _State()
+    with _crew(settings) as crew, _both(settings) as (source, target):
+        found = catalog.collections(source, settings)
+        try:
+            _carry_over(settings, crew, source, target, found, state, watchers)
+        except TransferFailed as error:
+            return _report(settings, crew, state, "failed", str(error))
+        except KeyboardInterrupt:
+            return _report(settings, crew, state, "interrupted", "interrupted; start it again to go on")
+        return _report(settings, crew, state, "complete", None)
+
+
+@contextmanager
+def _crew(settings: Settings) -> Iterator[Crew]:
+    crew = Crew(settings)
+    try:
+        yield crew
+    finally:
+        crew.stop()
+
+
+@contextmanager
+def _both(settings: Settings) -> Iterator[tuple[Client, Client]]:
+    with (
+        connected(settings.source, settings.connect_seconds) as source,
+        connected(settings.target, settings.connect_seconds) as target,
+    ):
+        refuse_same_server(source, target, (settings.source.name, settings.target.name))
+        yield source, target
+
+
+def _carry_over(
+    settings: Settings,
+    crew: Crew,
+    source: Client,
+    target: Client,
+    found: list[catalog.Collection],
+    state: _State,
+    watchers: tuple[Watcher, ...],
+) -> None:
+    for each in found:
+        state.notes += catalog.create(target, each)
+    for watcher in watchers:
+        watcher.start(sum(each.documents for each in found))
+    _copy(crew, _ranges(settings, source, target, found), _document_limit(target), state, watchers)
+    gone = [each.namespace for each in found if not catalog.is_still_there(source, each)]
+    if gone:
+        raise TransferFailed(dropped(", ".join(gone)))
+    started = time.monotonic()
+    state.notes += catalog.copy_indexes(source, target, found, settings.create_index_threads)
+    state.index_seconds = time.monotonic() - started
+
+
+def _ranges(settings: Settings, source: Client, target: Client, found: list[catalog.Collection]) -> list[ranges.Range]:
+    total = sum(each.documents for each in found)
+    parts: list[ranges.Range] = []
+    for each in found:
+        if each.kind != "collection":
+            continue
+        wanted = ranges.parts_for(
+            each.documents, total, readers=settings.source_threads, split_documents=settings.split_documents
+        )
+        is_resumed = catalog.documents(target, each.database, each.name) > 0
+        parts += ranges.split(source, each, parts=wanted, is_resumed=is_resumed)
+    return parts
+
+
+def _document_limit(target: Client) -> int:
+    return int(target.admin.command("hello").get("maxBsonObjectSize", _SIXTEEN_MEGABYTES))
+
+
+def _copy(
+    crew: Crew, parts: list[ranges.Range], document_limit: int, state: _State, watchers: tuple[Watcher, ...]
+) -> None:
+    started = time.monotonic()
+    last = Sample(0.0, 0, 0.0, 0.0, 0)
+    try:
+        for _ in crew.run(parts, document_limit):
+            if time.monotonic() - started - last.t >= _SAMPLE_SECONDS:
+                last = _sampled(crew, started, last, watchers)
+        _sampled(crew, started, last, watchers)
+    finally:
+        # However it ends: only once the workers have stopped are their counts the last word.
+        crew.stop()
+        state.seconds = time.monotonic() - started
+
+
+def _sampled(crew: Crew, started: float, last: Sample, watchers: tuple[Watcher, ...]) -> Sample:
+    t, documents, used = time.monotonic() - started, tally.total(crew.counts()).settled, crew.usage()
+    rate = (documents - last.documents) / (t - last.t) if t > last.t else 0.0
+    sample = Sample(t, documents, rate, used.cpu, used.resident)
+    for watcher in watchers:
+        watcher.update(sample)
+    return sample
+
+
+def _report(settings: Settings, crew: Crew, state: _State, status: Status, error: str | None) -> Report:
+    knobs = ("source_threads", "target_threads", "cache_bucket_size", "cache_bucket_num", "batch_size")
+    return Report(
+        status=status,
+        source=settings.source.name,
+        target=settings.target.name,
+        knobs={key: getattr(settings, key) for key in knobs}
+        | {"processes": settings.worker_count(), "documents_in_flight_bound": settings.documents_in_flight},
+        seconds=state.seconds,
+        index_seconds=state.index_seconds,
+        usage=crew.usage(),
+        most_in_flight=crew.most_in_flight(),
+        collections=dict(sorted(crew.counts().items())),
+        error=error,
+        notes=state.notes,
+    )

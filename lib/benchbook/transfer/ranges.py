@@ -1,0 +1,97 @@
+"""Large collections divided into ranges of `_id`, so that several readers share one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import bson
+from pymongo.cursor import RawBatchCursor
+from pymongo.errors import OperationFailure
+
+from benchbook.transfer.catalog import Collection
+from benchbook.transfer.clients import Client
+from benchbook.transfer.raw import RAW
+
+# Boundaries come from a sample: with 20 ids for each range, one range is rarely more than half as long again.
+_SAMPLE_PER_RANGE = 20
+_SMALLEST = 20_000
+
+
+@dataclass(frozen=True)
+class Range:
+    """Documents of one collection with lower <= _id < upper (BSON of `{_id: bound}`; None is open).
+
+    `is_resumed`: the target already held documents of this collection, so that known ones are looked for first.
+    `is_ordered`: a capped collection, whose insertion order is part of its content.
+    """
+
+    database: str
+    collection: str
+    lower: bytes | None = None
+    upper: bytes | None = None
+    documents: int = 0
+    is_resumed: bool = False
+    is_ordered: bool = False
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.database}.{self.collection}"
+
+    def cursor(self, client: Client, batch_size: int) -> RawBatchCursor[dict[str, Any]]:
+        """Raw batches of this range's documents, at most `batch_size` documents each."""
+        # Index bounds, not $gte and $lt: those compare within one BSON type and would miss ids of another.
+        bounds: dict[str, Any] = {}
+        if self.lower is not None:
+            bounds["min"] = [("_id", bson.decode(self.lower, RAW)["_id"])]
+        if self.upper is not None:
+            bounds["max"] = [("_id", bson.decode(self.upper, RAW)["_id"])]
+        if bounds:
+            bounds["hint"] = [("_id", 1)]
+        return client[self.database][self.collection].find_raw_batches({}, batch_size=batch_size, **bounds)
+
+
+def split(client: Client, collection: Collection, *, parts: int, is_resumed: bool) -> list[Range]:
+    """The collection as up to `parts` ranges of similar length; one range where the server cannot sample."""
+    bounds = _boundaries(client, collection, parts) if _is_divisible(collection, parts) else []
+    edges: list[bytes | None] = [None, *bounds, None]
+    share = collection.documents // (len(edges) - 1)
+    return [
+        Range(collection.database, collection.name, lower, upper, share, is_resumed, collection.is_capped)
+        for lower, upper in pairwise(edges)
+    ]
+
+
+def _is_divisible(collection: Collection, parts: int) -> bool:
+    # A collation of its own orders the `_id` index otherwise than the bounds below.
+    return parts > 1 and not collection.is_capped and "collation" not in collection.options
+
+
+def _boundaries(client: Client, collection: Collection, parts: int) -> list[bytes]:
+    pipeline: list[dict[str, Any]] = [
+        {"$sample": {"size": parts * _SAMPLE_PER_RANGE}},
+        {"$project": {"_id": 1}},
+        {"$sort": {"_id": 1}},
+    ]
+    plain = client[collection.database].get_collection(collection.name, codec_options=RAW)
+    try:
+        sample = [each.raw for each in plain.aggregate(pipeline)]  # type: ignore[attr-defined]
+    except OperationFailure:
+        # FerretDB has no $sample: the collection is read by one reader.
+        return []
+    return distinct(sample[_SAMPLE_PER_RANGE::_SAMPLE_PER_RANGE])
+
+
+def distinct(bounds: list[bytes]) -> list[bytes]:
+    """The bounds without repetition, in their order: a sample may hold an id twice."""
+    return list(dict.fromkeys(bounds))
+
+
+def parts_for(documents: int, total: int, *, readers: int, split_documents: int) -> int:
+    """Ranges for a collection of `documents` out of `total`: none over `split_documents`, enough for all readers."""
+    if documents < _SMALLEST:
+        return 1
+    by_size = -(-documents // split_documents)
+    by_readers = round(2 * readers * documents / max(total, 1))
+    return max(1, by_size, min(by_readers, documents // _SMALLEST))

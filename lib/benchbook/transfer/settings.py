@@ -1,0 +1,122 @@
+"""What a transfer is asked to do, checked before anything is touched."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchbook.errors import BadInput
+
+# Each question to a server costs the client about as much as passing on a hundred documents.
+_FETCH_DOCUMENTS = 1000
+_SYSTEM_DATABASES = frozenset({"admin", "local", "config"})
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server: its URL without a password, and the password apart, so that it is in no list of processes or log."""
+
+    url: str
+    password: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).password is not None:
+            raise BadInput(
+                "a URL with a password in it can be read in the list of processes",
+                key=_host_part(self.url),
+                fix="leave the password out (mongodb://user@host/) and give it in a file or an environment variable",
+            )
+        if not self.url.startswith(("mongodb://", "mongodb+srv://")):
+            raise BadInput("not a MongoDB URL", value=self.url, fix="write mongodb://host:port/")
+
+    @property
+    def name(self) -> str:
+        """Host and port as the user wrote them, for messages."""
+        return _host_part(self.url)
+
+
+def _host_part(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2] or url
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The knobs of a transfer, named as in the report.
+
+    `cache_bucket_size` batches are kept in one bucket, `cache_bucket_num` buckets, `batch_size` documents in a batch:
+    never more than their product is read and not yet written. `split_documents` is the size from which a collection is
+    read in ranges of `_id`; `retry_seconds` is how long a lost server is waited for.
+    """
+
+    source: Endpoint
+    target: Endpoint
+    databases: str = ".+"
+    collections: str = ".+"
+    source_threads: int = 2
+    target_threads: int = 6
+    cache_bucket_size: int = 8
+    cache_bucket_num: int = 8
+    batch_size: int = 1000
+    create_index_threads: int = 2
+    processes: int | None = None
+    split_documents: int = 200_000
+    retry_seconds: float = 60.0
+    connect_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            self._check_number(each.name, getattr(self, each.name))
+        for key in ("databases", "collections"):
+            _compiled(key, getattr(self, key))
+
+    def _check_number(self, key: str, value: Any) -> None:
+        if isinstance(value, int | float) and value < (0 if key == "retry_seconds" else 1):
+            raise BadInput("must be at least 1", key=key.replace("_", "-"), value=value, fix="give a larger number")
+
+    @property
+    def slots(self) -> int:
+        """Batches that may be between source and target at one time."""
+        return self.cache_bucket_size * self.cache_bucket_num
+
+    @property
+    def documents_in_flight(self) -> int:
+        """The bound on documents read and not yet written."""
+        return self.slots * self.batch_size
+
+    def worker_count(self) -> int:
+        """Processes to use: one a core, but none without a reader, a writer and a place in the cache."""
+        wanted = self.processes or cores()
+        return min(wanted, self.source_threads, self.target_threads, self.slots)
+
+    def read_ahead(self, readers: int, slots: int) -> int:
+        """Batches that a reader asks for at a time: about a thousand documents, within its part of the cache."""
+        return max(1, min(_FETCH_DOCUMENTS // self.batch_size, slots // (4 * max(readers, 1))))
+
+    def wants(self, database: str, collection: str) -> bool:
+        """Whether a collection is to be copied; the expressions must match the whole name."""
+        return (
+            database not in _SYSTEM_DATABASES
+            and not collection.startswith("system.")
+            and bool(re.fullmatch(self.databases, database))
+            and bool(re.fullmatch(self.collections, collection))
+        )
+
+
+def _compiled(key: str, expression: str) -> re.Pattern[str]:
+    try:
+        return re.compile(expression)
+    except re.error as error:
+        raise BadInput(f"not a regular expression: {error}", key=key, value=expression) from error
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """`total` divided into `parts` whole numbers that differ by one at most: shares(15, 2) is [8, 7]."""
+    return [total // parts + (part < total % parts) for part in range(parts)]

@@ -1,0 +1,156 @@
+"""One worker process: its share of the readers, writers and cache. Documents never pass between processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import defaultdict
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from multiprocessing import connection, parent_process
+from typing import Any
+
+from benchbook.transfer.cache import Batch, Cache
+from benchbook.transfer.clients import connect
+from benchbook.transfer.failures import TransferFailed
+from benchbook.transfer.ranges import Range
+from benchbook.transfer.reader import Reader
+from benchbook.transfer.settings import Settings
+from benchbook.transfer.tally import Counts, Ended, Failure, Tick, Wanted, usage
+from benchbook.transfer.writer import Writer
+
+_TICK_SECONDS = 0.5
+Link = connection.Connection
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one worker gets of the settings' threads and slots."""
+
+    readers: int
+    writers: int
+    slots: int
+
+
+@dataclass(frozen=True)
+class Start:
+    """Tells an idle worker to go, and how many bytes of BSON the target takes for a document."""
+
+    document_limit: int
+
+
+def run(link: Link, settings: Settings, share: Share) -> None:
+    """Entry point of the process: waits for its start, works until its parent has no more ranges, fails, or is told
+    to stop (SIGTERM)."""
+    stop = threading.Event()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    start: Start | None = link.recv()
+    if start is None:
+        return link.send(Ended())
+    Worker(link, settings, share, start.document_limit, stop).work()
+
+
+def _die_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+class Worker:
+    """Runs the threads, counts, and keeps its parent informed."""
+
+    def __init__(
+        self, link: Link, settings: Settings, share: Share, document_limit: int, stop: threading.Event
+    ) -> None:
+        self._link, self._share, self._stop = link, share, stop
+        self._sending, self._asking, self._counting = threading.Lock(), threading.Lock(), threading.Lock()
+        self._counts: defaultdict[str, Counts] = defaultdict(Counts)
+        self._clients = [connect(each, settings.connect_seconds) for each in (settings.source, settings.target)]
+        self._cache = Cache(share.slots, stop)
+        self._writer = Writer(self._clients[1], settings.retry_seconds, stop)
+        self._reader = Reader(
+            source=self._clients[0],
+            target=self._clients[1],
+            cache=self._cache,
+            stop=stop,
+            batch_size=settings.batch_size,
+            read_ahead=settings.read_ahead(share.readers, share.slots),
+            document_limit=document_limit,
+            retry_seconds=settings.retry_seconds,
+            on_read=lambda part, documents: self._count(part, Counts(read=documents)),
+            on_known=lambda part, documents: self._count(part, Counts(already_there=documents)),
+            write_now=self._write,
+        )
+
+    def work(self) -> None:
+        """Reads and writes until all is done, then reports a last time."""
+        with ThreadPoolExecutor(self._share.readers + self._share.writers) as pool:
+            readers = [pool.submit(self._read_ranges) for _ in range(self._share.readers)]
+            writers = [pool.submit(self._write_batches) for _ in range(self._share.writers)]
+            try:
+                self._watch(readers, writers)
+            finally:
+                self._stop.set()
+        self._tell_failure([*readers, *writers])
+        self._send(self._tick())
+        self._send(Ended())
+        for client in self._clients:
+            client.close()
+
+    def _watch(self, readers: list[Future[None]], writers: list[Future[None]]) -> None:
+        waiting: set[Future[None]] = {*readers, *writers}
+        while waiting and not self._stop.is_set():
+            finished, waiting = wait(waiting, timeout=_TICK_SECONDS, return_when=FIRST_EXCEPTION)
+            if any(future.exception() for future in finished):
+                return
+            if all(future.done() for future in readers):
+                self._cache.close()
+            self._send(self._tick())
+
+    def _tell_failure(self, futures: list[Future[None]]) -> None:
+        errors = [error for future in futures if (error := future.exception())]
+        for error in errors:
+            if not isinstance(error, TransferFailed):
+                raise error
+        if errors:
+            self._send(Failure(str(errors[0])))
+
+    def _read_ranges(self) -> None:
+        while not self._stop.is_set() and (part := self._next_range()):
+            self._reader.read(part)
+
+    def _next_range(self) -> Range | None:
+        # One at a time, so that an answer goes to the reader that asked; and none once the parent says to stop.
+        with self._asking:
+            if self._stop.is_set():
+                return None
+            self._send(Wanted())
+            answer: Range | None = self._link.recv()
+            return answer
+
+    def _write_batches(self) -> None:
+        while batch := self._cache.take():
+            try:
+                self._write(batch)
+            finally:
+                self._cache.release(1, len(batch))
+
+    def _write(self, batch: Batch) -> None:
+        self._count(batch.range, self._writer.write(batch))
+
+    def _count(self, part: Range, counts: Counts) -> None:
+        with self._counting:
+            self._counts[part.namespace].add(counts)
+
+    def _tick(self) -> Tick:
+        with self._counting:
+            counts = {namespace: replace(each) for namespace, each in self._counts.items()}
+        return Tick(counts, usage(), self._cache.most_in_flight)
+
+    def _send(self, message: Any) -> None:
+        with self._sending:
+            self._link.send(message)
