@@ -1,0 +1,143 @@
+"""Latency percentiles from histograms, as deep and as fine as the samples allow, and Little's law.
+
+Percentiles of clients cannot be averaged; their histograms can be added. A histogram is a sequence of (bucket's
+latency in ms, count), as `sysbench --histogram` prints it. Those buckets are 1.8% wide: sysbench spreads 1,024
+of them evenly over the logarithm of 0.001 to 100,000 ms, exp(ln(1e8) / 1023) = 1.0182 apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hdrh.histogram import HdrHistogram
+
+from benchbook.errors import BadInput
+
+Histogram: TypeAlias = Sequence[tuple[float, int]]
+
+SYSBENCH_BUCKET = 0.0182
+BEYOND = 10
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """A percentile in ms and what the bucket leaves open around it; `value` is None where the sample is too small."""
+
+    percentile: float
+    value: float | None
+    low: float | None
+    high: float | None
+    samples: int
+    beyond: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class LittleCheck:
+    """Requests in flight by tps x latency, their ratio to the threads, and whether the two agree."""
+
+    in_flight: float
+    ratio: float
+    holds: bool
+    reason: str
+
+
+def merge_histograms(histograms: Iterable[Histogram]) -> list[tuple[float, int]]:
+    """One histogram of all clients, by rising latency; counts of equal buckets are added."""
+    total: Counter[float] = Counter()
+    for histogram in histograms:
+        for bound, count in histogram:
+            if count < 0 or not math.isfinite(bound) or bound < 0:
+                raise BadInput(
+                    "a bucket needs a latency and a count of 0 or more", key="histogram", value=(bound, count)
+                )
+            total[float(bound)] += int(count)
+    return sorted((bound, count) for bound, count in total.items() if count)
+
+
+def hdr_buckets(encoded: Iterable[str | bytes], *, ms_per_unit: float = 0.001) -> list[tuple[float, int]]:
+    """Buckets in ms of base64 HdrHistogram payloads (as in `.hlog` files), added up; the usual unit is microseconds."""
+    payloads = [item.encode() if isinstance(item, str) else item for item in encoded]
+    if not payloads:
+        raise BadInput("no histogram given", key="encoded", fix="pass at least one payload")
+    total = HdrHistogram.decode(payloads[0])
+    for payload in payloads[1:]:
+        total.add(HdrHistogram.decode(payload))
+    return [
+        (item.value_iterated_to * ms_per_unit, int(item.count_added_in_this_iter_step))
+        for item in total.get_recorded_iterator()
+    ]
+
+
+def percentile(
+    histogram: Histogram, percent: float, *, bucket: float = SYSBENCH_BUCKET, beyond: int = BEYOND
+) -> Percentile:
+    """The latency that `percent` of the requests do not exceed, in ms, if at least `beyond` requests lie beyond it.
+
+    With 10 requests beyond, their number itself is uncertain by 1/sqrt(10) = 32% (Poisson); with fewer, a percentile is
+    one request's story: p99 needs 1,000 samples, p99.9 10,000. `low` and `high` are one bucket's width (relative,
+    `bucket`) around the value: no difference within them is a difference.
+    """
+    if not 0 < percent < 100:
+        raise BadInput("must lie between 0 and 100", key="percent", value=percent, fix="e.g. 95")
+    rows = merge_histograms([histogram])
+    samples = sum(count for _, count in rows)
+    # Nearest rank: Hyndman & Fan (1996), Am. Stat. 50(4), definition 1; rounding keeps 0.95 * 200 at 190.
+    rank = math.ceil(round(percent / 100 * samples, 9))
+    past = samples - rank
+    if samples == 0 or past < beyond:
+        why = f"{samples} samples leave {past} beyond p{percent:g}; {beyond} are needed"
+        return Percentile(percent, None, None, None, samples, past, why)
+    value = _at_rank(rows, rank)
+    return Percentile(percent, value, value / (1 + bucket), value * (1 + bucket), samples, past, "")
+
+
+def percentiles(histogram: Histogram, percents: Iterable[float] = (50, 95, 99, 99.9)) -> list[Percentile]:
+    """`percentile` for each of `percents`."""
+    return [percentile(histogram, percent) for percent in percents]
+
+
+def _at_rank(rows: Histogram, rank: int) -> float:
+    seen = 0
+    for bound, count in rows:
+        seen += count
+        if seen >= rank:
+            return bound
+    raise BadInput("rank beyond the histogram", value=rank)
+
+
+def histogram_mean(histogram: Histogram) -> float:
+    """Mean latency in ms, to within a bucket's width."""
+    rows = merge_histograms([histogram])
+    samples = sum(count for _, count in rows)
+    if not samples:
+        raise BadInput("an empty histogram has no mean", key="histogram", fix="check that the run did any work")
+    return sum(bound * count for bound, count in rows) / samples
+
+
+def resolved(a_ms: float, b_ms: float, *, bucket: float = SYSBENCH_BUCKET) -> bool:
+    """Whether two bucketed latencies differ by more than one bucket, so that the true ones must differ."""
+    if min(a_ms, b_ms) <= 0:
+        raise BadInput("latencies must be above 0", value=(a_ms, b_ms), fix="leave failed runs out")
+    # Neighbouring buckets may hold latencies that are as close as one likes; half a bucket allows for printed rounding.
+    return abs(math.log(a_ms / b_ms)) > 1.5 * math.log1p(bucket)
+
+
+def little(threads: float, tps: float, mean_latency_ms: float, *, tolerance: float = 0.1) -> LittleCheck:
+    """Check a closed loop without think time: threads = tps x mean latency, within `tolerance` (relative).
+
+    Little (1961), Operations Research 9(3): L = lambda W. A ratio below 1 means threads that wait outside the measured
+    latency (a saturated client, start-up); above 1 means more in flight than threads, which cannot be.
+    """
+    if threads <= 0 or tps <= 0 or mean_latency_ms <= 0:
+        raise BadInput("threads, tps and latency must be above 0", value=(threads, tps, mean_latency_ms))
+    in_flight = tps * mean_latency_ms / 1000
+    ratio = in_flight / threads
+    if abs(ratio - 1) <= tolerance:
+        return LittleCheck(in_flight, ratio, True, "tps x latency agrees with the threads")
+    cause = "threads wait outside the measured latency" if ratio < 1 else "more requests in flight than threads"
+    return LittleCheck(in_flight, ratio, False, f"tps x latency gives {in_flight:.4g} of {threads:g}: {cause}")
