@@ -1,0 +1,131 @@
+"""The files that DM is given, read back as TOML and YAML; DM's password cipher against dm-ctl's own output."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import SecretStr, ValidationError
+
+from benchbook import paths
+from benchbook.systems import dm_config as dm
+
+NASTY = "p\"w\\ #'{{x}}Ä%\n"
+UPSTREAM = dm.Account(address="127.0.0.8", port=3306, user="dm", password=SecretStr(NASTY))
+TARGET = dm.Account(address="127.0.0.9", port=4000, user="root", password=SecretStr(""))
+QUIET = paths.env_dir() / "systems" / "dm" / "mydumper-quiet"
+
+
+def task(**levels: Any) -> dm.Task:
+    return dm.Task(**{"mode": "all", "database": "dm_benchmark", "target": TARGET, "folder": "/srv/dm", **levels})
+
+
+def test_a_task_carries_the_levels_of_its_trial() -> None:
+    text = dm.render(
+        task(
+            mode="full",
+            dump=dm.Dump(threads=32, rows=320_000, statement_size=1_000_000, program="/opt/my dumper"),
+            load=dm.Load(pool_size=64),
+            sync=dm.Sync(worker_count=1024, batch=100),
+        )
+    )
+    said = yaml.safe_load(text)
+    assert said["name"] == "benchbook"
+    assert said["task-mode"] == "full"
+    assert said["mysql-instances"] == [
+        {
+            "source-id": "mysql-1",
+            "black-white-list": "databases",
+            "mydumper-config-name": "dump",
+            "loader-config-name": "load",
+            "syncer-config-name": "sync",
+        }
+    ]
+    assert said["mydumpers"]["dump"] == {
+        "mydumper-path": "/opt/my dumper",
+        "threads": 32,
+        "chunk-filesize": 64,
+        "skip-tz-utc": True,
+        "extra-args": r"-s 1000000 -r 320000 --regex '^dm_benchmark\.sbtest.*'",
+    }
+    assert said["loaders"]["load"] == {"pool-size": 64, "dir": "/srv/dm/dumped_data"}
+    assert said["syncers"]["sync"] == {
+        "worker-count": 1024,
+        "batch": 100,
+        "max-retry": 20,
+        "checkpoint-flush-interval": 30,
+        "safe-mode": False,
+    }
+    assert said["target-database"] == {"host": "127.0.0.9", "port": 4000, "user": "root", "password": ""}
+    assert said["enable-heartbeat"] is False
+
+
+def test_an_incremental_task_starts_where_it_is_told() -> None:
+    start = dm.BinlogPosition(file="mysql-bin.000001", offset=328)
+    said = yaml.safe_load(dm.render(task(mode="incremental", start=start)))
+    assert said["mysql-instances"][0]["meta"] == {"binlog-name": "mysql-bin.000001", "binlog-pos": 328}
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"mode": "incremental"},
+        {"mode": "full", "start": {"file": "mysql-bin.000001", "offset": 4}},
+        {"mode": "dump"},
+        {"folder": "relative"},
+        {"name": "a b"},
+        {"load": {"pool_size": 0}},
+        {"sync": {"workers": 3}},
+    ],
+)
+def test_a_task_that_dm_would_misread_is_refused(levels: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        task(**levels)
+
+
+def test_the_worker_knows_its_upstream_and_does_not_resume_by_itself() -> None:
+    worker = dm.Worker(worker_address="127.0.0.6:8262", folder="/srv/d m", upstream=UPSTREAM, flavor="mariadb")
+    said = tomllib.loads(dm.render(worker))
+    assert said["from"] | {"password": ""} == {"host": "127.0.0.8", "port": 3306, "user": "dm", "password": ""}
+    assert said["relay-dir"] == "/srv/d m/relay_log"
+    assert (said["flavor"], said["source-id"], said["server-id"]) == ("mariadb", "mysql-1", 101)
+    assert said["checker"] == {"check-enable": False}
+
+
+def test_the_master_deploys_the_worker() -> None:
+    master = dm.Master(master_address="127.0.0.7:8261", worker_address="127.0.0.6:8262", folder="/srv/dm")
+    said = tomllib.loads(dm.render(master))
+    assert said["deploy"] == [{"source-id": "mysql-1", "dm-worker": "127.0.0.6:8262"}]
+    assert said["master-addr"] == "127.0.0.7:8261"
+
+
+def test_no_password_is_written_plain_and_none_at_all_for_a_record() -> None:
+    worker = dm.Worker(worker_address="127.0.0.6:8262", folder="/srv/dm", upstream=UPSTREAM, flavor="mysql")
+    sealed = tomllib.loads(dm.render(worker))["from"]["password"]
+    assert dm.decrypted(sealed) == NASTY
+    assert tomllib.loads(dm.redacted(worker))["from"]["password"] == "***"
+    assert NASTY not in repr(worker)
+
+
+def test_the_cipher_is_that_of_dm_ctl() -> None:
+    """`dm-ctl -encrypt 'pw-Äx1'` printed this."""
+    assert dm.decrypted("p3w/WnZJWIgMU8dv1QMpUkDjlB4VjUpo") == "pw-Äx1"
+    assert dm.encrypted("") == ""
+    assert dm.encrypted("same") != dm.encrypted("same")
+
+
+def test_mydumper_gets_its_password_by_the_environment(tmp_path: Path) -> None:
+    fake = tmp_path / "mydumper"
+    fake.write_text('#!/bin/sh\nprintf "%s|" "$MYSQL_PWD" "$@"\nexit 3\n')
+    fake.chmod(0o755)
+    argv = ["--user", "dm", "--regex", "^a b\\.c.*", "-s", "100", "--password", "s e'c$x"]
+    done = subprocess.run(
+        [QUIET, *argv], env={**os.environ, "BENCHBOOK_MYDUMPER": str(fake)}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "s e'c$x|--user|dm|--regex|^a b\\.c.*|-s|100|"
+    assert done.returncode == 3
