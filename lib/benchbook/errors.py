@@ -27,7 +27,13 @@ class BadInput(BenchbookError):
     exit_status = 2
 
     def __init__(
-        self, problem: str, *, file: object = None, key: str | None = None, value: Any = _NOTHING, fix: str | None = None
+        self,
+        problem: str,
+        *,
+        file: object = None,
+        key: str | None = None,
+        value: Any = _NOTHING,
+        fix: str | None = None,
     ):
         self.problem, self.file, self.key, self.value, self.fix = problem, file, key, value, fix
         where = [f"{file}" if file else "", f"{key}" if key else ""]

@@ -21,7 +21,9 @@ class _UniqueKeys(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
             seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -39,7 +41,9 @@ def load_yaml(path: Path) -> dict[str, Any]:
             f"malformed YAML: {said}", file=path, key=place, value="".join(line), fix="mend the syntax at this place"
         ) from problem
     if not isinstance(value, dict):
-        raise BadInput("expected keys and values", file=path, key="top level", value=value, fix="write `key: value` lines")
+        raise BadInput(
+            "expected keys and values", file=path, key="top level", value=value, fix="write `key: value` lines"
+        )
     return value
 
 
@@ -61,7 +65,9 @@ def bad_input(problem: ValidationError, file: object, model: type[BaseModel]) ->
     first = problem.errors()[0]
     key = ".".join(str(part) for part in first["loc"]) or "the file"
     more = f" ({problem.error_count() - 1} more like it)" if problem.error_count() > 1 else ""
-    return BadInput(first["msg"].rstrip(".") + more, file=file, key=key, value=first.get("input"), fix=_fix(first, model))
+    return BadInput(
+        first["msg"].rstrip(".") + more, file=file, key=key, value=first.get("input"), fix=_fix(first, model)
+    )
 
 
 def _fix(error: Any, model: type[BaseModel]) -> str:

@@ -86,8 +86,11 @@ def lab_hosts(inventory: Inventory) -> list[LabHost]:
     ]
 
 
-def up(inventory: Inventory) -> list[LabHost]:
-    """Start what does not run yet; a lab that a killed run left is found and used. Returns its hosts."""
+def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
+    """Start what does not run yet; a lab that a killed run left is found and used. Returns its hosts.
+
+    A lab that was started by hand is left running by the runs that use it.
+    """
     sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
@@ -97,6 +100,8 @@ def up(inventory: Inventory) -> list[LabHost]:
         if host.pid is None:
             _start(sshd, host, lab)
     _write_known_hosts(lab)
+    if by_hand:
+        _by_hand(inventory).touch()
     return hosts
 
 
@@ -105,8 +110,18 @@ def down(inventory: Inventory) -> int:
     running = [(host, host.pid) for host in lab_hosts(inventory)]
     for host, _ in running:
         _stop_jobs(host)
+    _by_hand(inventory).unlink(missing_ok=True)
     stopped = [_terminate(pid) for _, pid in running if pid is not None]
     return len(stopped)
+
+
+def by_hand(inventory: Inventory) -> bool:
+    """Was this lab started by `make lab`, to stay until `make lab-down`?"""
+    return _by_hand(inventory).exists()
+
+
+def _by_hand(inventory: Inventory) -> Path:
+    return paths.lab_dir() / inventory.name / "by-hand"
 
 
 def _make_keys() -> Path:
@@ -142,9 +157,7 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     config = host.folder / "sshd_config"
     config.write_text(
-        _SSHD_CONFIG.format(
-            address=host.address, port=host.port, folder=host.folder, lab=lab, user=getpass.getuser()
-        )
+        _SSHD_CONFIG.format(address=host.address, port=host.port, folder=host.folder, lab=lab, user=getpass.getuser())
     )
     log = host.folder / "sshd.log"
     subprocess.run([sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})

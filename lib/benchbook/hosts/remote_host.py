@@ -92,7 +92,9 @@ class RemoteHost:
             ) from problem  # fmt: skip
         except paramiko.AuthenticationException as problem:
             raise self._unusable(
-                "SSH login refused", f"{connection.user}@{where}", "set ssh.user and ssh.key to an account that may log in"
+                "SSH login refused",
+                f"{connection.user}@{where}",
+                "set ssh.user and ssh.key to an account that may log in",
             ) from problem
         except LOST as problem:
             raise self._unusable(*_why_unreachable(problem, where, known)) from problem
@@ -263,4 +265,8 @@ def _why_unreachable(problem: BaseException, where: str, known: Path) -> tuple[s
     """(problem, value, fix) for a connection that did not come to be."""
     if isinstance(problem, paramiko.SSHException) and "not found in known_hosts" in str(problem):
         return "the host key is not known", where, f"check it, then `ssh-keyscan -p PORT HOST >> {known}`"
-    return f"the host cannot be reached by SSH ({problem})", where, "start it (a lab: `make lab`), or correct address and port"
+    return (
+        f"the host cannot be reached by SSH ({problem})",
+        where,
+        "start it (a lab: `make lab`), or correct address and port",
+    )

@@ -33,7 +33,9 @@ class Session:
     def __enter__(self) -> Session:
         self.each("connecting", self._arrive)
         self._renewer.start()
-        self.reaped = {n: names for n, names in self.each("looking for leftovers", self._reap, timeout=180).items() if names}
+        self.reaped = {
+            n: names for n, names in self.each("looking for leftovers", self._reap, timeout=180).items() if names
+        }
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:

@@ -94,6 +94,7 @@ def os_facts():
         "os": release.get("PRETTY_NAME", platform.system()),
         "kernel": platform.release(),
         "machine": platform.machine(),
+        "boot_id": text("/proc/sys/kernel/random/boot_id"),
         "open_files_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         "load_1min": os.getloadavg()[0],
         "python": platform.python_version(),
@@ -103,8 +104,13 @@ def os_facts():
 def clock():
     """Whether the clock is kept by somebody; the offset to the driver is measured from over there."""
     try:
-        said = subprocess.run(["timedatectl", "show", "-p", "NTPSynchronized"], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, timeout=5, check=False).stdout.decode()
+        said = subprocess.run(
+            ["timedatectl", "show", "-p", "NTPSynchronized"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=5,
+            check=False,
+        ).stdout.decode()
     except (OSError, subprocess.TimeoutExpired):
         said = ""
     return {"ntp_synchronized": said.strip().rpartition("=")[2] or "unknown"}

@@ -1,0 +1,200 @@
+"""What a notebook holds in its hands: one object per report, one method per thing that a reader wants to see."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from benchbook import campaign, checks, design, differences, figures, measured, outcome, published, show
+from benchbook.campaign import Campaign
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts.inventory import load_inventory
+from benchbook.kinds import kind_of
+from benchbook.parameters import from_namespace
+from benchbook.profiles import load_profile
+from benchbook.progress import listeners, tell_command_line
+from benchbook.record import Record
+from benchbook.results import Table
+
+
+class TrialsFailed(BenchbookError):
+    """The campaign went to its end, but not every trial was measured."""
+
+
+class Book:
+    """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
+
+    def __init__(self, report: str, namespace: Mapping[str, Any]):
+        self.kind = kind_of(report)
+        self.published = published.load(report)
+        self.parameters = from_namespace(self.kind.Parameters, report, namespace)
+        self.report = report
+        self._campaign: Campaign | None = None
+        if not self.parameters.replay:
+            self.profile = load_profile(self.parameters.profile)
+            self.inventory = load_inventory(self.parameters.inventory)
+            self._experiment = self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
+
+    # -- before the run -----------------------------------------------------------------------------------------
+
+    def published_tables(self) -> HTML:
+        """Every published table, as printed."""
+        return show.published(self.published)
+
+    def topology(self) -> HTML:
+        """Published hosts, and the hosts that stand for them here."""
+        here = (
+            differences.hosts_then(self.campaign) if self.parameters.replay else differences.hosts_here(self.inventory)
+        )
+        return show.stack([differences.published_hosts(self.published), here])
+
+    def plan(self) -> HTML:
+        """Make the plan, or find the unfinished one that asked for the same; shown as counts per table."""
+        return differences.plan(self.campaign)
+
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign on disk. Made on first use; in a replay, the one that was recorded."""
+        if self._campaign is None:
+            self._campaign = self._replayed() if self.parameters.replay else self._planned()
+            tell_command_line(campaign=self._campaign.id)
+        return self._campaign
+
+    def _replayed(self) -> Campaign:
+        return campaign.latest(self.report, self.parameters.campaign)
+
+    def _planned(self) -> Campaign:
+        asked = self.kind.asked(self.parameters, self.profile, self.inventory)
+        cells = self.kind.cells(self.published, self.parameters)
+        repetitions = self.parameters.repetitions or self.profile.repetitions
+        trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
+        return campaign.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
+
+    # -- the run ------------------------------------------------------------------------------------------------
+
+    def run(self) -> HTML:
+        """Run what is missing, with live progress. In a replay nothing runs. Running it again runs only what is left."""
+        if not self.parameters.replay:
+            campaign.run(self.campaign, self._experiment, listeners())
+        return self.failures()
+
+    def failures(self) -> HTML:
+        """Trials without a record, and why; one sentence when there is none."""
+        failed = self.campaign.failures()
+        counts = f"{len(self.records)} of {len(self.campaign.trials)} trials recorded, {len(failed)} failed."
+        rows = [
+            {"trial": r.id, "why": r.failure.message, "last lines": " | ".join(r.failure.tail)}
+            for r in failed
+            if r.failure
+        ]
+        return show.table(rows, counts) if rows else show.paragraph(counts)
+
+    @property
+    def records(self) -> list[Record]:
+        return self.campaign.records()
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        return self.campaign.environment()
+
+    # -- after the run ------------------------------------------------------------------------------------------
+
+    def what_differs(self) -> HTML:
+        """Published environment against this one, stand-ins by name, and what was waived about the hosts."""
+        return differences.environment(self.published, self.campaign)
+
+    def checks(self) -> HTML:
+        """Little's law, errors, client saturation: counts per check, and every trial that fails one."""
+        found = checks.all_checks(self.records, self.campaign.series, self.environment)
+        return differences.check_summary(found)
+
+    def tables(self) -> list[Table]:
+        systems = list(dict.fromkeys(trial.cell.system for trial in self.campaign.trials))
+        return measured.beside(self.published, self.records, systems)
+
+    def beside(self) -> HTML:
+        """Each published table beside what was measured, with intervals over repetitions."""
+        return show.beside(self.tables(), {})
+
+    def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
+        """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
+        frame = self._curve_frame(metric, x, panel)
+        figure = figures.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
+        how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
+        name = f"{metric}-{'normalised' if normalised else 'absolute'}"
+        return figures.show(
+            figure, _alt(frame, label, x, panel, how),
+            f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
+            f"{self._stand_ins()}",
+            save_as=self.campaign.folder / "figures" / f"{name}.png",
+        )  # fmt: skip
+
+    def _curve_frame(self, metric: str, x: str, panel: str) -> pd.DataFrame:
+        rows = []
+        for row in (row for table in self.tables() for row in table.rows if row.metric == metric):
+            levels = row.model_extra or {}
+            key = {panel: levels[panel], x: levels[x]}
+            if row.published is not None:
+                rows.append({**key, "who": "published", "value": row.published, "low": None, "high": None})
+            if row.measured:
+                m = row.measured
+                rows.append({**key, "who": levels["system"], "value": m.value, "low": m.low, "high": m.high})
+        ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
+        frame = pd.DataFrame(rows).drop_duplicates([panel, x, "who"])
+        return frame[frame[panel].isin(ran)]
+
+    def _stand_ins(self) -> str:
+        names = [f"{a['title']} stands in for {a['stand_in_for']}" for a in self._systems() if a.get("stand_in_for")]
+        return "; ".join(names) + "." if names else ""
+
+    def _systems(self) -> list[dict[str, Any]]:
+        return list(self.environment.get("systems", {}).values())
+
+    def every_trial(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
+        """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""
+        parts = [
+            self._every_trial(system, metric, source, row, column, label)
+            for system in sorted({r.system for r in self.records})
+        ]
+        return show.stack(parts)
+
+    def _every_trial(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
+        mine = [r for r in self.records if r.system == system]
+        frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
+        figure = figures.time_series(frame, row=row, column=column, label=label)
+        alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
+        save = self.campaign.folder / "figures" / f"{system.replace(':', '_')}-{metric}-series.png"
+        return figures.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
+
+    def close(self) -> HTML:
+        """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""
+        outcome.write(self.published, self.campaign, self.tables())
+        missing = self.campaign.missing()
+        if missing:
+            names = ", ".join(trial.id for trial in missing[:5])
+            raise TrialsFailed(f"{len(missing)} of {len(self.campaign.trials)} trials have no record: {names} …. "
+                               "Run the same again: only these are run.")  # fmt: skip
+        return show.paragraph(f"Campaign {self.campaign.id}: results in {self.campaign.folder.name}/results.json.")
+
+
+def _alt(frame: pd.DataFrame, label: str, x: str, panel: str, how: str) -> str:
+    """Says in words what the curves show: first and last value of each."""
+    parts = []
+    for (name, who), line in frame.groupby([panel, "who"], sort=False):
+        ordered = line.sort_values(x)
+        a, b = ordered.iloc[0], ordered.iloc[-1]
+        parts.append(f"{name}, {who}: {show.number(a.value)} at {a[x]:g} to {show.number(b.value)} at {b[x]:g}")
+    return f"{label} against {x} ({how}). {'; '.join(parts)}."
+
+
+def open_report(report: str, namespace: Mapping[str, Any]) -> Book:
+    """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
+    # A refused connection while a server starts is expected; paramiko would print each to the notebook.
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
+    if report not in published.known_reports():
+        raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")
+    return Book(report, namespace)

@@ -1,0 +1,75 @@
+"""Sanity of every record, before anybody believes it: one row per trial and check, with what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from benchbook.probes.series import busy_cores
+from benchbook.record import Record
+
+# Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
+LITTLE_TOLERANCE = 0.05
+# A client that uses more of its machine than this may itself be the limit.
+CLIENT_BUSY = 0.9
+SHARED = "shares its machine with the servers"
+
+Check = dict[str, Any]
+
+
+def little(record: Record) -> Check:
+    """Little (1961), Oper. Res. 9(3): requests in the system = throughput x mean time in it; here, the threads."""
+    tps, mean = record.summary["tps"].value, record.summary["latency_mean_ms"].value
+    inside, threads = tps * mean / 1000, float(record.levels["threads"])
+    # sysbench ends with transactions under way: those threads idle from their last transaction to the end.
+    total = record.summary["total_time_s"].value
+    ok = record.asked.get("rate", 0) > 0 or abs(inside / threads - 1) <= LITTLE_TOLERANCE + _tail(record, total)
+    return _row(record, "Little's law", ok, f"{inside:.1f} of {threads:g} threads busy")
+
+
+def _tail(record: Record, total_s: float) -> float:
+    """Share of the run in which threads may have been done already: the overrun past the time that was asked for."""
+    return max(0.0, 1 - record.asked["time_s"] / total_s) + record.summary["latency_max_ms"].value / 1000 / total_s
+
+
+def errors(record: Record) -> Check:
+    """Errors that the report's own options ignore do not fail a trial, but they are shown."""
+    ignored, again = record.summary["ignored_errors"].value, record.summary["reconnects"].value
+    share = ignored / max(1.0, record.summary["events"].value)
+    return _row(
+        record, "errors", share <= 0.01 and again == 0, f"{ignored:g} ignored ({share:.2%}), {again:g} reconnects"
+    )
+
+
+def client_saturation(record: Record, series: pd.DataFrame, facts: dict[str, Any]) -> Check:
+    """Share of the client host's cores in use while the load ran."""
+    cores = facts.get("hosts", {}).get(record.client, {}).get("cores", 0)
+    busy = busy_cores(series[series.host == record.client])
+    inside = busy[(busy.t >= record.started) & (busy.t <= record.ended)].busy
+    if inside.empty or not cores:
+        return _row(record, "client CPU", False, "no samples")
+    share = float(inside.mean()) / cores
+    note = f"; it {SHARED}" if shared_machine(facts, record.client) else ""
+    return _row(record, "client CPU", share <= CLIENT_BUSY, f"{share:.0%} of {cores} cores{note}")
+
+
+def shared_machine(facts: dict[str, Any], client: str) -> bool:
+    """Do other hosts of the inventory run on the client's machine (same boot)?"""
+    boots = {name: about.get("boot_id") for name, about in facts.get("hosts", {}).items()}
+    return any(name != client and boot == boots.get(client) for name, boot in boots.items())
+
+
+def all_checks(records: Sequence[Record], series: Callable[[str], pd.DataFrame], facts: dict[str, Any]) -> pd.DataFrame:
+    """[trial, check, ok, found] for every record."""
+    rows = [
+        row
+        for record in records
+        for row in (little(record), errors(record), client_saturation(record, series(record.id), facts))
+    ]
+    return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])
+
+
+def _row(record: Record, check: str, ok: bool, found: str) -> Check:
+    return {"trial": record.id, "check": check, "ok": ok, "found": found}

@@ -1,0 +1,164 @@
+"""`python -m benchbook`: everything that the Makefile's targets do."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+import yaml
+from rich.console import Console
+
+from benchbook import build as builds
+from benchbook import published, restage
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import known_inventories, load_inventory
+
+app = typer.Typer(
+    help="Restage published database benchmark reports.", no_args_is_help=True, pretty_exceptions_enable=False,
+    add_completion=False,
+)  # fmt: skip
+lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
+app.add_typer(lab_app, name="lab")
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Names = Annotated[list[str] | None, typer.Argument(help="Which; without a name, all there are.")]
+
+
+@app.command()
+def report(
+    names: Names = None,
+    profile: Annotated[str, typer.Option(help="How big and how long: a name in env/profiles, or a file.")] = "smoke",
+    inventory: Annotated[str, typer.Option(help="Where: a name in env/hosts, or a file.")] = "",
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE (YAML); repeatable.")
+    ] = None,
+) -> None:
+    """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
+    said: dict[str, Any] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
+    said.update(_parameters(parameter or []))
+    raise typer.Exit(max(_each(names, lambda name: restage.restage(name, said, console))))
+
+
+@app.command()
+def site(
+    names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
+) -> None:
+    """Rebuild pages and figures from data/runs; no host is needed."""
+    recorded = names or [name for name in restage.reports() if restage.has_records(name)]
+    if not recorded:
+        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
+    raise typer.Exit(max(_each(recorded, lambda name: restage.replay(name, campaign, console))))
+
+
+@app.command()
+def build(names: Names = None) -> None:
+    """Build systems from source into the cache, once per version."""
+    for name in names or builds.systems():
+        builds.build(name, console.print)
+
+
+@app.command()
+def check(names: Names = None) -> None:
+    """Check published tables: shape, types, units, and that they are valid Frictionless packages."""
+    for name in names or published.known_reports():
+        found = published.validate(name)
+        console.print(
+            f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
+        )
+
+
+@app.command()
+def bench() -> None:
+    """Measure what the kit itself costs, in ratios taken in one run."""
+    from benchbook import benchmarks  # noqa: PLC0415  (it starts a lab: only this command wants it)
+
+    benchmarks.run(console)
+
+
+@lab_app.command("up")
+def lab_up(names: Names = None) -> None:
+    """Start the lab's hosts; they stay until `lab down`."""
+    for name in names or _labs():
+        inventory = load_inventory(name)
+        for host in labs.up(inventory, by_hand=True):
+            console.print(f"{name}: {host.name} listens at {host.address}:{host.port}")
+
+
+@lab_app.command("down")
+def lab_down(names: Names = None) -> None:
+    """Stop the lab's hosts and all that runs on them."""
+    for name in names or _labs():
+        console.print(f"{name}: stopped {labs.down(load_inventory(name))} hosts")
+
+
+@lab_app.command("status")
+def lab_status(names: Names = None) -> None:
+    """Say which of the lab's hosts run."""
+    for name in names or _labs():
+        for host in labs.lab_hosts(load_inventory(name)):
+            console.print(f"{name}: {host.name} {'runs' if host.pid else 'is down'} at {host.address}:{host.port}")
+
+
+def _labs() -> list[str]:
+    return [name for name in known_inventories() if load_inventory(name).lab]
+
+
+def _each(names: list[str] | None, step: Any) -> list[int]:
+    """Every report is tried: one that cannot run must not keep the others from it."""
+    statuses = []
+    for name in names or restage.reports():
+        try:
+            statuses.append(step(name))
+        except BenchbookError as problem:
+            errors.print(f"{name}: {problem}", style="red", markup=False)
+            statuses.append(problem.exit_status)
+    return statuses or [0]
+
+
+def _parameters(pairs: list[str]) -> dict[str, Any]:
+    said = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput("a parameter needs a value", key="-p", value=pair, fix="write NAME=VALUE")
+        said[name] = _value(name, value)
+    return said
+
+
+def _value(name: str, text: str) -> Any:
+    try:
+        value = yaml.safe_load(text)
+        json.dumps(value)
+    except (yaml.YAMLError, TypeError) as problem:
+        raise BadInput(
+            "not a YAML value", key=f"-p {name}", value=text, fix="quote it, or write a list as [a, b]"
+        ) from problem
+    return "" if value is None else value
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """The console script: a BenchbookError is one paragraph and its exit status, an interrupt is 130."""
+    # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(standalone_mode=False)
+    except BenchbookError as problem:
+        errors.print(str(problem), style="red", markup=False)
+        sys.exit(problem.exit_status)
+    except typer.Exit as done:
+        sys.exit(done.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        errors.print("interrupted; what was recorded stays, and the next run goes on from there")
+        sys.exit(130)

@@ -1,0 +1,144 @@
+"""What a reader must know before she compares: hosts, plan, environment here against the published one, checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from benchbook import show
+from benchbook.campaign import Campaign
+from benchbook.hosts.inventory import Inventory
+from benchbook.published import Published
+
+
+def published_hosts(published: Published) -> HTML:
+    rows = [
+        {"host": h.name or h.address, "count": h.count, "runs": ", ".join(h.runs),
+         "hardware": ", ".join(filter(None, (h.hardware, h.cpu, h.memory, h.disk, h.network)))}
+        for h in published.report.hosts
+    ]  # fmt: skip
+    return show.table(rows, "Published topology")
+
+
+def hosts_here(inventory: Inventory) -> HTML:
+    rows = [{"host": n, "address": h.address, "roles": ", ".join(h.roles)} for n, h in inventory.hosts.items()]
+    ends = [{"host": n, "address": f"{e.host}:{e.port}", "roles": f"existing server: {e.product or n}"}
+            for n, e in inventory.endpoints.items()]  # fmt: skip
+    what = f" ({inventory.description})" if inventory.description else ""
+    return show.table(rows + ends, f"Hosts of inventory {inventory.name}{what}")
+
+
+def hosts_then(campaign: Campaign) -> HTML:
+    """The hosts of a recorded campaign."""
+    about = campaign.environment().get("hosts", {})
+    rows = [{"host": n, "address": f["address"], "roles": ", ".join(f["roles"])} for n, f in about.items()]
+    return show.table(rows, f"Hosts of inventory {campaign.asked['inventory']}, as recorded")
+
+
+def plan(campaign: Campaign) -> HTML:
+    """Trials per table and system, what is done already, and how long the load alone will take."""
+    missing = campaign.missing()
+    rows = [
+        {"table": table, "system": system, "cells": len({str(t.cell.levels) for t in part}),
+         "repetitions": max(t.repetition for t in part), "trials": len(part),
+         "to do": sum(t in missing for t in part)}
+        for (table, system), part in _grouped(campaign).items()
+    ]  # fmt: skip
+    left = len(missing) * float(campaign.asked.get("time_s", 0))
+    caption = (
+        f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do, {left / 60:.1f} min of load"
+    )
+    return show.table(rows, caption)
+
+
+def _grouped(campaign: Campaign) -> dict[tuple[str, str], list[Any]]:
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for trial in campaign.trials:
+        groups.setdefault((trial.cell.table, trial.cell.system), []).append(trial)
+    return dict(sorted(groups.items()))
+
+
+def environment(published: Published, campaign: Campaign) -> HTML:
+    """Systems, sizes and hosts: published, and here."""
+    about = campaign.environment()
+    parts = [_systems(published, about), _sizes(published, campaign), _hosts(about), _waived(about)]
+    return show.stack([part for part in parts if part is not None])
+
+
+def _systems(published: Published, about: dict[str, Any]) -> HTML:
+    said = [{"": "published", "system": f"{s.name} {s.version or ''}".strip(), "what to know": f"{s.nodes} node(s)" + (f", {s.note}" if s.note else "")}
+            for s in published.report.systems]  # fmt: skip
+    here = [
+        {"": "here", "system": f"{s['title']} {s['version']}", "what to know": "; ".join(
+            ([f"stands in for {s['stand_in_for']}"] if s.get("stand_in_for") else []) + list(s.get("notes", [])))}
+        for s in about.get("systems", {}).values()
+    ]  # fmt: skip
+    here += (
+        [{"": "here", "system": about["load_generator"], "what to know": "load generator"}]
+        if "load_generator" in about
+        else []
+    )
+    return show.table(said + here, "Systems")
+
+
+def _sizes(published: Published, campaign: Campaign) -> HTML:
+    """Every published setting of the design that has a counterpart in what was asked for here."""
+    settings: dict[str, str] = {}
+    for experiment in published.report.design:
+        settings.update({key: str(value) for key, value in experiment.fixed.items()})
+    rows = [
+        {"setting": k, "published": v, "here": str(campaign.asked.get(k, "not applicable"))}
+        for k, v in settings.items()
+    ]
+    extra = (
+        ("repetitions", max(t.repetition for t in campaign.trials)),
+        ("reset between repetitions", campaign.asked.get("reset")),
+    )
+    rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra]
+    return show.table(rows, f"Sizes and durations (profile {campaign.asked['profile']})")
+
+
+def _hosts(about: dict[str, Any]) -> HTML | None:
+    rows = [
+        {"host": name, "CPU": f["cpu_model"], "cores": f["cores"], "memory (GB)": f"{f['memory_bytes'] / 1e9:.0f}",
+         "disk": f"{f['disk_kind']}, {f['filesystem']}", "OS": f"{f['os']}, {f['kernel']}", "governor": f["governor"],
+         "turbo": f["turbo"], "THP": f["thp"], "NUMA nodes": f["numa_nodes"],
+         "clock offset (ms)": f"{1000 * f['clock_offset_s']:.0f} ± {1000 * f['clock_error_s']:.0f}"}
+        for name, f in about.get("hosts", {}).items()
+    ]  # fmt: skip
+    machines = {f.get("boot_id") for f in about.get("hosts", {}).values()}
+    note = (
+        ": all of them are one machine, so load and servers share its cores" if len(rows) > len(machines) == 1 else ""
+    )
+    return show.table(rows, f"Host facts{note}") if rows else None
+
+
+def _waived(about: dict[str, Any]) -> HTML | None:
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for f in about.get("findings", []):
+        grouped.setdefault((f["what"], f["found"], f["wanted"]), []).append(f["host"])
+    rows = [{"what": k[0], "found": k[1], "a benchmark wants": k[2], "hosts": ", ".join(v)} for k, v in grouped.items()]
+    return show.table(rows, "Waived: not as a benchmark wants it, measured all the same") if rows else None
+
+
+def check_summary(found: pd.DataFrame) -> HTML:
+    """Counts per check; below, every trial that fails one."""
+    if found.empty:
+        return show.paragraph("No records to check.")
+    rows = [
+        {"check": name, "trials": len(part), "as it should be": int(part.ok.sum()), "not": int((~part.ok).sum()),
+         "for example": part.sort_values("ok").found.iloc[0]}
+        for name, part in found.groupby("check", sort=False)
+    ]  # fmt: skip
+    failing = found[~found.ok]
+    parts = [show.table(rows, "Checks on every record")]
+    if len(failing):
+        grouped = failing.groupby(["check", "found"], sort=False).trial.apply(
+            lambda t: ", ".join(t[:4]) + (" …" if len(t) > 4 else "")
+        )
+        parts.append(
+            show.table([{"check": k[0], "found": k[1], "trials": v} for k, v in grouped.items()], "Not as it should be")
+        )
+    return show.stack(parts)

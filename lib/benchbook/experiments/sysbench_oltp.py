@@ -1,0 +1,261 @@
+"""Trials of a sysbench report: one workload at one number of threads against one system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from benchbook import systems
+from benchbook.campaign import Measurement
+from benchbook.design import Trial, digest
+from benchbook.errors import HostUnusable, SystemFailed, WorkloadFailed
+from benchbook.hosts.facts import preflight
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.probes import series
+from benchbook.probes.watch import Probe, host_probe, mysql_probe, watching
+from benchbook.profiles import Profile
+from benchbook.record import Quantity
+from benchbook.systems.base import System
+from benchbook.systems.sql import query
+from benchbook.systems.sql_server import SqlServer
+from benchbook.workloads import sysbench, sysbench_output
+
+
+@dataclass
+class SysbenchOltp:
+    """The experiment; `options` are the report's own sysbench options. Fields below `seed` live while it runs."""
+
+    inventory: Inventory
+    profile: Profile
+    names: list[str]
+    options: dict[str, str]
+    time_s: int
+    rate: int
+    seed: int
+    _session: Session = field(init=False)
+    _systems: dict[str, System] = field(init=False, default_factory=dict)
+    _running: str = field(init=False, default="")
+    _program: str = field(init=False, default="")
+
+    # -- the campaign's view ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
+        with Session(self.inventory, hosts) as self._session:
+            facts, findings = preflight(self._session, disk_bytes=int(self.profile.disk_gb * 1e9))
+            self._program = self._client.require_program("sysbench", package="sysbench")
+            version = self._client.run([self._program, "--version"]).stdout.strip()
+            self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}
+            for system in self._systems.values():
+                system.install()
+            yield {"hosts": facts, "findings": [f.as_dict() for f in findings], "load_generator": version}
+            self._stop()
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+        """The block's system, alone, in the state that the profile's `reset` names."""
+        system = self._systems[block[0].cell.system]
+        if self._running and self._running != system.name:
+            self._stop()
+        dataset = self._dataset_identity(system)
+        say(f"bringing {system.name} to its starting state")
+        if not system.can_reset:
+            system.ready()
+            self._prepare_in_place(system, dataset, say)
+        elif self.profile.reset == "none" and self._running == system.name and self._alive(system):
+            return {}
+        else:
+            self._start_from(system, dataset, say)
+        self._running = system.name
+        return {system.name: self._about(system)}
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        """Probes, load, parse; a server that died takes the blame before the load generator does."""
+        system, load = self._systems[trial.cell.system], self._load(trial)
+        command = sysbench.run(self._program, system.endpoints(), load)
+        with watching(self._session, self._probes(system)) as watched:
+            job = self._session.start(self._client, "sysbench", command)
+            reader = _Lines(on_rate)
+            ended = job.wait(on_output=reader, every_s=0.1)
+        self._session.forget(job)
+        text, complaint = reader.text, job.stderr()
+        job.remove()
+        self._check_alive(system)
+        check_end(ended, text + complaint)
+        output = sysbench_output.parse(text)
+        return Measurement(
+            command=" ".join(map(str, command.argv)).replace("{job}/", ""), client=self._client.name,
+            started=ended.started, ended=ended.ended, exit_status=ended.exit, summary=summarise(output),
+            histogram=output.histogram, output=text + complaint, proof={"probe_cpu_s": watched.cpu_s},
+            series=pd.concat([watched.series, interval_series(output, ended, self._client.name)], ignore_index=True),
+        )  # fmt: skip
+
+    def expected_s(self, trial: Trial) -> float:
+        return float(self.time_s)
+
+    # -- steps --------------------------------------------------------------------------------------------------
+
+    @property
+    def _client(self) -> RemoteHost:
+        return self._session.with_role("client")[0]
+
+    @property
+    def _dataset(self) -> sysbench.Dataset:
+        return sysbench.Dataset(self.profile.sysbench.tables, self.profile.sysbench.table_size)
+
+    def _dataset_identity(self, system: System) -> str:
+        return digest([system.identity, self._dataset, self.seed])
+
+    def _load(self, trial: Trial) -> sysbench.Load:
+        workload, threads = str(trial.cell.levels["workload"]), int(trial.cell.levels["threads"])
+        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, self.rate, self.options)
+
+    def _start_from(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
+        """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""
+        if system.has(dataset):
+            restart_only = self.profile.reset != "restore" and self._running == system.name
+            system.stop()
+            if not restart_only:
+                system.reset(dataset)
+        else:
+            system.refresh(None)
+            self._prepare_in_place(system, dataset, say)
+            system.stop()
+            system.keep(dataset)
+        system.start()
+        system.ready()
+
+    def _prepare_in_place(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
+        if not system.can_reset:
+            self._make_database(system)
+            if system.has(dataset):
+                return
+        self._make_database(system)
+        rows = self._dataset.tables * self._dataset.table_size
+        say(f"preparing {self._dataset.tables} tables, {rows:,} rows, once for this dataset")
+        jobs = [self._session.start(self._client, "prepare", self._prepare_command(e)) for e in system.endpoints()]
+        for job in jobs:
+            self._await_prepare(job, say)
+        self._check_dataset(system)
+        if not system.can_reset:
+            system.keep(dataset)
+
+    def _prepare_command(self, endpoint: Any) -> Any:
+        threads = self.profile.sysbench.prepare_threads
+        return sysbench.prepare(self._program, endpoint, self._dataset, threads=threads, seed=self.seed)
+
+    def _await_prepare(self, job: Job, say: Callable[[str], None]) -> None:
+        tables = [0]
+
+        def count(data: bytes) -> None:
+            tables[0] += data.count(b"Inserting")
+            say(f"preparing: table {tables[0]} of {self._dataset.tables}")
+
+        ended = job.wait(on_output=count)
+        self._session.forget(job)
+        check_end(ended, job.stdout().decode(errors="replace") + job.stderr())
+        job.remove()
+
+    def _make_database(self, system: System) -> None:
+        for endpoint in system.endpoints():
+            query(self._client, endpoint, f"CREATE DATABASE IF NOT EXISTS `{self._dataset.database}`")
+
+    def _check_dataset(self, system: System) -> None:
+        """Every table of every server holds as many rows as were asked for."""
+        counts = " UNION ALL ".join(f"SELECT {i}, COUNT(*) FROM sbtest{i}" for i in range(1, self._dataset.tables + 1))
+        for endpoint in system.endpoints():
+            rows = query(self._client, endpoint, counts, database=self._dataset.database)
+            wrong = {f"sbtest{i}": n for i, n in rows if n != self._dataset.table_size}
+            if wrong:
+                raise SystemFailed(
+                    f"{endpoint}: after prepare, tables do not hold {self._dataset.table_size} rows: {wrong}"
+                )
+
+    def _probes(self, system: System) -> list[Probe]:
+        watched = [(h, e) for h, e in zip(system.hosts, system.endpoints(), strict=False)]
+        sql = [mysql_probe(host, endpoint, host.name) for host, endpoint in watched]
+        if not watched:
+            sql = [mysql_probe(self._client, endpoint, system.name) for endpoint in system.endpoints()]
+        machines = {host.name: host for host in (self._client, *system.hosts)}
+        return [*map(host_probe, machines.values()), *sql]
+
+    def _about(self, system: System) -> dict[str, Any]:
+        about = system.about()
+        return {**vars(about), "dataset": vars(self._dataset)}
+
+    def _alive(self, system: System) -> bool:
+        try:
+            self._check_alive(system)
+        except SystemFailed:
+            return False
+        return True
+
+    def _check_alive(self, system: System) -> None:
+        if isinstance(system, SqlServer):
+            system.check_alive()
+
+    def _stop(self) -> None:
+        if self._running:
+            self._systems[self._running].stop()
+            self._running = ""
+
+
+class _Lines:
+    """Cuts the stream into lines and passes each interval's rate on."""
+
+    def __init__(self, on_rate: Callable[[float, float], None]):
+        self._on_rate, self._rest = on_rate, ""
+        self._parts: list[str] = []
+
+    def __call__(self, data: bytes) -> None:
+        text = data.decode(errors="replace")
+        self._parts.append(text)
+        *lines, self._rest = (self._rest + text).split("\n")
+        for seen in filter(None, map(sysbench_output.parse_interval, lines)):
+            self._on_rate(float(seen.t), seen.tps)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+
+def check_end(ended: Ended, text: str) -> None:
+    """Raises WorkloadFailed unless the program ended by itself with status 0; its output goes along."""
+    if ended.reason == "exited" and ended.exit == 0:
+        return
+    said = sysbench_output.failure(text)
+    how = {"lease": "ended by its host: the driver was away", "timeout": "ended: it took too long",
+           "stopped": "stopped from outside"}.get(ended.reason) or (
+        f"killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}"
+    )  # fmt: skip
+    problem = WorkloadFailed(f"sysbench {how}{': ' + said if said else ''}")
+    problem.output = text  # type: ignore[attr-defined]
+    raise problem
+
+
+def summarise(output: sysbench_output.Output) -> dict[str, Quantity]:
+    """Every figure of the closing report with its unit."""
+    return {
+        name: Quantity(value=value, unit=sysbench_output.UNITS.get(name, "1")) for name, value in output.summary.items()
+    }
+
+
+def interval_series(output: sysbench_output.Output, ended: Ended, client: str) -> pd.DataFrame:
+    """The 1-s intervals as rows of the long table. The load ends when sysbench does, so t is counted from there."""
+    begin = ended.ended - output.summary["total_time_s"]
+    units = {"tps": "1/s", "qps": "1/s", "latency_ms": "ms", "errors": "1/s", "reconnects": "1/s", "threads": "threads"}
+    rows = [
+        (begin + i.t, client, "sysbench", name, float(getattr(i, name)), unit)
+        for i in output.intervals
+        for name, unit in units.items()
+    ]
+    return pd.DataFrame(rows, columns=series.COLUMNS) if rows else series.empty()

@@ -1,0 +1,81 @@
+"""A sysbench report as data: its parameters, its cells, and the experiment that runs them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from benchbook import systems
+from benchbook.design import Cell
+from benchbook.errors import BadInput
+from benchbook.experiments.sysbench_oltp import SysbenchOltp
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.profiles import Profile
+from benchbook.published import Published
+
+
+class SysbenchParameters(Parameters):
+    """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels."""
+
+    system: str = "tidb"
+    systems: list[str] = []
+    workloads: list[str] = []
+    threads: list[Positive] = []
+    time_s: NotNegative = Field(0, le=86_400)
+    rate: NotNegative = 0
+
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(self.systems or [self.system]))
+
+
+def time_s(parameters: SysbenchParameters, profile: Profile) -> int:
+    return parameters.time_s or profile.sysbench.time_s
+
+
+def cells(published: Published, parameters: SysbenchParameters) -> list[Cell]:
+    """One cell per system and row of the published tables, or per threads that the parameters give instead."""
+    known = [experiment.table for experiment in published.report.design]
+    unknown = [name for name in parameters.workloads if name not in known]
+    if unknown:
+        raise BadInput("unknown workload", key="workloads", value=unknown[0], fix=f"use some of {', '.join(known)}")
+    return [
+        Cell(table=e.table, system=system, levels={"workload": e.workload, "threads": threads})
+        for system in parameters.names()
+        for e in published.report.design
+        if not parameters.workloads or e.table in parameters.workloads
+        for threads in (parameters.threads or [int(level) for level in e.factors["threads"]])
+    ]
+
+
+def asked(parameters: SysbenchParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    """The conditions that all trials share, as they stand in every record."""
+    size = profile.sysbench
+    return {
+        "profile": profile.name, "inventory": inventory.name, "systems": parameters.names(), "seed": parameters.seed,
+        "tables": size.tables, "table_size": size.table_size, "time_s": time_s(parameters, profile),
+        "rate": parameters.rate or size.rate, "reset": profile.reset, "buffer_pool_mb": profile.buffer_pool_mb,
+        "hosts": {name: host.address for name, host in inventory.hosts.items()},
+    }  # fmt: skip
+
+
+def experiment(
+    published: Published, parameters: SysbenchParameters, profile: Profile, inventory: Inventory
+) -> SysbenchOltp:
+    """Raises BadInput for a system that is unknown or that no host has the role for."""
+    inventory.require("client")
+    systems.check_names(parameters.names(), inventory)
+    return SysbenchOltp(
+        inventory=inventory, profile=profile, names=parameters.names(), options=_options(published),
+        time_s=time_s(parameters, profile), rate=parameters.rate or profile.sysbench.rate, seed=parameters.seed,
+    )  # fmt: skip
+
+
+def _options(published: Published) -> dict[str, str]:
+    """The report's own options, which are the same for all its workloads; how to connect is ours to say."""
+    pairs = [option.lstrip("-").partition("=") for option in published.report.design[0].options]
+    return {key: value for key, _, value in pairs if key != "db-driver"}
+
+
+def builds(parameters: SysbenchParameters) -> list[str]:
+    """Systems of this run that are built from source."""
+    return [name for name in parameters.names() if name == "tidb"]

@@ -1,0 +1,99 @@
+"""Starts the probes of a trial on their hosts, ends them with it, and reads what they wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import pymysql
+
+from benchbook import paths
+from benchbook.hosts.jobs import Command, Job, remote_program
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.probes.series import to_series
+from benchbook.systems.sql import SqlEndpoint
+
+LONGEST_S = 2 * 86_400
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One probe to start: on `host`, known in the series as `source`, watching `about`."""
+
+    host: RemoteHost
+    source: str
+    about: str
+    command: Command
+
+
+@dataclass
+class Watched:
+    """Filled when the watch ends: `series` is the long table (t, host, source, metric, value, unit)."""
+
+    series: pd.DataFrame = field(default_factory=lambda: to_series([], "", ""))
+    cpu_s: dict[str, float] = field(default_factory=dict)
+
+
+def host_probe(host: RemoteHost) -> Probe:
+    program = host.push(remote_program("probes", "sample_host.py"))
+    return Probe(host, "host", host.name, Command(["python3", program, "{job}/samples"], timeout_s=LONGEST_S))
+
+
+def mysql_probe(host: RemoteHost, endpoint: SqlEndpoint, about: str) -> Probe:
+    """Status counters of `endpoint`, sampled from `host`."""
+    program = host.push(remote_program("probes", "sample_mysql.py"))
+    library = host.push(client_library())
+    argv = [
+        "python3",
+        program,
+        "{job}/samples",
+        endpoint.address,
+        endpoint.port,
+        endpoint.user,
+        "{job}/password",
+        library,
+    ]
+    return Probe(host, "mysql", about, Command(argv, timeout_s=LONGEST_S, secrets={"password": endpoint.password}))
+
+
+def client_library() -> Path:
+    """PyMySQL, which is pure Python, as a zip to push: hosts need nothing but python3."""
+    source = Path(pymysql.__file__).parent
+    files = sorted(source.rglob("*.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    target = paths.cache_dir() / f"pymysql-{digest}.zip"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as partial:
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in files:
+                    archive.writestr(zipfile.ZipInfo(f"pymysql/{path.relative_to(source)}"), path.read_bytes())
+        Path(partial.name).rename(target)
+    return target
+
+
+@contextmanager
+def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
+    """Run the probes while the block runs; afterwards their samples are in what was yielded."""
+    running = [(probe, session.start(probe.host, f"probe-{probe.source}", probe.command)) for probe in probes]
+    watched = Watched()
+    try:
+        yield watched
+    finally:
+        parts = [_finish(session, probe, job) for probe, job in running]
+    watched.series = pd.concat([watched.series, *parts], ignore_index=True)
+
+
+def _finish(session: Session, probe: Probe, job: Job) -> pd.DataFrame:
+    session.end(job)
+    lines = job.host.read(f"{job.folder}/samples").decode().splitlines()
+    job.remove()
+    return to_series([json.loads(line) for line in lines], probe.about, probe.source)

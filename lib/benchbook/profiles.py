@@ -1,0 +1,57 @@
+"""A profile: how big and how long. `env/profiles/<name>.yaml`; every report reads the sections it knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchbook import paths
+from benchbook.errors import BadInput
+from benchbook.yamlfile import load_model
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SysbenchSize(_Strict):
+    """sysbench's dataset and duration. `time_s` is the load's duration; null levels mean the published ones."""
+
+    tables: Count
+    table_size: Count
+    time_s: Annotated[int, Field(ge=1, le=86_400)]
+    prepare_threads: Count = 8
+    rate: Annotated[int, Field(ge=0, description="offered transactions/s; 0 = closed loop")] = 0
+
+
+class Profile(_Strict):
+    """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither."""
+
+    name: str
+    description: str
+    repetitions: Count
+    reset: Literal["restore", "restart", "none"] = "restore"
+    disk_gb: Annotated[float, Field(gt=0, description="free disk that each host must have before the run")]
+    buffer_pool_mb: Count = 512
+    sysbench: SysbenchSize
+    reports: dict[str, dict[str, Any]] = {}
+    file: str = ""
+
+
+def known_profiles() -> list[str]:
+    return sorted(path.stem for path in (paths.env_dir() / "profiles").glob("*.yaml"))
+
+
+def load_profile(name: str) -> Profile:
+    """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
+    path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "profiles" / f"{name}.yaml"
+    if not path.exists():
+        raise BadInput(
+            "no such profile", file=path, key="profile", value=name,
+            fix=f"use one of {', '.join(known_profiles())}, or write this file",
+        )  # fmt: skip
+    return load_model(Profile, path, name=path.stem, file=str(path))

@@ -1,0 +1,168 @@
+"""Progress of a campaign: what is done and left, the current rate, the estimated time to the end."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Protocol
+
+from IPython.core.getipython import get_ipython
+from IPython.display import HTML, DisplayHandle
+
+# The command line names a file here; a notebook's kernel tells it there what a terminal should show.
+PROGRESS_FILE = "BENCHBOOK_PROGRESS"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One moment of a campaign; `rate` in 1/s, averaged over the current trial as `mean`, times in seconds."""
+
+    total: int
+    done: int = 0
+    failed: int = 0
+    trial: str = ""
+    step: str = ""
+    into_s: float = 0.0
+    length_s: float = 0.0
+    rate: float | None = None
+    mean: float | None = None
+    eta_s: float | None = None
+    news: str = ""
+    finished: bool = False
+
+    @property
+    def left(self) -> int:
+        return self.total - self.done - self.failed
+
+    def line(self) -> str:
+        """One line of plain text."""
+        counts = f"{self.done}/{self.total} done, {self.left} left" + (f", {self.failed} FAILED" if self.failed else "")
+        eta = f", about {_duration(self.eta_s)} to go" if self.eta_s is not None and self.left else ""
+        rate = (
+            f" {self.rate:,.0f} tps now, {self.mean:,.0f} so far"
+            if self.rate is not None and self.mean is not None
+            else ""
+        )
+        return f"{counts}{eta} | {self.trial} {self.step}{rate}".rstrip(" |")
+
+
+Listener = Callable[[Progress], None]
+
+
+class _Sink(Protocol):
+    def __call__(self, progress: Progress) -> None: ...
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+class Tracker:
+    """Turns what happens into Progress. The estimate is from the trials that this run has finished."""
+
+    def __init__(self, listen: Listener, *, total: int, done: int):
+        self._listen = listen
+        self._began, self._before = time.monotonic(), done
+        self._rates: list[float] = []
+        self.now = Progress(total=total, done=done)
+        self._tell()
+
+    def trial(self, name: str, length_s: float) -> None:
+        self._rates = []
+        self._tell(trial=name, step="", into_s=0.0, length_s=length_s, rate=None, mean=None, news="")
+
+    def say(self, step: str) -> None:
+        self._tell(step=step, news="")
+
+    def rate(self, into_s: float, rate: float) -> None:
+        self._rates.append(rate)
+        self._tell(step="", into_s=into_s, rate=rate, mean=sum(self._rates) / len(self._rates), news="")
+
+    def ended(self, *, ok: bool, why: str = "") -> None:
+        done, failed = self.now.done + ok, self.now.failed + (not ok)
+        here = done + failed - self._before
+        eta = (time.monotonic() - self._began) / here * (self.now.total - done - failed)
+        news = f"{'done' if ok else 'FAILED'} {self.now.trial}{': ' + why if why else ''}"
+        self._tell(done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step="")
+
+    def finish(self) -> None:
+        self._tell(finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0)
+
+    def _tell(self, **changes: object) -> None:
+        self.now = replace(self.now, **changes)  # type: ignore[arg-type]
+        self._listen(self.now)
+
+
+def listeners() -> Listener:
+    """Where progress goes from here: the notebook's output, and the file that the command line named."""
+    sinks: list[_Sink] = []
+    if get_ipython() is not None:  # type: ignore[no-untyped-call]
+        sinks.append(_Notebook())
+    if os.environ.get(PROGRESS_FILE):
+        sinks.append(_File(os.environ[PROGRESS_FILE]))
+    if not sinks:
+        sinks.append(_news_only)
+
+    def tell(progress: Progress) -> None:
+        for sink in sinks:
+            sink(progress)
+
+    return tell
+
+
+def _news_only(progress: Progress) -> None:
+    if progress.news:
+        print(f"{progress.line()} | {progress.news}", flush=True)
+
+
+class _File:
+    """One JSON object a line, for another process to follow."""
+
+    def __init__(self, path: str):
+        self._path = path
+
+    def __call__(self, progress: Progress) -> None:
+        with open(self._path, "a") as out:
+            out.write(json.dumps(asdict(progress)) + "\n")
+
+
+def tell_command_line(**said: object) -> None:
+    """Tell the command line that started this kernel, if one did, something beside progress."""
+    if os.environ.get(PROGRESS_FILE):
+        with open(os.environ[PROGRESS_FILE], "a") as out:
+            out.write(json.dumps(said) + "\n")
+
+
+class _Notebook:
+    """One display that is updated in place, at most five times a second; failures stay listed below the bar."""
+
+    def __init__(self) -> None:
+        self._handle: DisplayHandle | None = None
+        self._failures: list[str] = []
+        self._last = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.news.startswith("FAILED"):
+            self._failures.append(progress.news)
+        if not progress.finished and time.monotonic() - self._last < 0.2:
+            return
+        self._last = time.monotonic()
+        content = HTML(self._page(progress))
+        if self._handle is None:
+            self._handle = DisplayHandle()
+            self._handle.display(content)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(content)  # type: ignore[no-untyped-call]
+
+    def _page(self, progress: Progress) -> str:
+        failures = "".join(f"<li>{html.escape(text)}</li>" for text in self._failures)
+        bar = (
+            f'<progress max="{progress.total}" value="{progress.done + progress.failed}" style="width:100%"></progress>'
+        )
+        return f"<div>{bar}<div>{html.escape(progress.line())}</div>{f'<ul>{failures}</ul>' if failures else ''}</div>"

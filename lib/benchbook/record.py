@@ -1,0 +1,127 @@
+"""The immutable record of a trial, and its file format.
+
+    trials/<trial>/record.json      everything but the series
+    trials/<trial>/series.parquet   long table: t (s since the epoch, host's clock), host, source, metric, value, unit
+    trials/<trial>/output.txt       what the load generator printed
+
+A record is written into `<trial>.partial` and renamed when it is whole: it is either there and complete, or not there.
+
+Format history (one line per version):
+    1   first version
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from benchbook.errors import BenchbookError
+
+VERSION = 1
+
+
+class RecordBroken(BenchbookError):
+    """A file of a record is missing or does not hold what its version says."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Quantity(_Frozen):
+    """A finite number >= 0 with its unit."""
+
+    value: float
+    unit: str = Field(min_length=1)
+
+    @field_validator("value")
+    @classmethod
+    def _finite(cls, value: float) -> float:
+        if not math.isfinite(value) or value < 0:
+            raise ValueError(f"a measured value must be finite and not negative: {value}")
+        return value
+
+
+class Failure(_Frozen):
+    """Why a trial failed: the kind of error, its message, and the last lines of what was printed."""
+
+    kind: str
+    message: str
+    tail: list[str] = []
+
+
+class Record(_Frozen):
+    """What a trial left. `identity` is the hash of what was asked for; times are the host's clock, s since the epoch."""
+
+    version: Literal[1] = VERSION
+    id: str
+    identity: str
+    status: Literal["done", "failed"]
+    report: str
+    campaign: str
+    table: str
+    system: str
+    levels: dict[str, str | int | float]
+    repetition: int = Field(ge=1)
+    order: int = Field(ge=0)
+    asked: dict[str, Any]
+    command: str = ""
+    client: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    exit_status: int | None = None
+    summary: dict[str, Quantity] = {}
+    histogram: list[tuple[float, int]] = []
+    proof: dict[str, Any] = {}
+    failure: Failure | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Record:
+        if (self.failure is None) != (self.status == "done"):
+            raise ValueError("a failed record says why, and a done one has nothing to say")
+        if self.status == "done" and not (self.summary and self.ended > self.started > 0):
+            raise ValueError("a done record has a summary and a duration")
+        return self
+
+
+def save(folder: Path, record: Record, series: pd.DataFrame, output: str) -> Path:
+    """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced."""
+    target, partial = folder / record.id, folder / f"{record.id}.partial"
+    if partial.exists():
+        shutil.rmtree(partial)
+    partial.mkdir(parents=True)
+    series.to_parquet(partial / "series.parquet", index=False)
+    (partial / "output.txt").write_text(output)
+    (partial / "record.json").write_text(record.model_dump_json(indent=1))
+    if target.exists():
+        shutil.rmtree(target)
+    partial.rename(target)
+    return target
+
+
+def load(folder: Path) -> Record:
+    """The record in a trial's folder. Raises RecordBroken."""
+    path = folder / "record.json"
+    try:
+        return Record.model_validate(json.loads(path.read_text()))
+    except (OSError, ValueError) as problem:
+        raise RecordBroken(f"{path}: not a record of version {VERSION}: {problem}") from problem
+
+
+def load_series(folder: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(folder / "series.parquet")
+    except (OSError, ValueError) as problem:
+        raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
+
+
+def load_all(folder: Path) -> list[Record]:
+    """The whole records below `folder`, in their run order; partial ones are not records."""
+    found = [load(path) for path in folder.glob("*/") if not path.name.endswith(".partial")] if folder.exists() else []
+    return sorted(found, key=lambda record: (record.order, record.id))

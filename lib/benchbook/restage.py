@@ -1,0 +1,92 @@
+"""Restages a report from one command: check, build, lab up, notebook, lab down, page. Reads from top to bottom."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from benchbook import build, campaign, parameters, paths, publish, published
+from benchbook.errors import BenchbookError
+from benchbook.execute import Executed, execute
+from benchbook.hosts import lab
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.session import Session
+from benchbook.kinds import KINDS, kind_of
+from benchbook.profiles import load_profile
+
+
+def reports() -> list[str]:
+    """Every report that can be restaged: it has a notebook and code that knows its kind."""
+    return sorted(name for name in KINDS if paths.notebook(name).exists())
+
+
+def has_records(report: str) -> bool:
+    return any(paths.runs_dir(report).glob("*/trials/*/record.json"))
+
+
+def restage(report: str, overrides: dict[str, Any], console: Console) -> int:
+    """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start."""
+    kind = kind_of(report)
+    asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **overrides})
+    profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
+    data = published.load(report)
+    kind.cells(data, asked)
+    kind.experiment(data, asked, profile, inventory)
+    console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
+    for name in kind.builds(asked):
+        build.build(name, console.print)
+    with _hosts(inventory, console):
+        done = execute(report, overrides, console)
+    return _publish(report, done, console)
+
+
+def replay(report: str, which: str, console: Console) -> int:
+    """Rebuild one report's page and figures from what was recorded; no host is needed."""
+    recorded = campaign.latest(report, which)
+    known = kind_of(report).Parameters.model_fields
+    said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
+    again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
+    console.print(f"[bold]{report}[/]: replaying {recorded.id}")
+    return _publish(report, execute(report, again, console), console)
+
+
+@contextmanager
+def _hosts(inventory: Inventory, console: Console) -> Iterator[None]:
+    """A lab inventory's hosts are started and stopped; on real hosts, what an interrupted run left is ended."""
+    if inventory.lab:
+        console.print(f"starting the lab: {len(lab.up(inventory))} hosts")
+    try:
+        yield
+    except BaseException:
+        if not inventory.lab:
+            _sweep(inventory, console)
+        raise
+    finally:
+        if inventory.lab and not lab.by_hand(inventory):
+            lab.down(inventory)
+            console.print("stopped the lab")
+
+
+def _sweep(inventory: Inventory, console: Console) -> None:
+    console.print("ending what still runs on the hosts")
+    try:
+        with Session(inventory, inventory.hosts):
+            pass  # entering a session ends what no driver holds any more
+    except BenchbookError as problem:
+        console.print(f"could not: {problem}\nthe hosts end it by themselves within {inventory.ssh.lease_s:g} s")
+
+
+def _publish(report: str, done: Executed, console: Console) -> int:
+    """Keep the executed notebook with its campaign, make the page, say how it went."""
+    results = done.campaign / "results.json" if done.campaign else None
+    if done.campaign:
+        shutil.copy(done.notebook, done.campaign / "executed.ipynb")
+    page = publish.publish(report, done.notebook, results, paths.site_dir())
+    if done.problem:
+        console.print(done.problem, style="red", markup=False, highlight=False)
+    console.print(f"page: {page}", highlight=False)
+    return done.status

@@ -1,0 +1,75 @@
+"""SQL over the MySQL protocol, through the SSH connection of a host: the driver itself needs nothing but SSH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymysql
+
+from benchbook.errors import SystemFailed
+from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+
+# What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
+DENIED = (1045, 1698)
+
+
+@dataclass(frozen=True)
+class SqlEndpoint:
+    """Where a server listens and how to log in. The password is never part of a representation or a record."""
+
+    address: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    tls: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.port}"
+
+
+@contextmanager
+def connection(
+    via: RemoteHost, endpoint: SqlEndpoint, database: str | None = None
+) -> Iterator[pymysql.Connection[Any]]:
+    """A connection from host `via` to the endpoint. Raises pymysql.MySQLError and ConnectionLost."""
+    link = pymysql.Connection(
+        host=endpoint.address, user=endpoint.user, password=endpoint.password, database=database, autocommit=True,
+        defer_connect=True, read_timeout=300, write_timeout=300, connect_timeout=10,
+        ssl={"check_hostname": True} if endpoint.tls else None, ssl_disabled=not endpoint.tls,
+    )  # fmt: skip
+    link.connect(sock=via.tunnel(endpoint.address, endpoint.port))
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+def query(
+    via: RemoteHost, endpoint: SqlEndpoint, statement: str, *, database: str | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of one statement. Raises SystemFailed with the server's own words."""
+    try:
+        with connection(via, endpoint, database) as link, link.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+    except (pymysql.MySQLError, ConnectionLost) as problem:
+        raise SystemFailed(f"{endpoint}: `{statement[:80]}`: {_said(problem)}") from problem
+
+
+def try_login(via: RemoteHost, endpoint: SqlEndpoint) -> str | None:
+    """None when a login works; "denied" for a wrong account; else why the server does not answer (yet)."""
+    try:
+        with connection(via, endpoint) as link:
+            link.ping(reconnect=False)
+    except pymysql.MySQLError as problem:
+        return "denied" if problem.args and problem.args[0] in DENIED else _said(problem)
+    except (ConnectionLost, EOFError, OSError) as problem:
+        return _said(problem)
+    return None
+
+
+def _said(problem: BaseException) -> str:
+    return ": ".join(str(part) for part in problem.args) or type(problem).__name__

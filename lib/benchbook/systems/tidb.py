@@ -1,0 +1,56 @@
+"""TiDB: one tidb-server per host of role `tidb`, each with an embedded store (unistore) of its own."""
+
+from __future__ import annotations
+
+from benchbook import build
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost, file_hash
+from benchbook.systems.sql import SqlEndpoint, query, try_login
+from benchbook.systems.sql_server import LONGEST_S, SqlServer
+
+
+class TiDB(SqlServer):
+    """The real tidb-server, built from its Go module; the store is TiDB's embedded one, not a TiKV cluster."""
+
+    name = "tidb"
+    title = "TiDB (unistore)"
+    stand_in_for = "a TiDB cluster on TiKV"
+
+    def install(self) -> None:
+        self._binary = build.artefact("tidb") / "tidb-server"
+        self.session.each("pushing tidb-server", lambda host: self._push(host), timeout=600)
+
+    def _push(self, host: RemoteHost) -> None:
+        if "tidb" in host.host.roles:
+            host.push(self._binary, executable=True)
+
+    @property
+    def identity(self) -> str:
+        return f"tidb-{file_hash(self._binary)[:12]}"
+
+    def command(self, host: RemoteHost) -> Command:
+        argv = [
+            host.push(self._binary, executable=True),
+            "-store", "unistore", "-path", self.data(host), "-host", host.address, "-P", self.port,
+            "-status-host", host.address, "-status", self.settings.status_port or 10080, "-L", "warn",
+            "-temp-dir", f"{self.data(host)}.tmp", "-socket", "",
+        ]  # fmt: skip
+        return Command(argv, timeout_s=LONGEST_S, grace_s=10)
+
+    def first_login(self, host: RemoteHost, endpoint: SqlEndpoint) -> str | None:
+        """A new TiDB lets root in without a password: set the one that the inventory names."""
+        blank = SqlEndpoint(endpoint.address, endpoint.port, endpoint.user, "")
+        if try_login(host, blank) is not None:
+            return "denied"
+        user, password = (text.replace("\\", "\\\\").replace("'", "\\'") for text in (endpoint.user, self.password))
+        query(host, blank, f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}'")
+        return try_login(host, endpoint)
+
+    def notes(self) -> tuple[str, ...]:
+        notes = ["TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
+                 "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage"]  # fmt: skip
+        if len(self.hosts) > 1:
+            notes.append(
+                f"{len(self.hosts)} tidb-servers with a copy of the data each: connections are spread, data is not shared"
+            )
+        return tuple(notes)

@@ -1,0 +1,75 @@
+"""sysbench: the published command lines, parameterised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchbook.errors import BadInput
+from benchbook.hosts.jobs import Command
+from benchbook.systems.sql import SqlEndpoint
+
+# How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
+SLACK_S = 120
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What `prepare` makes: `tables` tables of `table_size` rows."""
+
+    tables: int
+    table_size: int
+    database: str = "sbtest"
+
+
+@dataclass(frozen=True)
+class Load:
+    """One run: a workload of sysbench's own Lua scripts; `rate` is the offered transactions/s, 0 = closed loop."""
+
+    workload: str
+    threads: int
+    time_s: int
+    dataset: Dataset
+    report_interval_s: int = 1
+    rate: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def _target(endpoints: Sequence[SqlEndpoint], database: str) -> list[str]:
+    ports = {e.port for e in endpoints}
+    if len(ports) != 1:
+        raise BadInput("sysbench connects to one port on all servers", key="systems.*.port", value=sorted(ports),
+                       fix="give the servers of a system the same port")  # fmt: skip
+    first = endpoints[0]
+    tls = ["--mysql-ssl=on"] if first.tls else []
+    return [
+        "--db-driver=mysql", f"--mysql-db={database}", f"--mysql-host={','.join(e.address for e in endpoints)}",
+        f"--mysql-port={first.port}", f"--mysql-user={first.user}", *tls,
+    ]  # fmt: skip
+
+
+def _secrets(endpoint: SqlEndpoint) -> dict[str, str]:
+    """The password goes by a file that only the login can read: arguments stand in every process list."""
+    return {"password.cnf": f"mysql-password={endpoint.password}\n"}
+
+
+def prepare(program: str, endpoint: SqlEndpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
+    """Fill one server with the dataset."""
+    argv = [
+        program, "oltp_common", "--config-file={job}/password.cnf", f"--threads={min(threads, dataset.tables)}",
+        *_target([endpoint], dataset.database), "prepare", f"--tables={dataset.tables}",
+        f"--table-size={dataset.table_size}", f"--rand-seed={seed}",
+    ]  # fmt: skip
+    # 2,000 rows/s is slower than any server seen; the limit only ends what hangs.
+    return Command(argv, timeout_s=600 + dataset.tables * dataset.table_size / 2000, secrets=_secrets(endpoint))
+
+
+def run(program: str, endpoints: Sequence[SqlEndpoint], load: Load) -> Command:
+    """Drive the load; threads are spread over the servers in turn."""
+    argv = [
+        program, load.workload, "run", "--config-file={job}/password.cnf", *_target(endpoints, load.dataset.database),
+        f"--threads={load.threads}", f"--time={load.time_s}", f"--report-interval={load.report_interval_s}",
+        f"--tables={load.dataset.tables}", f"--table-size={load.dataset.table_size}", "--histogram=on",
+        *(f"--{key}={value}" for key, value in load.options.items()), *([f"--rate={load.rate}"] if load.rate else []),
+    ]  # fmt: skip
+    return Command(argv, timeout_s=load.time_s + SLACK_S, secrets=_secrets(endpoints[0]))

@@ -1,0 +1,118 @@
+"""Parser of what sysbench 1.0 prints: text in, samples and a summary out; a named failure rather than a zero."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from benchbook.errors import OutputNotParseable, WorkloadFailed
+
+_INTERVAL = re.compile(
+    r"^\[ (?P<t>\d+)s \] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) qps: (?P<qps>[\d.]+) "
+    r"\(r/w/o: (?P<read>[\d.]+)/(?P<write>[\d.]+)/(?P<other>[\d.]+)\) "
+    r"lat \(ms,(?P<percentile>\d+)%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+) reconn/s: (?P<reconnects>[\d.]+)$"
+)
+_QUEUE = re.compile(r"^\[ (?P<t>\d+)s \] queue length: (?P<queue>\d+), concurrency: (?P<concurrency>\d+)$")
+_BUCKET = re.compile(r"^\s*(?P<upper>[\d.]+) \|[* ]*\s(?P<count>\d+)\s*$")
+_FATAL = re.compile(r"^(?:FATAL|Error): .*|^PANIC: .*", re.MULTILINE)
+
+# Where each figure of the closing report stands; (?s) because a section spans lines.
+_SUMMARY = {
+    "transactions": r"transactions:\s+(\d+)",
+    "tps": r"transactions:\s+\d+\s+\(([\d.]+) per sec",
+    "queries": r"queries:\s+(\d+)",
+    "qps": r"queries:\s+\d+\s+\(([\d.]+) per sec",
+    "reads": r"read:\s+(\d+)",
+    "writes": r"write:\s+(\d+)",
+    "other": r"other:\s+(\d+)",
+    "ignored_errors": r"ignored errors:\s+(\d+)",
+    "reconnects": r"reconnects:\s+(\d+)",
+    "total_time_s": r"total time:\s+([\d.]+)s",
+    "events": r"total number of events:\s+(\d+)",
+    "latency_min_ms": r"(?s)Latency \(ms\):.*?min:\s+([\d.]+)",
+    "latency_mean_ms": r"(?s)Latency \(ms\):.*?avg:\s+([\d.]+)",
+    "latency_max_ms": r"(?s)Latency \(ms\):.*?max:\s+([\d.]+)",
+    "p95_ms": r"(?s)Latency \(ms\):.*?95th percentile:\s+([\d.]+)",
+    "latency_sum_ms": r"(?s)Latency \(ms\):.*?sum:\s+([\d.]+)",
+}
+UNITS = {"tps": "1/s", "qps": "1/s", "total_time_s": "s"} | {name: "ms" for name in _SUMMARY if name.endswith("_ms")}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One line of `--report-interval`: rates over the seconds before `t`, `t` in seconds since the load began."""
+
+    t: int
+    threads: int
+    tps: float
+    qps: float
+    read: float
+    write: float
+    other: float
+    latency_ms: float
+    errors: float
+    reconnects: float
+
+
+@dataclass(frozen=True)
+class Output:
+    """A whole run. `histogram` holds (upper bound in ms, count); sysbench's buckets are 1.8% wide."""
+
+    threads: int
+    rate: int
+    summary: dict[str, float]
+    intervals: list[Interval]
+    histogram: list[tuple[float, int]]
+
+
+def parse_interval(line: str) -> Interval | None:
+    """An interval line, or None for any other line."""
+    match = _INTERVAL.match(line.rstrip())
+    if not match:
+        return None
+    f = match.groupdict()
+    return Interval(
+        int(f["t"]), int(f["threads"]), float(f["tps"]), float(f["qps"]), float(f["read"]), float(f["write"]),
+        float(f["other"]), float(f["latency"]), float(f["errors"]), float(f["reconnects"]),
+    )  # fmt: skip
+
+
+def failure(text: str) -> str | None:
+    """What sysbench itself calls fatal, each message once; None if it calls nothing so."""
+    said = list(dict.fromkeys(line.strip() for line in _FATAL.findall(text)))
+    return "; ".join(said[:4]) if said else None
+
+
+def parse(text: str, *, histogram: bool = True) -> Output:
+    """A whole run's output.
+
+    Raises WorkloadFailed when sysbench says that it failed, OutputNotParseable when something that a whole run prints
+    is missing (a killed run stops in mid-output) or when nothing was done.
+    """
+    said = failure(text)
+    if said:
+        raise WorkloadFailed(f"sysbench: {said}")
+    threads = _required(text, "number of threads", r"Number of threads:\s+(\d+)")
+    summary = {name: _required(text, name, pattern) for name, pattern in _SUMMARY.items()}
+    if summary["events"] == 0:
+        raise OutputNotParseable("sysbench reports 0 events: no transaction ended within the time")
+    buckets = _histogram(text)
+    if histogram and sum(count for _, count in buckets) == 0:
+        raise OutputNotParseable("sysbench's output has no latency histogram")
+    intervals = [seen for seen in map(parse_interval, text.splitlines()) if seen]
+    rate = re.search(r"Target transaction rate:\s+(\d+)", text)
+    return Output(int(threads), int(rate.group(1)) if rate else 0, summary, intervals, buckets)
+
+
+def _required(text: str, name: str, pattern: str) -> float:
+    match = re.search(pattern, text)
+    if not match:
+        tail = " | ".join(text.strip().splitlines()[-3:]) or "nothing"
+        raise OutputNotParseable(f"sysbench's output has no {name}: it ends with: {tail}")
+    return float(match.group(1))
+
+
+def _histogram(text: str) -> list[tuple[float, int]]:
+    _, found, rest = text.partition("Latency histogram")
+    matches = [_BUCKET.match(line) for line in rest.partition("SQL statistics")[0].splitlines()] if found else []
+    return [(float(m["upper"]), int(m["count"])) for m in matches if m]
