@@ -1,0 +1,124 @@
+"""dm-worker's log: when each unit of a task ran, how long by DM's own clock, and how far a load or a sync was.
+
+DM drops a task's load metrics the moment the load ends, so the last second of a load is only in here. The format is
+that of the pingcap/log encoder: `[time] [LEVEL] [file:line] [message] [key=value]...`, with Go strings where needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from benchbook.errors import OutputNotParseable
+
+_WORD = r'"(?:[^"\\]|\\.)*"|[^\s\[\]="]*'
+_PART = re.compile(rf"\[({_WORD})(?:=({_WORD}))?\]")
+_HEAD = re.compile(
+    r"\[(?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d\d:\d\d)\] \[(?P<level>[A-Z]+)\] \[[^\]]*\] ?"
+)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+# What DM says when a unit has done its work, with its own measure of the time.
+_DONE = ("dump data finished", "all data files have been finished")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: t in s since the epoch; fields as text."""
+
+    t: float
+    level: str
+    message: str
+    fields: dict[str, str]
+
+
+@dataclass(frozen=True)
+class UnitRun:
+    """One run of a unit (Dump, Load or Sync): begin and end in s since the epoch, and DM's own time for the work in s.
+
+    `stage` is what it ended with (Finished, Paused, Stopped). What is still running, or was killed, has no end.
+    """
+
+    unit: str
+    began: float
+    ended: float | None = None
+    stage: str | None = None
+    seconds: float | None = None
+
+
+def lines(text: str) -> Iterator[Line]:
+    """The lines of a log; what is not in its format (a Go panic) is left out."""
+    for line in text.splitlines():
+        if head := _HEAD.match(line):
+            yield _line(head, line[head.end() :])
+
+
+def unit_runs(text: str, task: str) -> list[UnitRun]:
+    """Every run of every unit of this task, in order."""
+    runs: list[UnitRun] = []
+    for line in lines(text):
+        if line.message == "start to run" and line.fields.get("subtask") == task:
+            runs.append(UnitRun(line.fields["unit"], line.t))
+        elif runs and task in (line.fields.get("subtask"), line.fields.get("task")):
+            runs[-1] = _continued(runs[-1], line)
+    return runs
+
+
+def finished(text: str, task: str, unit: str) -> UnitRun:
+    """The last run of a unit. Raises OutputNotParseable if there is none that finished."""
+    done = [run for run in unit_runs(text, task) if run.unit == unit and run.stage == "Finished"]
+    if not done:
+        raise OutputNotParseable(f"dm-worker's log has no finished {unit} of task {task}")
+    return done[-1]
+
+
+def loading(text: str, task: str) -> pd.DataFrame:
+    """How far loads were, every 5 s and at their end: [t, finished_bytes, total_bytes]."""
+    return _numbers(_said(text, task, "progress status of load"), ["finished_bytes", "total_bytes"])
+
+
+def syncing(text: str, task: str) -> pd.DataFrame:
+    """How far the sync was, every 30 s: [t, total_events, total_tps, tps]; tps is of the last 30 s, in rows/s."""
+    return _numbers(_said(text, task, "binlog replication status"), ["total_events", "total_tps", "tps"])
+
+
+def seconds(duration: str) -> float:
+    """A Go duration (`1m2.5s`, `312.376µs`, `0s`) in seconds."""
+    parts = _AMOUNT.findall(duration)
+    if not parts or "".join(amount + unit for amount, unit in parts) != duration:
+        raise OutputNotParseable(f"{duration!r} is no duration")
+    return sum(float(amount) * _SECONDS[unit] for amount, unit in parts)
+
+
+def _line(head: re.Match[str], rest: str) -> Line:
+    parts = [(_plain(part[1]), None if part[2] is None else _plain(part[2])) for part in _PART.finditer(rest)]
+    message = next((key for key, value in parts[:1] if value is None), "")
+    when = dt.datetime.strptime(head["time"], "%Y/%m/%d %H:%M:%S.%f %z")
+    return Line(when.timestamp(), head["level"], message, {key: value for key, value in parts if value is not None})
+
+
+def _plain(word: str) -> str:
+    return str(json.loads(word)) if word.startswith('"') else word
+
+
+def _continued(run: UnitRun, line: Line) -> UnitRun:
+    if line.message in _DONE:
+        return replace(run, seconds=seconds(line.fields["cost time"]))
+    if line.message == "unit process returned" and line.fields.get("unit") == run.unit:
+        return replace(run, ended=line.t, stage=line.fields["stage"])
+    return run
+
+
+def _said(text: str, task: str, message: str) -> Iterator[Line]:
+    return (line for line in lines(text) if line.message == message and line.fields.get("task") == task)
+
+
+def _numbers(found: Iterable[Line], names: list[str]) -> pd.DataFrame:
+    rows = [(line.t, *(float(line.fields[name]) for name in names)) for line in found]
+    return pd.DataFrame(rows, columns=["t", *names], dtype="float64")
