@@ -28,7 +28,7 @@ class TrialsFailed(BenchbookError):
 class Book:
     """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
 
-    def __init__(self, report: str, namespace: Mapping[str, Any]):
+    def __init__(self, report: str, namespace: Mapping[str, Any]) -> None:
         self.kind = kind_of(report)
         self.published = published.load(report)
         self.parameters = from_namespace(self.kind.Parameters, report, namespace)
@@ -77,7 +77,7 @@ class Book:
     # -- the run ------------------------------------------------------------------------------------------------
 
     def run(self) -> HTML:
-        """Run what is missing, with live progress. In a replay nothing runs. Running it again runs only what is left."""
+        """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs."""
         if not self.parameters.replay:
             campaign.run(self.campaign, self._experiment, listeners())
         return self.failures()
@@ -113,12 +113,12 @@ class Book:
         return differences.check_summary(found)
 
     def tables(self) -> list[Table]:
-        systems = list(dict.fromkeys(trial.cell.system for trial in self.campaign.trials))
-        return measured.beside(self.published, self.records, systems)
+        """Every published table in long form, with what was measured beside it."""
+        return measured.beside(self.published, self.records, self.campaign.trials)
 
     def beside(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
-        return show.beside(self.tables(), {})
+        return show.beside(self.tables(), self.published)
 
     def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""

@@ -66,7 +66,7 @@ class Experiment(Protocol):
 class Campaign:
     """The files of one campaign. Only reading and writing; `run` below drives it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.id = folder.name
         self.plan: dict[str, Any] = json.loads((folder / "plan.json").read_text())

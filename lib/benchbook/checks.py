@@ -31,7 +31,9 @@ def little(record: Record) -> Check:
 
 def _tail(record: Record, total_s: float) -> float:
     """Share of the run in which threads may have been done already: the overrun past the time that was asked for."""
-    return max(0.0, 1 - record.asked["time_s"] / total_s) + record.summary["latency_max_ms"].value / 1000 / total_s
+    return (
+        max(0.0, 1 - float(record.asked["time_s"]) / total_s) + record.summary["latency_max_ms"].value / 1000 / total_s
+    )
 
 
 def errors(record: Record) -> Check:

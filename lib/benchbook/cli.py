@@ -25,6 +25,8 @@ app = typer.Typer(
 lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
 console = Console(highlight=False, soft_wrap=True)
+# What a shell says of a program that Ctrl-C ended; typer makes it of a KeyboardInterrupt.
+INTERRUPTED = 130
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Which; without a name, all there are.")]
@@ -151,14 +153,11 @@ def main() -> None:
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        app(standalone_mode=False)
+        app()
     except BenchbookError as problem:
         errors.print(str(problem), style="red", markup=False)
         sys.exit(problem.exit_status)
-    except typer.Exit as done:
-        sys.exit(done.exit_code)
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
-        errors.print("interrupted; what was recorded stays, and the next run goes on from there")
-        sys.exit(130)
+    except SystemExit as done:
+        if done.code == INTERRUPTED:
+            errors.print("interrupted; what was recorded stays, and the next run goes on from there")
+        raise

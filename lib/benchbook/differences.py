@@ -68,8 +68,14 @@ def environment(published: Published, campaign: Campaign) -> HTML:
 
 
 def _systems(published: Published, about: dict[str, Any]) -> HTML:
-    said = [{"": "published", "system": f"{s.name} {s.version or ''}".strip(), "what to know": f"{s.nodes} node(s)" + (f", {s.note}" if s.note else "")}
-            for s in published.report.systems]  # fmt: skip
+    said = [
+        {
+            "": "published",
+            "system": f"{s.name} {s.version or ''}".strip(),
+            "what to know": ", ".join(filter(None, (f"{s.nodes} node(s)", s.note))),
+        }
+        for s in published.report.systems
+    ]
     here = [
         {"": "here", "system": f"{s['title']} {s['version']}", "what to know": "; ".join(
             ([f"stands in for {s['stand_in_for']}"] if s.get("stand_in_for") else []) + list(s.get("notes", [])))}
@@ -101,18 +107,29 @@ def _sizes(published: Published, campaign: Campaign) -> HTML:
 
 
 def _hosts(about: dict[str, Any]) -> HTML | None:
-    rows = [
-        {"host": name, "CPU": f["cpu_model"], "cores": f["cores"], "memory (GB)": f"{f['memory_bytes'] / 1e9:.0f}",
-         "disk": f"{f['disk_kind']}, {f['filesystem']}", "OS": f"{f['os']}, {f['kernel']}", "governor": f["governor"],
-         "turbo": f["turbo"], "THP": f["thp"], "NUMA nodes": f["numa_nodes"],
-         "clock offset (ms)": f"{1000 * f['clock_offset_s']:.0f} ± {1000 * f['clock_error_s']:.0f}"}
-        for name, f in about.get("hosts", {}).items()
-    ]  # fmt: skip
-    machines = {f.get("boot_id") for f in about.get("hosts", {}).values()}
-    note = (
-        ": all of them are one machine, so load and servers share its cores" if len(rows) > len(machines) == 1 else ""
-    )
+    """One line per machine: lab hosts that share one say so."""
+    machines: dict[str, list[str]] = {}
+    for name, facts in about.get("hosts", {}).items():
+        machines.setdefault(facts.get("boot_id") or name, []).append(name)
+    rows = [_machine(names, about["hosts"]) for names in machines.values()]
+    shared = any(len(names) > 1 for names in machines.values())
+    note = ": hosts on one line are one machine, so load and servers share its cores" if shared else ""
     return show.table(rows, f"Host facts{note}") if rows else None
+
+
+def _machine(names: list[str], hosts: dict[str, Any]) -> dict[str, Any]:
+    f = hosts[names[0]]
+    offset = max((hosts[name]["clock_offset_s"] for name in names), key=abs)
+    return {
+        "hosts": ", ".join(names),
+        "CPU": f"{f['cores']} x {f['cpu_model']}",
+        "memory": f"{f['memory_bytes'] / 1e9:.0f} GB",
+        "disk": f"{f['disk_kind']}, {f['filesystem']}",
+        "OS and kernel": f"{f['os']}, {f['kernel']}",
+        "governor / turbo / THP": f"{f['governor']} / {f['turbo']} / {f['thp']}",
+        "NUMA nodes": f["numa_nodes"],
+        "clock offset": f"{1000 * offset:.0f} ± {1000 * f['clock_error_s']:.0f} ms",
+    }
 
 
 def _waived(about: dict[str, Any]) -> HTML | None:
@@ -132,13 +149,12 @@ def check_summary(found: pd.DataFrame) -> HTML:
          "for example": part.sort_values("ok").found.iloc[0]}
         for name, part in found.groupby("check", sort=False)
     ]  # fmt: skip
-    failing = found[~found.ok]
     parts = [show.table(rows, "Checks on every record")]
-    if len(failing):
-        grouped = failing.groupby(["check", "found"], sort=False).trial.apply(
-            lambda t: ", ".join(t[:4]) + (" …" if len(t) > 4 else "")
-        )
-        parts.append(
-            show.table([{"check": k[0], "found": k[1], "trials": v} for k, v in grouped.items()], "Not as it should be")
-        )
-    return show.stack(parts)
+    failing: dict[tuple[str, str], list[str]] = {}
+    for row in found[~found.ok].to_dict("records"):
+        failing.setdefault((row["check"], row["found"]), []).append(row["trial"])
+    bad = [
+        {"check": k[0], "found": k[1], "trials": ", ".join(v[:4]) + (" …" if len(v) > 4 else "")}
+        for k, v in failing.items()
+    ]
+    return show.stack([*parts, show.table(bad, "Not as it should be")] if bad else parts)

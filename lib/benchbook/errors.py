@@ -34,7 +34,7 @@ class BadInput(BenchbookError):
         key: str | None = None,
         value: Any = _NOTHING,
         fix: str | None = None,
-    ):
+    ) -> None:
         self.problem, self.file, self.key, self.value, self.fix = problem, file, key, value, fix
         where = [f"{file}" if file else "", f"{key}" if key else ""]
         head = ": ".join(part for part in where if part)
@@ -50,7 +50,7 @@ class HostUnusable(BadInput):
 class RemoteFailed(BenchbookError):
     """A command on a host failed: carries the command, its exit status and its last lines."""
 
-    def __init__(self, host: str, command: str, status: int | None, output: str):
+    def __init__(self, host: str, command: str, status: int | None, output: str) -> None:
         self.host, self.command, self.status, self.output = host, command, status, output
         tail = " | ".join(output.strip().splitlines()[-10:]) or "no output"
         super().__init__(f"{host}: `{command}` ended with status {status}: {tail}")

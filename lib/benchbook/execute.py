@@ -91,7 +91,7 @@ def _words(process: psutil.Process) -> list[str]:
 class _Follower:
     """Reads the progress file that the kernel writes, and draws it: a bar on a terminal, else a line for each trial."""
 
-    def __init__(self, path: Path, console: Console):
+    def __init__(self, path: Path, console: Console) -> None:
         self.path, self.console = path, console
         self.campaign = ""
         self._offset = 0
@@ -121,8 +121,8 @@ class _Follower:
         )
         if progress.news:
             counts = f"{progress.done + progress.failed}/{progress.total}"
-            self.console.print(f"  {counts}  {progress.news}", style=None if progress.news.startswith("done") else "red",
-                               markup=False, highlight=False)  # fmt: skip
+            style = None if progress.news.startswith("done") else "red"
+            self.console.print(f"  {counts}  {progress.news}", style=style, markup=False)
 
     @contextmanager
     def drawing(self) -> Iterator[None]:

@@ -6,25 +6,28 @@ import base64
 import html
 import io
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FixedLocator, NullLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, LogLocator, NullLocator
 
 # Okabe & Ito (2008), Color Universal Design: told apart with any colour vision; markers differ as well.
 PUBLISHED = "#555555"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 MARKERS = ("o", "D", "^", "v")
 DPI = 110
+# Two panels side by side stay readable on a phone.
+COLUMNS = 2
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "figure.dpi": DPI, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
     "axes.titlesize": 10, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8,
     "figure.facecolor": "white", "savefig.facecolor": "white",
@@ -46,7 +49,7 @@ def show(figure: Figure, alt: str, caption: str, *, save_as: Path | None = None)
     )
 
 
-def panels(count: int, *, columns: int = 3, width: float = 3.1, height: float = 2.5) -> tuple[Figure, list[Axes]]:
+def panels(count: int, *, columns: int = COLUMNS, width: float = 3.5, height: float = 2.5) -> tuple[Figure, list[Axes]]:
     """A grid with at least `count` panels; those beyond are hidden."""
     rows = -(-count // columns)
     with mpl.rc_context(_STYLE):
@@ -80,9 +83,10 @@ def curves(
     for axis, name in zip(axes, names, strict=True):
         _curve_panel(axis, data[data[panel] == name], x, str(name), log=log and not normalised)
         axis.set_xlabel(x_label)
-    for axis in axes[::3]:
+    for axis in axes[::COLUMNS]:
         axis.set_ylabel(f"{metric_label},\nrelative to lowest {x}" if normalised else metric_label)
-    figure.legend(*_handles(axes), loc="outside lower center", ncols=4, frameon=False)
+    handles, labels = _handles(axes)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
@@ -97,24 +101,25 @@ def normalise(frame: pd.DataFrame, panel: str, x: str) -> pd.DataFrame:
 
 def _curve_panel(axis: Axes, part: pd.DataFrame, x: str, title: str, *, log: bool) -> None:
     for index, (who, line) in enumerate(_published_first(part)):
-        line = line.sort_values(x)
-        error = _bars(line)
+        ordered = line.sort_values(x)
         look = _look(who, index)
-        axis.errorbar(line[x], line.value, yerr=error, label=who, capsize=3, markersize=5, **look)
+        axis.errorbar(ordered[x], ordered.value, yerr=_bars(ordered), label=who, capsize=3, markersize=5, **look)
     axis.set_title(title)
     if log:
-        axis.set_yscale("log")
-        axis.yaxis.set_major_formatter(EngFormatter(sep=""))
-        axis.yaxis.set_minor_formatter(EngFormatter(sep="") if _narrow(part) else mpl.ticker.NullFormatter())
+        _log_axis(axis, part)
     else:
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.15 * part.value.max())
     axis.xaxis.set_major_locator(FixedLocator(sorted(set(part[x]))))
     axis.xaxis.set_minor_locator(NullLocator())
 
 
-def _narrow(part: pd.DataFrame) -> bool:
-    """Less than a decade: without minor labels a log axis would show one number or none."""
-    return bool(part.value.max() < 8 * part.value.min())
+def _log_axis(axis: Axes, part: pd.DataFrame) -> None:
+    """Ticks at 1, 2 and 5; the range follows the values, because an interval down to zero has no place on it."""
+    axis.set_yscale("log")
+    axis.set_ylim(part.value.min() / 2, part.value.max() * 2)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axis.yaxis.set_minor_locator(NullLocator())
 
 
 def _published_first(part: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -122,7 +127,7 @@ def _published_first(part: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return sorted(groups, key=lambda pair: pair[0] != "published")
 
 
-def _look(who: str, index: int) -> dict[str, object]:
+def _look(who: str, index: int) -> dict[str, Any]:
     if who == "published":
         return {"color": PUBLISHED, "marker": "s", "linestyle": "--"}
     return {
@@ -140,41 +145,42 @@ def _bars(line: pd.DataFrame) -> np.ndarray | None:
     return reach if reach.any() else None
 
 
-def _handles(axes: Sequence[Axes]) -> tuple[list[object], list[str]]:
-    seen: dict[str, object] = {}
+def _handles(axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
+    seen: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             seen.setdefault(label, handle)
     return list(seen.values()), list(seen)
 
 
-def time_series(
-    frame: pd.DataFrame, *, row: str, column: str, label: str, upper: float | None = None, shared: str | bool = "row"
-) -> Figure:
-    """Small multiples: one panel per (row, column), one line per repetition. `frame`: [row, column, repetition, t, value]."""
+def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Figure:
+    """Small multiples: a panel per (row, column), a line per repetition.
+
+    `frame`: [row, column, repetition, t, value].
+    """
     rows, columns = list(dict.fromkeys(frame[row])), 3
     with mpl.rc_context(_STYLE):
         figure, grid = plt.subplots(
-            len(rows), columns, figsize=(9.3, 1.6 * len(rows)), squeeze=False, sharex=True, sharey=shared,
+            len(rows), columns, figsize=(9.3, 1.6 * len(rows)), squeeze=False, sharex=True, sharey="row",
             layout="constrained",
         )  # fmt: skip
     for axes, name in zip(grid, rows, strict=True):
         part = frame[frame[row] == name]
         for axis, level in zip(axes, sorted(set(part[column])), strict=False):
-            _series_panel(axis, part[part[column] == level], f"{name}, {column} {level:g}", upper)
+            _series_panel(axis, part[part[column] == level], f"{name}, {column} {level:g}")
         for axis in axes[part[column].nunique() :]:
             axis.set_visible(False)
+        axes[0].set_ylim(bottom=0)
+    handles, labels = _handles(list(grid.flat))
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
     figure.supylabel(label, fontsize=9)
     figure.supxlabel("time since the load began (s)", fontsize=9)
     return figure
 
 
-def _series_panel(axis: Axes, part: pd.DataFrame, title: str, upper: float | None) -> None:
-    palette = sns.color_palette("colorblind", max(1, part.repetition.nunique()))
-    for colour, (repetition, line) in zip(palette, part.groupby("repetition"), strict=True):
-        axis.plot(
-            line.t, line.value, color=colour, marker=".", markersize=4, linewidth=1, label=f"repetition {repetition}"
-        )
+def _series_panel(axis: Axes, part: pd.DataFrame, title: str) -> None:
+    for colour, (repetition, line) in zip(cycle(COLOURS), part.groupby("repetition"), strict=False):
+        label = f"repetition {repetition}"
+        axis.plot(line.t, line.value, color=colour, marker=".", markersize=4, linewidth=1, label=label)
     axis.set_title(title, fontsize=8)
-    axis.set_ylim(0, upper)
     axis.yaxis.set_major_formatter(EngFormatter(sep=""))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
-
-from collections.abc import Callable
 
 from benchbook.design import Cell
 from benchbook.errors import BadInput

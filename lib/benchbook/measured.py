@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchbook.design import Trial
 from benchbook.published import Published
 from benchbook.record import Record
 from benchbook.results import Measured, Row, Table
@@ -48,22 +49,30 @@ def cells(records: Sequence[Record], levels: Sequence[str], metrics: Sequence[st
     return pd.DataFrame(rows, columns=[*keys, "value", "low", "high", "n"])
 
 
-def beside(published: Published, records: Sequence[Record], systems: Sequence[str]) -> list[Table]:
-    """Each published table in long form with what was measured beside it; levels measured but not published follow."""
-    return [_table(published, table_id, records, systems) for table_id in published.tables]
+def beside(published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
+    """Each published table in long form with what was measured beside it; levels measured but not published follow.
+
+    A constant of a published table (its duration, say) stands in a row only if the trials have it as a level: what
+    was held constant in the report need not be what was held constant here.
+    """
+    systems = list(dict.fromkeys(trial.cell.system for trial in trials))
+    varied = {name for trial in trials for name in trial.cell.levels}
+    return [_table(published, table_id, records, systems, varied) for table_id in published.tables]
 
 
-def _table(published: Published, table_id: str, records: Sequence[Record], systems: Sequence[str]) -> Table:
+def _table(
+    published: Published, table_id: str, records: Sequence[Record], systems: Sequence[str], varied: set[str]
+) -> Table:
     table = published.tables[table_id]
     mine = [r for r in records if r.table == table_id]
+    fixed = {name: value for name, value in table.fixed.items() if name in varied}
     rows = [
-        _row(table.metrics, metric, system, {**table.fixed, **levels}, table.fields[metric].unit, mine,
-             table.value(metric, **levels))
+        _row(metric, system, {**fixed, **levels}, table.fields[metric].unit, mine, table.value(metric, **levels))
         for system in systems
         for levels in _levels(table.frame, table.levels, mine)
         for metric in table.metrics
-    ]  # fmt: skip
-    columns = ["system", *table.fixed, *table.levels, "metric", "unit", "published", "measured"]
+    ]
+    columns = ["system", *fixed, *table.levels, "metric", "unit", "published", "measured"]
     return Table(id=table_id, title=table.title, columns=columns, rows=rows)
 
 
@@ -78,9 +87,8 @@ def _levels(frame: pd.DataFrame, names: Sequence[str], records: Sequence[Record]
 
 
 def _row(
-    metrics: Sequence[str], metric: str, system: str, levels: dict[str, Any], unit: str, records: Sequence[Record],
-    published: float | None,
-) -> Row:  # fmt: skip
+    metric: str, system: str, levels: dict[str, Any], unit: str, records: Sequence[Record], published: float | None
+) -> Row:
     values = [
         r.summary[metric].value
         for r in records

@@ -67,11 +67,15 @@ def _cpu(record: Record, series: pd.DataFrame, facts: dict[str, Any]) -> pd.Data
     busy = busy_cores(series)
     if shared_machine(facts, record.client):
         return busy[busy.host == record.client].rename(columns={"busy": "value"})[["t", "value"]]
-    whole = busy.assign(t=busy.t.round()).groupby("t", as_index=False).busy.sum()
-    return whole.rename(columns={"busy": "value"})
+    return busy.assign(t=busy.t.round()).groupby("t").busy.sum().rename("value").reset_index()
 
 
 def spread(frame: pd.DataFrame, levels: Sequence[str]) -> str:
     """Mean of each panel, in words, for a figure's alt text."""
-    means = frame.groupby(list(levels), sort=False).value.mean() if len(frame) else {}
-    return "; ".join(f"{', '.join(map(str, key))}: mean {show.number(value)}" for key, value in means.items())
+    if frame.empty:
+        return "no samples"
+    means = frame.groupby(list(levels), sort=False).value.mean().reset_index()
+    return "; ".join(
+        f"{', '.join(str(row[name]) for name in levels)}: mean {show.number(row['value'])}"
+        for _, row in means.iterrows()
+    )

@@ -69,5 +69,5 @@ def from_namespace(model: type[Model], report: str, namespace: Mapping[str, Any]
 
 
 def check(model: type[Model], report: str, values: Mapping[str, Any]) -> Model:
-    """`values` as the report's parameters. Raises BadInput naming the notebook, the parameter, its value and the fix."""
+    """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
     return validate(model, dict(values), paths.notebook(report))

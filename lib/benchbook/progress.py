@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from IPython.core.getipython import get_ipython
@@ -66,7 +67,7 @@ def _duration(seconds: float) -> str:
 class Tracker:
     """Turns what happens into Progress. The estimate is from the trials that this run has finished."""
 
-    def __init__(self, listen: Listener, *, total: int, done: int):
+    def __init__(self, listen: Listener, *, total: int, done: int) -> None:
         self._listen = listen
         self._began, self._before = time.monotonic(), done
         self._rates: list[float] = []
@@ -102,7 +103,7 @@ class Tracker:
 def listeners() -> Listener:
     """Where progress goes from here: the notebook's output, and the file that the command line named."""
     sinks: list[_Sink] = []
-    if get_ipython() is not None:  # type: ignore[no-untyped-call]
+    if get_ipython() is not None:
         sinks.append(_Notebook())
     if os.environ.get(PROGRESS_FILE):
         sinks.append(_File(os.environ[PROGRESS_FILE]))
@@ -124,18 +125,18 @@ def _news_only(progress: Progress) -> None:
 class _File:
     """One JSON object a line, for another process to follow."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str) -> None:
         self._path = path
 
     def __call__(self, progress: Progress) -> None:
-        with open(self._path, "a") as out:
+        with Path(self._path).open("a") as out:
             out.write(json.dumps(asdict(progress)) + "\n")
 
 
 def tell_command_line(**said: object) -> None:
     """Tell the command line that started this kernel, if one did, something beside progress."""
     if os.environ.get(PROGRESS_FILE):
-        with open(os.environ[PROGRESS_FILE], "a") as out:
+        with Path(os.environ[PROGRESS_FILE]).open("a") as out:
             out.write(json.dumps(said) + "\n")
 
 
@@ -156,9 +157,9 @@ class _Notebook:
         content = HTML(self._page(progress))
         if self._handle is None:
             self._handle = DisplayHandle()
-            self._handle.display(content)  # type: ignore[no-untyped-call]
+            self._handle.display(content)
         else:
-            self._handle.update(content)  # type: ignore[no-untyped-call]
+            self._handle.update(content)
 
     def _page(self, progress: Progress) -> str:
         failures = "".join(f"<li>{html.escape(text)}</li>" for text in self._failures)

@@ -57,9 +57,9 @@ class Failure(_Frozen):
 
 
 class Record(_Frozen):
-    """What a trial left. `identity` is the hash of what was asked for; times are the host's clock, s since the epoch."""
+    """What a trial left. `identity` is the hash of what was asked for; times: host's clock, s since the epoch."""
 
-    version: Literal[1] = VERSION
+    version: Literal[1] = 1
     id: str
     identity: str
     status: Literal["done", "failed"]

@@ -10,7 +10,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from benchbook.published import Published, PublishedTable
-from benchbook.results import Measured, Row, Table
+from benchbook.results import Measured, Table
 
 
 def number(value: float | None) -> str:
@@ -55,39 +55,37 @@ def published(data: Published) -> HTML:
 def _published_table(part: PublishedTable) -> HTML:
     names = [name for name in part.frame.columns if part.fields[name].role != "note"]
     heads = {n: f"{part.fields[n].title}{_unit(part.fields[n].unit)}" for n in names}
-    rows = [{heads[n]: _cell(row[n]) for n in names} for _, row in part.frame.iterrows()]
+    rows = [{heads[n]: _cell(part, i, n) for n in names} for i in range(len(part.frame))]
     return table(rows, f"{part.title} ({part.where})")
 
 
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else number(value)
+def _cell(part: PublishedTable, row: int, name: str) -> str:
+    """A metric as printed, so that 2.00 does not turn into 2; large plain numbers get their thousands set apart."""
+    value = part.frame[name].iloc[row]
+    if name not in part.printed.columns or pd.isna(value):
+        return value if isinstance(value, str) else number(value)
+    printed = str(part.printed[name].iloc[row])
+    return f"{int(printed):,}" if printed.isdigit() else printed
 
 
 def _unit(unit: str) -> str:
     return f" ({unit})" if unit not in ("", "1", "threads", "connections") else ""
 
 
-def beside(tables: Sequence[Table], units: Mapping[str, str]) -> HTML:
+def beside(tables: Sequence[Table], data: Published) -> HTML:
     """Published beside measured, a table each: one line per system and levels, two columns per metric."""
-    return stack([_beside(part, units) for part in tables if any(row.measured for row in part.rows)])
+    return stack([_beside(part, data.tables[part.id]) for part in tables if any(row.measured for row in part.rows)])
 
 
-def _beside(part: Table, units: Mapping[str, str]) -> HTML:
-    metrics = list(dict.fromkeys(row.metric for row in part.rows))
+def _beside(part: Table, source: PublishedTable) -> HTML:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in part.rows:
-        levels = _levels(row)
+        levels = {key: str(value) for key, value in (row.model_extra or {}).items()}
         line = lines.setdefault(tuple(levels.values()), dict(levels))
-        label = f"{row.metric}{_unit(units.get(row.metric, row.unit or ''))}"
-        line[f"{label} published"] = number(row.published)
-        line[f"{label} measured"] = with_interval(row.measured)
+        label = f"{source.fields[row.metric].title}{_unit(row.unit or '')}"
+        line[f"{label}, published"] = number(row.published)
+        line[f"{label}, measured"] = with_interval(row.measured)
         line["n"] = str(row.measured.n) if row.measured else line.get("n", "0")
+    columns = [*(name for name in dict.fromkeys(key for line in lines.values() for key in line) if name != "n"), "n"]
     caption = f"{part.title}: published beside measured, mean [95% interval over n repetitions]"
-    order = [*_levels(part.rows[0]), *(f"{m}" for m in ())]
-    heads = [key for line in lines.values() for key in line if key != "n"]
-    columns = list(dict.fromkeys([*order, *heads, "n"]))
-    return table([{c: line.get(c, "–") for c in columns} for line in lines.values()], caption if metrics else "")
-
-
-def _levels(row: Row) -> dict[str, str]:
-    return {key: str(value) for key, value in (row.model_extra or {}).items()}
+    return table([{name: line.get(name, "–") for name in columns} for line in lines.values()], caption)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,7 +12,7 @@ import pandas as pd
 from benchbook import systems
 from benchbook.campaign import Measurement
 from benchbook.design import Trial, digest
-from benchbook.errors import HostUnusable, SystemFailed, WorkloadFailed
+from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.facts import preflight
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
@@ -212,7 +211,7 @@ class SysbenchOltp:
 class _Lines:
     """Cuts the stream into lines and passes each interval's rate on."""
 
-    def __init__(self, on_rate: Callable[[float, float], None]):
+    def __init__(self, on_rate: Callable[[float, float], None]) -> None:
         self._on_rate, self._rest = on_rate, ""
         self._parts: list[str] = []
 

@@ -18,9 +18,9 @@ class SysbenchParameters(Parameters):
     """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels."""
 
     system: str = "tidb"
-    systems: list[str] = []
-    workloads: list[str] = []
-    threads: list[Positive] = []
+    systems: list[str] = Field(default=[])
+    workloads: list[str] = Field(default=[])
+    threads: list[Positive] = Field(default=[])
     time_s: NotNegative = Field(0, le=86_400)
     rate: NotNegative = 0
 

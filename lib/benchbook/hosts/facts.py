@@ -60,7 +60,8 @@ def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, dict[str,
         if about["disk_free_bytes"] < disk_bytes:
             raise HostUnusable(
                 f"too little disk on host {name}: the run needs {disk_bytes / 1e9:.1f} GB in its folder",
-                file=session.inventory.file, key=f"hosts.{name}.workdir", value=f"{about['disk_free_bytes'] / 1e9:.1f} GB free",
+                file=session.inventory.file, key=f"hosts.{name}.workdir",
+                value=f"{about['disk_free_bytes'] / 1e9:.1f} GB free",
                 fix=f"free space below {session.hosts[name].root}, give another workdir, or a smaller profile",
             )  # fmt: skip
     leftovers = [
@@ -79,9 +80,11 @@ def _findings(name: str, about: dict[str, Any]) -> list[Finding]:
         (about["numa_nodes"] > 1, "NUMA nodes", str(about["numa_nodes"]), "servers pinned, or one node"),
         (about["virtual"], "virtual machine", "yes", "no: other guests share the cores"),
         (about["swap_bytes"] and about["swappiness"] not in ("0", "1"), "swappiness", about["swappiness"], "0 or 1"),
-        (about["open_files_limit"] < OPEN_FILES, "open files limit", str(about["open_files_limit"]), f">= {OPEN_FILES}"),
+        (about["open_files_limit"] < OPEN_FILES, "open files limit", str(about["open_files_limit"]),
+         f">= {OPEN_FILES}"),
         (about["load_1min"] > 0.5 * about["cores"], "load before the run", f"{about['load_1min']:.1f}", "idle"),
-        (abs(about["clock_offset_s"]) > CLOCK_OFFSET_S, "clock offset to the driver", f"{about['clock_offset_s']:.3f} s",
+        (abs(about["clock_offset_s"]) > CLOCK_OFFSET_S, "clock offset to the driver",
+         f"{about['clock_offset_s']:.3f} s",
          f"within {CLOCK_OFFSET_S} s"),
         (about["ntp_synchronized"] == "no", "clock synchronisation", "no", "yes"),
     ]  # fmt: skip

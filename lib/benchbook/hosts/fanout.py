@@ -16,7 +16,7 @@ T = TypeVar("T")
 class FanOutFailed(BenchbookError):
     """The step failed on at least one host; `outcomes` has what became of each."""
 
-    def __init__(self, what: str, outcomes: Outcomes[object]):
+    def __init__(self, what: str, outcomes: Outcomes[object]) -> None:
         self.outcomes = outcomes
         said = "; ".join(f"{name}: {problem}" for name, problem in outcomes.failed.items())
         done = f"; done on {', '.join(outcomes.done)}" if outcomes.done else ""

@@ -49,7 +49,7 @@ class Ended:
 class Job:
     """A command that runs on a host. Made by `start`."""
 
-    def __init__(self, host: RemoteHost, folder: str, supervisor: str):
+    def __init__(self, host: RemoteHost, folder: str, supervisor: str) -> None:
         self.host, self.folder, self._supervisor = host, folder, supervisor
 
     @classmethod
@@ -143,7 +143,8 @@ def reap(host: RemoteHost, own_lease: str) -> list[str]:
     found = json.loads(host.run(["python3", supervisor, "reap", host.path("jobs"), own_lease], timeout=120).stdout)
     if found["held"]:
         raise HostUnusable(
-            "another run is using this host", file=host.inventory.file, key=f"hosts.{host.name}", value=found["held"][0],
+            "another run is using this host", file=host.inventory.file, key=f"hosts.{host.name}",
+            value=found["held"][0],
             fix="wait for its end, or stop it",
         )  # fmt: skip
     ended: list[str] = found["ended"]

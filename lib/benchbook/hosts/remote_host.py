@@ -23,6 +23,9 @@ from benchbook.hosts.inventory import Inventory, resolve
 # What a broken connection raises, depending on which layer notices first.
 LOST = (OSError, EOFError, paramiko.SSHException)
 
+# All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
+_ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
+
 
 class ConnectionLost(BenchbookError):
     """The connection to a host broke in the middle of something; the host may well be alive."""
@@ -45,7 +48,7 @@ def quote(argv: Sequence[object]) -> str:
 class RemoteHost:
     """A host of the inventory. Opens on first use; may be used from several threads."""
 
-    def __init__(self, inventory: Inventory, name: str):
+    def __init__(self, inventory: Inventory, name: str) -> None:
         self.inventory, self.name = inventory, name
         self.host = inventory.hosts[name]
         self.address = self.host.address
@@ -123,7 +126,7 @@ class RemoteHost:
 
         The environment is emptied, so that a user's shell profile cannot change what is measured.
         """
-        clean = f'exec env -i HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" sh -c {shlex.quote(command)}'
+        clean = f"exec env -i {_ENVIRONMENT} sh -c {shlex.quote(command)}"
         connection = self.connect()
         try:
             done = connection.run(clean, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
@@ -162,8 +165,11 @@ class RemoteHost:
     def sftp(self) -> paramiko.SFTPClient:
         with self._lock:
             connection = self.connect()
-            if self._sftp is None or self._sftp.get_channel().closed:
-                self._sftp = connection.transport.open_sftp_client()
+            channel = self._sftp.get_channel() if self._sftp else None
+            if self._sftp is None or channel is None or channel.closed:
+                self._sftp = paramiko.SFTPClient.from_transport(connection.transport)
+            if self._sftp is None:
+                raise ConnectionLost(f"{self.name}: SFTP did not open")
             return self._sftp
 
     def write(self, path: str, content: str | bytes, *, mode: int = 0o600) -> None:
@@ -223,7 +229,7 @@ class RemoteHost:
     def tunnel(self, address: str, port: int, *, timeout: float = 10.0) -> paramiko.Channel:
         """A socket-like channel from this host to `address:port`: the driver itself needs nothing but SSH."""
         try:
-            transport = self.connect().transport
+            transport: paramiko.Transport = self.connect().transport
             return transport.open_channel("direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=timeout)
         except LOST as problem:
             raise ConnectionLost(f"{self.name}: no connection to {address}:{port}: {problem}") from problem
@@ -235,7 +241,7 @@ class RemoteHost:
 class _Guard:
     """Turns what a broken connection raises into ConnectionLost; a missing file stays FileNotFoundError."""
 
-    def __init__(self, host: str, path: str):
+    def __init__(self, host: str, path: str) -> None:
         self.host, self.path = host, path
 
     def __enter__(self) -> None:

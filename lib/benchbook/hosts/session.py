@@ -21,7 +21,7 @@ RENEW_EVERY_S = 3.0
 class Session:
     """Use as a context manager: entering connects to the hosts that are asked for, leaving ends all that it started."""
 
-    def __init__(self, inventory: Inventory, names: Iterable[str]):
+    def __init__(self, inventory: Inventory, names: Iterable[str]) -> None:
         self.inventory = inventory
         self.hosts = {name: RemoteHost(inventory, name) for name in dict.fromkeys(names)}
         self.id = uuid.uuid4().hex[:12]

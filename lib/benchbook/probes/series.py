@@ -63,7 +63,10 @@ def _rate_unit(name: str) -> str:
 
 
 def busy_cores(series: pd.DataFrame) -> pd.DataFrame:
-    """CPU in use per sample and host, in cores: [t, host, busy]; idle and iowait are not use, steal is the host's loss."""
+    """CPU in use per sample and host, in cores: [t, host, busy].
+
+    Idle and iowait are not use; steal is counted, because it is time that this host did not get.
+    """
     cpu = series[(series.source == "host") & series.metric.str.startswith("cpu.")]
     used = cpu[~cpu.metric.isin(["cpu.idle", "cpu.iowait"])]
-    return used.groupby(["t", "host"], as_index=False).value.sum().rename(columns={"value": "busy"})
+    return used.groupby(["t", "host"]).value.sum().rename("busy").reset_index()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
+import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -72,11 +72,11 @@ def client_library() -> Path:
     target = paths.cache_dir() / f"pymysql-{digest}.zip"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as partial:
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-                for path in files:
-                    archive.writestr(zipfile.ZipInfo(f"pymysql/{path.relative_to(source)}"), path.read_bytes())
-        Path(partial.name).rename(target)
+        partial = target.with_suffix(f".{os.getpid()}")
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.writestr(zipfile.ZipInfo(f"pymysql/{path.relative_to(source)}"), path.read_bytes())
+        partial.rename(target)
     return target
 
 

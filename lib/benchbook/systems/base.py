@@ -38,7 +38,7 @@ class System(ABC):
     name: str
     can_reset = True
 
-    def __init__(self, session: Session, profile: Profile):
+    def __init__(self, session: Session, profile: Profile) -> None:
         self.session, self.profile = session, profile
 
     @property
@@ -55,7 +55,10 @@ class System(ABC):
 
     @abstractmethod
     def ready(self, *, timeout_s: float = 120.0) -> None:
-        """Return once all servers serve. Raises SystemFailed with a server's last words, HostUnusable for a wrong password."""
+        """Return once all servers serve.
+
+        Raises SystemFailed with a server's last words, HostUnusable for a wrong password.
+        """
 
     @abstractmethod
     def stop(self) -> None: ...

@@ -20,7 +20,7 @@ class EndpointSystem(System):
     name = "endpoint"
     can_reset = False
 
-    def __init__(self, session: Session, profile: Profile, which: str = ""):
+    def __init__(self, session: Session, profile: Profile, which: str = "") -> None:
         super().__init__(session, profile)
         self.which, self.settings = self.choose(session.inventory, which)
         self.name = f"endpoint:{self.which}"

@@ -22,7 +22,7 @@ class MariaDB(SqlServer):
     name = "mariadb"
     title = "MariaDB"
 
-    def __init__(self, session: Session, profile: Profile):
+    def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
         self._programs: dict[str, dict[str, str]] = {}
         self._version = ""

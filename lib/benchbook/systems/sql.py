@@ -40,7 +40,8 @@ def connection(
         defer_connect=True, read_timeout=300, write_timeout=300, connect_timeout=10,
         ssl={"check_hostname": True} if endpoint.tls else None, ssl_disabled=not endpoint.tls,
     )  # fmt: skip
-    link.connect(sock=via.tunnel(endpoint.address, endpoint.port))
+    # A paramiko channel is a socket to all that PyMySQL asks of one.
+    link.connect(sock=via.tunnel(endpoint.address, endpoint.port))  # type: ignore[arg-type]
     try:
         yield link
     finally:

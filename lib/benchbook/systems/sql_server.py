@@ -26,7 +26,7 @@ class SqlServer(System):
     title: str
     stand_in_for: str | None = None
 
-    def __init__(self, session: Session, profile: Profile):
+    def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
         self.settings = session.inventory.settings(self.name)
         self.password = self.settings.password(f"systems.{self.name}")

@@ -18,7 +18,7 @@ class TiDB(SqlServer):
 
     def install(self) -> None:
         self._binary = build.artefact("tidb") / "tidb-server"
-        self.session.each("pushing tidb-server", lambda host: self._push(host), timeout=600)
+        self.session.each("pushing tidb-server", self._push, timeout=600)
 
     def _push(self, host: RemoteHost) -> None:
         if "tidb" in host.host.roles:
@@ -47,10 +47,10 @@ class TiDB(SqlServer):
         return try_login(host, endpoint)
 
     def notes(self) -> tuple[str, ...]:
-        notes = ["TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
-                 "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage"]  # fmt: skip
-        if len(self.hosts) > 1:
-            notes.append(
-                f"{len(self.hosts)} tidb-servers with a copy of the data each: connections are spread, data is not shared"
-            )
-        return tuple(notes)
+        count = len(self.hosts)
+        copies = f"{count} tidb-servers with a copy of the data each: connections are spread, data is not shared"
+        return (
+            "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
+            "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
+            *([copies] if count > 1 else []),
+        )

@@ -25,7 +25,7 @@ def chosen(path):
 
 
 def cpu():
-    fields = {}
+    fields = {}  # type: dict[str, str]
     for line in text("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         fields.setdefault(key.strip(), value.strip())
@@ -118,7 +118,7 @@ def clock():
 
 def main(argv):
     folder = argv[0] if argv else "."
-    facts = {}
+    facts = {}  # type: dict[str, object]
     for part in (os_facts(), cpu(), memory(), disk(folder), clock(), {"now": time.time()}):
         facts.update(part)
     print(json.dumps(facts))

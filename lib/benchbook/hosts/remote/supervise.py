@@ -210,7 +210,7 @@ def held(pids, own_lease, patience_s=8.0):
 
 def reap(jobs_dir, own_lease):
     """End what a driver that is gone left behind; a job that another driver still holds is named, not ended."""
-    found = {"ended": [], "held": []}
+    found = {"ended": [], "held": []}  # type: dict[str, list[str]]
     for name in sorted(os.listdir(jobs_dir)) if os.path.isdir(jobs_dir) else []:
         job_dir = os.path.join(jobs_dir, name)
         pids = running(job_dir)

@@ -37,7 +37,7 @@ def cpu(stat):
     for line in stat.lines():
         words = line.split()
         if words[0] == "cpu":
-            for mode, value in zip(CPU, words[1:]):
+            for mode, value in zip(CPU, words[1:]):  # noqa: B905  (old Pythons have no `strict`)
                 yield "cpu." + mode, int(value) / tick
         elif words[0] in ("procs_running", "procs_blocked", "ctxt"):
             yield words[0], int(words[1])
@@ -60,7 +60,8 @@ def whole_disks():
 
 def disk(stats, names):
     """Sectors of 512 bytes, whatever the disk's own size (Documentation/admin-guide/iostats.rst)."""
-    read = written = reads = writes = busy = 0
+    read = written = reads = writes = 0
+    busy = 0.0
     for line in stats.lines():
         words = line.split()
         if words[2] in names:

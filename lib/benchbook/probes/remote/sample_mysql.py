@@ -72,7 +72,7 @@ def main(argv):
     out_path, address, port, user, password_file, library = argv[:6]
     interval = float(argv[6]) if len(argv) > 6 else 1.0
     sys.path.insert(0, library)
-    import pymysql
+    import pymysql  # noqa: PLC0415  (it comes from the zip)
 
     with open(password_file) as source:
         server = Server(pymysql, address, int(port), user, source.read().rstrip("\n"))
