@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from benchbook.transfer.settings import Settings
 
 _NAMESPACE_EXISTS = 48
 _DUPLICATE_KEY = 11000
+# FerretDB passes on what SQLite says.
+_NOT_UNIQUE = re.compile(r"E11000|duplicate key|UNIQUE constraint failed", re.IGNORECASE)
 _COPYABLE = frozenset({"collection", "view"})
 
 
@@ -133,7 +136,7 @@ def _create_index(target: Client, collection: Collection, spec: dict[str, Any]) 
         target[collection.database].command("createIndexes", collection.name, indexes=[spec])
         return []
     except OperationFailure as error:
-        if error.code == _DUPLICATE_KEY:
+        if error.code == _DUPLICATE_KEY or _NOT_UNIQUE.search(str(error)):
             raise TransferFailed(
                 f"{collection.namespace}: unique index {spec['name']} conflicts with documents on the target: "
                 f"{reason(error)}. Fix: remove the documents that are not the source's, then start again"

@@ -35,6 +35,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a command
     create_index_threads: Annotated[int, Option(help="Collections whose indexes are created at a time.")] = 2,
     processes: Annotated[int | None, Option(help="Worker processes; as many as cores if not given.")] = None,
     retry_seconds: Annotated[float, Option(help="How long a lost server is waited for.")] = 60.0,
+    connect_seconds: Annotated[float, Option(help="How long a server is waited for at the start.")] = 5.0,
     source_password_file: Annotated[Path | None, Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
     target_password_file: Annotated[Path | None, Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
     samples: Annotated[
@@ -63,6 +64,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a command
         create_index_threads=create_index_threads,
         processes=processes,
         retry_seconds=retry_seconds,
+        connect_seconds=connect_seconds,
     )
     done = _watched(settings, samples, quiet=quiet)
     _publish(done, report)

@@ -64,7 +64,7 @@ def greet(client: Client, endpoint: Endpoint) -> dict[str, Any]:
         if error.code not in _AUTHENTICATION:
             raise
         raise BadInput(
-            f"authentication failed: {error.details.get('errmsg') if error.details else error}",
+            f"authentication failed: {reason(error)}",
             key=endpoint.name,
             fix="check the user, authSource and the password (file or environment variable)",
         ) from error
@@ -126,4 +126,4 @@ def reason(error: PyMongoError) -> str:
     """An error of the server in one line, without the reply's dump."""
     details = getattr(error, "details", None) or {}
     text = details.get("errmsg") if isinstance(details, dict) else None
-    return str(text or error).splitlines()[0][:400]
+    return str(text or error).splitlines()[0][:400].rstrip(".")

@@ -73,8 +73,11 @@ class Settings:
             _compiled(key, getattr(self, key))
 
     def _check_number(self, key: str, value: Any) -> None:
-        if isinstance(value, int | float) and value < (0 if key == "retry_seconds" else 1):
-            raise BadInput("must be at least 1", key=key.replace("_", "-"), value=value, fix="give a larger number")
+        key = key.replace("_", "-")
+        if isinstance(value, int) and value < 1:
+            raise BadInput("must be at least 1", key=key, value=value, fix="give a larger number")
+        if isinstance(value, float) and value <= 0:
+            raise BadInput("must be more than 0", key=key, value=value, fix="give a larger number")
 
     @property
     def slots(self) -> int:

@@ -69,8 +69,10 @@ class Worker:
         self._link, self._share, self._stop = link, share, stop
         self._sending, self._asking, self._counting = threading.Lock(), threading.Lock(), threading.Lock()
         self._counts: defaultdict[str, Counts] = defaultdict(Counts)
-        self._clients = [connect(each, settings.connect_seconds) for each in (settings.source, settings.target)]
+        patience = min(settings.connect_seconds, max(settings.retry_seconds, 1.0))
+        self._clients = [connect(each, patience) for each in (settings.source, settings.target)]
         self._cache = Cache(share.slots, stop)
+        self._reading = share.readers
         self._writer = Writer(self._clients[1], settings.retry_seconds, stop)
         self._reader = Reader(
             source=self._clients[0],
@@ -92,7 +94,7 @@ class Worker:
             readers = [pool.submit(self._read_ranges) for _ in range(self._share.readers)]
             writers = [pool.submit(self._write_batches) for _ in range(self._share.writers)]
             try:
-                self._watch(readers, writers)
+                self._watch({*readers, *writers})
             finally:
                 self._stop.set()
         self._tell_failure([*readers, *writers])
@@ -101,14 +103,11 @@ class Worker:
         for client in self._clients:
             client.close()
 
-    def _watch(self, readers: list[Future[None]], writers: list[Future[None]]) -> None:
-        waiting: set[Future[None]] = {*readers, *writers}
+    def _watch(self, waiting: set[Future[None]]) -> None:
         while waiting and not self._stop.is_set():
             finished, waiting = wait(waiting, timeout=_TICK_SECONDS, return_when=FIRST_EXCEPTION)
             if any(future.exception() for future in finished):
                 return
-            if all(future.done() for future in readers):
-                self._cache.close()
             self._send(self._tick())
 
     def _tell_failure(self, futures: list[Future[None]]) -> None:
@@ -122,6 +121,11 @@ class Worker:
     def _read_ranges(self) -> None:
         while not self._stop.is_set() and (part := self._next_range()):
             self._reader.read(part)
+        with self._counting:
+            self._reading -= 1
+            is_last = self._reading == 0
+        if is_last:
+            self._cache.close()
 
     def _next_range(self) -> Range | None:
         # One at a time, so that an answer goes to the reader that asked; and none once the parent says to stop.

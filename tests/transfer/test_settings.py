@@ -1,0 +1,74 @@
+"""What is refused before anything is touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchbook.errors import BadInput
+from benchbook.transfer.settings import Endpoint, Settings, shares
+
+A, B = Endpoint("mongodb://127.0.82.1/"), Endpoint("mongodb://127.0.82.2/")
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+    with pytest.raises(BadInput) as caught:
+        Endpoint("mongodb://me:geheim@127.0.82.1:27017/?authSource=admin")
+    assert "geheim" not in str(caught.value)
+    assert "127.0.82.1:27017" in str(caught.value)
+    assert "environment variable" in str(caught.value)
+
+
+def test_a_password_is_not_in_the_representation() -> None:
+    assert "geheim" not in repr(Settings(Endpoint("mongodb://me@127.0.82.1/", "geheim"), B))
+
+
+@pytest.mark.parametrize("url", ["127.0.82.1:27017", "http://127.0.82.1/", ""])
+def test_only_mongodb_urls_are_taken(url: str) -> None:
+    with pytest.raises(BadInput, match="not a MongoDB URL"):
+        Endpoint(url)
+
+
+@pytest.mark.parametrize(
+    "key", ["source_threads", "target_threads", "cache_bucket_size", "cache_bucket_num", "batch_size"]
+)
+@pytest.mark.parametrize("value", [0, -1])
+def test_knobs_below_one_are_refused_by_name(key: str, value: int) -> None:
+    with pytest.raises(BadInput, match=f"{key.replace('_', '-')}: must be at least 1"):
+        Settings(A, B, **{key: value})  # type: ignore[arg-type]
+
+
+def test_a_wrong_expression_is_refused() -> None:
+    with pytest.raises(BadInput, match="databases: not a regular expression"):
+        Settings(A, B, databases="(")
+
+
+def test_documents_in_flight_are_the_product_of_the_knobs() -> None:
+    settings = Settings(A, B, cache_bucket_size=48, cache_bucket_num=48, batch_size=128)
+    assert settings.documents_in_flight == 48 * 48 * 128 == 294_912
+
+
+def test_no_process_is_without_a_reader_a_writer_and_a_slot() -> None:
+    assert Settings(A, B, processes=8, source_threads=3, target_threads=6).worker_count() == 3
+    assert Settings(A, B, processes=8, source_threads=9, target_threads=6).worker_count() == 6
+    assert Settings(A, B, processes=8, source_threads=9, cache_bucket_size=1, cache_bucket_num=1).worker_count() == 1
+
+
+def test_shares_are_even_and_lose_nothing() -> None:
+    assert shares(15, 2) == [8, 7]
+    assert shares(24, 3) == [8, 8, 8]
+
+
+def test_reading_ahead_stays_within_a_quarter_of_the_readers_slots() -> None:
+    settings = Settings(A, B, batch_size=128)
+    assert settings.read_ahead(readers=2, slots=1024) == 7  # 7 x 128 = 896 documents, the most below 1000
+    assert settings.read_ahead(readers=2, slots=24) == 3
+    assert settings.read_ahead(readers=2, slots=1) == 1
+
+
+def test_names_are_matched_whole_and_system_collections_left_out() -> None:
+    settings = Settings(A, B, databases="ddt", collections="c0.")
+    assert settings.wants("ddt", "c01")
+    assert not settings.wants("ddt2", "c01")
+    assert not settings.wants("ddt", "c011")
+    assert not Settings(A, B).wants("local", "oplog.rs")
+    assert not Settings(A, B).wants("ddt", "system.views")

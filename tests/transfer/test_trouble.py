@@ -1,0 +1,257 @@
+"""What goes wrong: each ends with one paragraph, the right exit status, and the source as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchbook.transfer import catalog
+from benchbook.transfer.proof import digest, prove
+
+from .conftest import Command, Server, fill, numbered, until
+
+pytestmark = pytest.mark.real
+SLOWLY = ("--cache-bucket-size", "1", "--cache-bucket-num", "1", "--batch-size", "20")
+
+
+def arrived(server: Server, database: str, collection: str = "c") -> int:
+    with server.client() as client:
+        if collection not in client[database].list_collection_names():
+            return 0
+        return catalog.documents(client, database, collection)
+
+
+def refused(command: Command, status: int) -> str:
+    """The one paragraph that the command ends with."""
+    got, _, err = command.end()
+    assert got == status, err
+    assert "Traceback" not in err
+    return err.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("host", ["127.0.82.11", "127.0.82.11:27017/?directConnection=true"])
+def test_source_and_target_by_the_same_address(source: Server, run: Callable[..., Command], host: str) -> None:
+    text = refused(run("--target-url", f"mongodb://{host}"), 2)
+    assert "are the same server" in text
+    with source.client() as client:
+        assert "benchbook_probe" not in client.list_database_names()
+
+
+@contextmanager
+def forwarded(address: tuple[str, int], to: tuple[str, int]) -> Iterator[None]:
+    """Another address of the same server: passes bytes on, both ways."""
+    with socket.create_server(address) as listener:
+        threading.Thread(target=_accept, args=(listener, to), daemon=True).start()
+        yield
+
+
+def _accept(listener: socket.socket, to: tuple[str, int]) -> None:
+    while True:
+        try:
+            near, _ = listener.accept()
+        except OSError:
+            return
+        far = socket.create_connection(to)
+        for pair in ((near, far), (far, near)):
+            threading.Thread(target=_pump, args=pair, daemon=True).start()
+
+
+def _pump(origin: socket.socket, to: socket.socket) -> None:
+    try:
+        while data := origin.recv(65536):
+            to.sendall(data)
+        to.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
+
+
+def test_source_and_target_by_an_alias(source: Server, run: Callable[..., Command]) -> None:
+    before = digest(source.endpoint)
+    with forwarded(("127.0.82.19", 27017), (source.host, 27017)):
+        text = refused(run("--target-url", "mongodb://127.0.82.19:27017/"), 2)
+    assert "source 127.0.82.11:27017 and target 127.0.82.19:27017 are the same server" in text
+    assert digest(source.endpoint) == before
+
+
+def test_an_unreachable_server(run: Callable[..., Command]) -> None:
+    text = refused(run("--source-url", "mongodb://127.0.82.99:27017/", "--connect-seconds", "0.3"), 2)
+    assert text.startswith("transfer: 127.0.82.99:27017: cannot be reached")
+
+
+def test_a_failed_authentication(run: Callable[..., Command]) -> None:
+    url = "mongodb://me@127.0.82.12:27017/"
+    text = refused(run("--target-url", url, BENCHBOOK_TARGET_PASSWORD="geheim"), 2)
+    assert text.startswith("transfer: 127.0.82.12:27017: authentication failed")
+    assert "geheim" not in text
+
+
+def test_a_password_on_the_command_line(run: Callable[..., Command]) -> None:
+    text = refused(run("--target-url", "mongodb://me:geheim@127.0.82.12:27017/"), 2)
+    assert "a URL with a password" in text
+    assert "geheim" not in text
+
+
+def test_a_password_file_that_is_not_there(run: Callable[..., Command], tmp_path: Path) -> None:
+    assert "cannot read the password" in refused(run("--source-password-file", str(tmp_path / "none")), 2)
+
+
+@pytest.mark.parametrize("option", ["--cache-bucket-num", "--source-threads", "--target-threads"])
+def test_knobs_of_zero(run: Callable[..., Command], option: str) -> None:
+    assert "must be at least 1 (got 0)" in refused(run(option, "0"), 2)
+
+
+def test_nothing_to_copy(run: Callable[..., Command]) -> None:
+    assert "no collection matches databases='none'" in refused(run("--databases", "none"), 2)
+
+
+def test_a_document_over_the_limit(source: Server, target: Server, database: str, run: Callable[..., Command]) -> None:
+    # FerretDB stores longer documents than it says. This one: 4 + 1 for the document, 1 + 4 + 4 + 3 for the _id,
+    # 1 + 2 + 4 + 1 + 2**24 for the binary.
+    with source.client() as client:
+        fill(client, database, "c", numbered(100))
+        client[database].command("insert", "long", documents=[{"_id": "it", "b": b"x" * 2**24}])
+    text = refused(run("--databases", database), 1)
+    assert f"{database}.long: the document with _id 'it' has 16777241 bytes; the target takes 16777216" in text
+    assert arrived(target, database, "long") == 0
+
+
+def test_a_conflict_on_a_unique_index(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client, target.client() as copy:
+        fill(client, database, "c", numbered(50))
+        copy[database]["c"].create_index("n", unique=True)
+        copy[database]["c"].insert_one({"_id": "stranger", "n": 7})
+        before = digest(source.endpoint, databases=database)
+        got, out, err = run("--databases", database).end()
+        assert got == 1
+        assert "the document with _id ObjectId('000000000000000000000007') conflicts with another one" in err
+        assert copy[database]["c"].find_one({"_id": "stranger"}) == {"_id": "stranger", "n": 7}
+        report = json.loads(out)
+        assert report["status"] == "failed"
+    assert digest(source.endpoint, databases=database) == before
+
+
+def test_a_unique_index_that_the_copy_cannot_have(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client, target.client() as copy:
+        fill(client, database, "c", numbered(50))
+        client[database]["c"].create_index("n", unique=True)
+        copy[database]["c"].insert_one({"_id": "stranger", "n": 7})
+    text = refused(run("--databases", database), 1)
+    assert f"{database}.c: unique index n_1 conflicts with documents on the target" in text
+
+
+def test_a_collection_dropped_in_mid_copy(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(8000))
+        command = run("--databases", database, *SLOWLY)
+        until(lambda: arrived(target, database) > 100)
+        client[database].drop_collection("c")
+    got, out, err = command.end()
+    assert got == 1, err
+    assert f"{database}.c: dropped or recreated on the source in mid-copy" in err
+    assert json.loads(out)["documents"] == arrived(target, database)
+
+
+def test_ctrl_c_stops_all_processes_and_reports_what_was_written(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client:
+        for collection in "abc":
+            fill(client, database, collection, numbered(5000))
+    command = run("--databases", database, *SLOWLY, "--cache-bucket-num", "2")
+    until(lambda: arrived(target, database, "c") > 100)
+    workers = command.workers()
+    assert len(workers) >= 1
+    command.process.send_signal(signal.SIGINT)
+    got, out, err = command.end()
+    assert got == 130, err
+    assert "Traceback" not in err
+    report = json.loads(out)
+    assert report["status"] == "interrupted"
+    assert report["documents"] == sum(arrived(target, database, collection) for collection in "abc")
+    assert not psutil.wait_procs(workers, 10)[1]
+
+
+def test_a_worker_that_is_killed_fails_the_transfer(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(8000))
+    command = run("--databases", database, *SLOWLY)
+    until(lambda: arrived(target, database) > 100)
+    command.workers()[0].kill()
+    assert "a worker process ended with status -9" in refused(command, 1)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs a mount, and a mount needs root")
+def test_a_full_disk_of_the_target(
+    source: Server, database: str, run: Callable[..., Command], serve: Callable[[str, Path], Server], tmp_path: Path
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(20_000))
+    before = digest(source.endpoint, databases=database)
+    with small_disk(tmp_path / "disk", "3m") as folder:
+        target = serve("127.0.82.14", folder)
+        got, out, err = run("--databases", database, between=(source, target)).end()
+        target.kill()
+    assert got == 1
+    assert "its disk is full" in err
+    report = json.loads(out)
+    assert 0 < report["documents"] < 20_000
+    assert digest(source.endpoint, databases=database) == before
+
+
+def test_a_dead_target_is_given_up_after_a_bounded_time(
+    source: Server, database: str, run: Callable[..., Command], serve: Callable[[str, Path], Server], tmp_path: Path
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(8000))
+    target = serve("127.0.82.15", tmp_path / "target")
+    command = run("--databases", database, *SLOWLY, "--retry-seconds", "1", between=(source, target))
+    until(lambda: arrived(target, database) > 100)
+    target.kill()
+    got, out, err = command.end()
+    assert got == 1
+    assert "lost for 1 s" in err
+    assert json.loads(out)["documents"] > 0
+
+
+def test_the_server_ends_cleanly_and_refuses_a_busy_address(
+    programs: Path, serve: Callable[[str, Path], Server], tmp_path: Path
+) -> None:
+    server = serve("127.0.82.16", tmp_path / "one")
+    command = [str(programs / "ferret-server"), "--listen", "127.0.82.16:27017", "--dir", str(tmp_path / "two")]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert second.returncode == 1
+    assert "address already in use" in second.stderr
+    with server.client() as client:
+        fill(client, "kept", "c", numbered(10))
+    assert server.stop() == 0
+    server.start()
+    assert arrived(server, "kept") == 10
+    assert prove(server.endpoint, server.endpoint, databases="kept")
