@@ -1,10 +1,10 @@
-"""Proof that two MySQL-protocol servers hold the same rows: counts and order-independent checksums of chunks of each table.
+"""Proof that two MySQL-protocol servers hold the same rows: counts and order-independent checksums, chunk by chunk.
 
 Each side computes, per chunk of the primary key, COUNT(*), BIT_XOR(h) and SUM(h), where h is CRC32(MD5(row as text)).
-XOR alone does not see a row that is there twice more; the sum does. The MD5 inside is there because CRC32 is linear: the
-XOR of two rows' CRCs stays the same when the rows swap a value. A changed row goes unseen once in 2**32 times; this guards
-against lost and mangled rows, not against an adversary. MariaDB 10.11, MySQL and TiDB 6.5 give the same numbers for
-integers, decimals, strings, binary strings, dates and enumerations; floats and JSON are printed differently, and refused.
+XOR alone does not see a row that is there twice more; the sum does. The MD5 inside is there because CRC32 is linear:
+the XOR of two rows' CRCs stays the same when the rows swap a value. A changed row goes unseen once in 2**32 times; this
+guards against lost and mangled rows, not against an adversary. MariaDB 10.11 and TiDB 6.5 give the same numbers for
+integers, decimals, strings, binary strings, dates and enumerations; floats and JSON are printed differently: refused.
 The idea of chunks is that of pt-table-checksum (https://docs.percona.com/percona-toolkit/pt-table-checksum.html).
 
 Pure: it is given `execute(sql) -> rows` of either side. Values in SQL are names and integers that the servers gave.
@@ -24,6 +24,7 @@ Execute = Callable[[str], Sequence[Sequence[Any]]]
 CHUNK_ROWS = 100_000
 
 _INTEGERS = {"tinyint", "smallint", "mediumint", "int", "bigint"}
+_BYTES = {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 # As text these differ between servers though the value is the same.
 _UNSTABLE = {"float", "double", "json", "bit", "geometry"}
 
@@ -93,7 +94,12 @@ class Evidence:
 
 
 def prove(
-    source: Execute, target: Execute, database: str, tables: Iterable[str] | None = None, *, chunk_rows: int = CHUNK_ROWS
+    source: Execute,
+    target: Execute,
+    database: str,
+    tables: Iterable[str] | None = None,
+    *,
+    chunk_rows: int = CHUNK_ROWS,
 ) -> list[Evidence]:
     """Compares every table (default: all of the source's). Raises RowsDiffer; the evidence is for the record.
 
@@ -106,7 +112,12 @@ def prove(
 
 
 def gather(
-    source: Execute, target: Execute, database: str, tables: Iterable[str] | None = None, *, chunk_rows: int = CHUNK_ROWS
+    source: Execute,
+    target: Execute,
+    database: str,
+    tables: Iterable[str] | None = None,
+    *,
+    chunk_rows: int = CHUNK_ROWS,
 ) -> list[Evidence]:
     """The evidence for and against, without judging it. Raises BadInput if there is nothing to compare."""
     names = sorted(tables if tables is not None else _tables(source, database))
@@ -154,10 +165,13 @@ def sums_sql(of: Layout, chunk: Chunk) -> str:
         )  # fmt: skip
     hashed = f"CRC32(MD5(CONCAT_WS(',', {', '.join(map(_as_text, of.columns))})))"
     bounds = [
-        f"{_name(of.key or '')} {sign} {bound}" for sign, bound in ((">=", chunk.low), ("<", chunk.high)) if bound is not None
+        f"{_name(of.key or '')} {sign} {bound}"
+        for sign, bound in ((">=", chunk.low), ("<", chunk.high))
+        if bound is not None
     ]
     condition = f" WHERE {' AND '.join(bounds)}" if bounds else ""
-    return f"SELECT COUNT(*), BIT_XOR(h), COALESCE(SUM(h), 0) FROM (SELECT {hashed} AS h FROM {_where(of)}{condition}) AS hashed"
+    rows = f"SELECT {hashed} AS h FROM {_where(of)}{condition}"
+    return f"SELECT COUNT(*), COALESCE(BIT_XOR(h), 0), COALESCE(SUM(h), 0) FROM ({rows}) AS hashed"
 
 
 def sums(execute: Execute, of: Layout, chunk: Chunk) -> Sums:
@@ -194,9 +208,14 @@ def _tables(execute: Execute, database: str) -> list[str]:
 
 
 def _as_text(column: Column) -> str:
-    """QUOTE keeps NULL apart from every string, and commas inside values apart from those between; numbers need neither."""
-    plain = column.type in _INTEGERS and not column.nullable
-    return _name(column.name) if plain else f"QUOTE({_name(column.name)})"
+    """QUOTE keeps NULL apart from every string, and a comma inside a value from those between; a number needs neither.
+
+    Bytes that are no text go through HEX: servers disagree on how to put them into a string.
+    """
+    name = _name(column.name)
+    if column.type in _INTEGERS and not column.nullable:
+        return name
+    return f"QUOTE(HEX({name}))" if column.type in _BYTES else f"QUOTE({name})"
 
 
 def _kind(columns: Sequence[Sequence[Any]], wanted: str) -> str:
