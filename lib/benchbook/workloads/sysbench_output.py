@@ -35,6 +35,8 @@ _SUMMARY = {
     "p95_ms": r"(?s)Latency \(ms\):.*?95th percentile:\s+([\d.]+)",
     "latency_sum_ms": r"(?s)Latency \(ms\):.*?sum:\s+([\d.]+)",
 }
+# The last line of the report: without it, the figure before may be cut in its middle.
+_END = r"execution time \(avg/stddev\):\s+([\d.]+)/\d"
 UNITS = {"tps": "1/s", "qps": "1/s", "total_time_s": "s"} | {name: "ms" for name in _SUMMARY if name.endswith("_ms")}
 
 
@@ -94,6 +96,7 @@ def parse(text: str, *, histogram: bool = True) -> Output:
         raise WorkloadFailed(f"sysbench: {said}")
     threads = _required(text, "number of threads", r"Number of threads:\s+(\d+)")
     summary = {name: _required(text, name, pattern) for name, pattern in _SUMMARY.items()}
+    _required(text, "end", _END)
     if summary["events"] == 0:
         raise OutputNotParseable("sysbench reports 0 events: no transaction ended within the time")
     buckets = _histogram(text)

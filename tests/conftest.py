@@ -1,0 +1,85 @@
+"""Fixtures of all tests: a project folder of their own, a lab on addresses of its own, and no connection elsewhere."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kit import INVENTORY, Home
+
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.session import Session
+
+
+@pytest.fixture(autouse=True)
+def _no_connections(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit test that connects anywhere fails; a test marked `real` may reach loopback, and nothing else."""
+    real = request.node.get_closest_marker("real") is not None
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        inet = self.family in (socket.AF_INET, socket.AF_INET6)
+        host = str(address[0]) if isinstance(address, tuple) else ""
+        if inet and not (real and host.startswith("127.")):
+            pytest.fail(f"this test connects to {address}; {'only loopback is allowed' if real else 'mark it `real`'}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """An empty project folder, in force for this process; no lab runs."""
+    made = Home.make(tmp_path / "home")
+    monkeypatch.setenv("BENCHBOOK_HOME", str(made.path))
+    return made
+
+
+@pytest.fixture(scope="session")
+def net() -> Iterator[str]:
+    """The first three numbers of loopback addresses that no other test run on this machine uses."""
+    with socket.socket() as door:
+        for third in range(90, 100):
+            try:
+                door.bind((f"127.0.{third}.254", 2222))
+            except OSError:
+                continue
+            yield f"127.0.{third}"
+            return
+    pytest.fail("every test network 127.0.90 to 127.0.99 is in use: stop the other test runs")
+
+
+@pytest.fixture(scope="session")
+def _lab_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home]:
+    made = Home.make(tmp_path_factory.mktemp("lab") / "home", net)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHBOOK_HOME", str(made.path))
+        inventory = load_inventory(INVENTORY)
+        labs.up(inventory, by_hand=True)
+        yield made
+        labs.down(inventory)
+        for process in made.processes():
+            process.kill()
+
+
+@pytest.fixture
+def lab_home(_lab_home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The project folder whose lab runs for the whole session, in force for this process."""
+    monkeypatch.setenv("BENCHBOOK_HOME", str(_lab_home.path))
+    return _lab_home
+
+
+@pytest.fixture
+def lab(lab_home: Home) -> Inventory:
+    """The inventory of the running lab."""
+    return load_inventory(INVENTORY)
+
+
+@pytest.fixture
+def session(lab: Inventory) -> Iterator[Session]:
+    """A session with both hosts of the running lab."""
+    with Session(lab, lab.hosts) as opened:
+        yield opened

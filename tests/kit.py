@@ -1,0 +1,131 @@
+"""A project folder of a test's own, and what tests do with it: run the kit as a user does, look for what is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORT = "tidb_v7_1_3_sysbench"
+INVENTORY = "lab_test"
+# What a condition may take at most before a test calls it broken; nothing is asserted about how long it takes.
+PATIENCE_S = 120
+
+PROFILE: dict[str, Any] = {
+    "description": "as small as a campaign can be", "repetitions": 2, "reset": "restart", "disk_gb": 0.5,
+    "buffer_pool_mb": 32, "sysbench": {"tables": 4, "table_size": 2000, "time_s": 2, "prepare_threads": 2},
+}  # fmt: skip
+
+
+def until(condition: Callable[[], Any], what: str, *, within_s: float = PATIENCE_S) -> Any:
+    """The first true answer of `condition`."""
+    ends = time.monotonic() + within_s
+    while time.monotonic() < ends:
+        answer = condition()
+        if answer:
+            return answer
+        time.sleep(0.03)
+    raise AssertionError(f"not within {within_s:g} s: {what}")
+
+
+def inventory(net: str, **changes: Any) -> dict[str, Any]:
+    """A lab like env/hosts/lab_tidb.yaml with one TiDB host, on addresses `net`.x."""
+    return {
+        "lab": True, "description": "lab of a test",
+        "ssh": {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10},
+        "hosts": {
+            "executor": {"address": f"{net}.1", "roles": ["client"]},
+            "db1": {"address": f"{net}.11", "roles": ["tidb", "mysql"]},
+        },
+        "systems": {
+            "tidb": {"port": 4000, "status_port": 10080, "password_file": ".lab/secrets/database"},
+            "mariadb": {"port": 3306, "password_file": ".lab/secrets/database"},
+        },
+        **changes,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Home:
+    """A project folder: env/, data/published and notebooks/ copied, the systems' sources linked, nothing else."""
+
+    path: Path
+
+    @classmethod
+    def make(cls, path: Path, net: str = "127.0.90") -> Home:
+        (path / "env" / "hosts").mkdir(parents=True)
+        shutil.copytree(ROOT / "env" / "profiles", path / "env" / "profiles")
+        (path / "env" / "systems").symlink_to(ROOT / "env" / "systems")
+        shutil.copytree(ROOT / "data" / "published", path / "data" / "published")
+        ignore = shutil.ignore_patterns(".ipynb_checkpoints")
+        shutil.copytree(ROOT / "notebooks", path / "notebooks", ignore=ignore)
+        home = cls(path)
+        home.write(f"env/hosts/{INVENTORY}.yaml", inventory(net))
+        home.write("env/profiles/tiny.yaml", PROFILE)
+        return home
+
+    def write(self, name: str, content: dict[str, Any] | str) -> Path:
+        """Write a file of this folder: a mapping as YAML, a text as it is."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
+        return path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "BENCHBOOK_HOME": str(self.path), "PYTHONPATH": str(ROOT / "lib"), "COLUMNS": "400"}
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """`python -m benchbook ARGUMENTS`, with both of its outputs in one pipe."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "benchbook", *arguments], env={**self.environment, **environment}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.path, start_new_session=True,
+        )  # fmt: skip
+
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
+        """The same, to its end: (exit status, what it said)."""
+        process = self.start(*arguments, **environment)
+        said, _ = process.communicate(timeout=PATIENCE_S * 3)
+        return process.returncode, said
+
+    def report(self, *arguments: str, **environment: str) -> tuple[int, str]:
+        """`benchbook report` of the sysbench report with the tiny profile on the test's lab."""
+        return self.run(*self.report_words(*arguments), **environment)
+
+    @staticmethod
+    def report_words(*arguments: str) -> list[str]:
+        where = [] if "--inventory" in arguments else ["--inventory", INVENTORY]
+        size = [] if "--profile" in arguments else ["--profile", "tiny"]
+        return ["report", REPORT, *size, *where, *arguments]
+
+    def campaigns(self) -> list[Path]:
+        return sorted(path.parent for path in (self.path / "data" / "runs" / REPORT).glob("*/plan.json"))
+
+    def record_files(self) -> dict[str, Path]:
+        """record.json of every whole record, by trial."""
+        files = [file for folder in self.campaigns() for file in folder.glob("trials/*/record.json")]
+        return {file.parent.name: file for file in files if not file.parent.name.endswith(".partial")}
+
+    def processes(self, *words: str) -> list[psutil.Process]:
+        """Processes whose command line names this folder's lab and holds all of `words`; sshd itself is not one."""
+        lab = str(self.path / ".lab")
+        return [p for p, line in command_lines() if lab in line and "sshd" not in line and all(w in line for w in words)]
+
+
+def command_lines() -> Iterator[tuple[psutil.Process, str]]:
+    for process in psutil.process_iter():
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE:
+                yield process, " ".join(process.cmdline())
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue

@@ -1,0 +1,210 @@
+"""Inventories, profiles and the YAML below them: what is wrong is said with file, key, value and fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import INVENTORY, PROFILE, ROOT, Home, inventory
+
+from benchbook import systems
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.hosts.lab import lab_hosts
+from benchbook.profiles import known_profiles, load_profile
+from benchbook.yamlfile import load_yaml
+
+NET = "127.0.90"
+
+
+def refused(home: Home, **changes: Any) -> BadInput:
+    path = home.write("broken.yaml", inventory(NET, **changes))
+    with pytest.raises(BadInput) as caught:
+        load_inventory(str(path))
+    assert str(caught.value.file) == str(path)
+    assert caught.value.exit_status == 2
+    return caught.value
+
+
+def test_every_inventory_and_profile_of_the_project_is_valid() -> None:
+    assert known_inventories() == sorted(p.stem for p in (ROOT / "env" / "hosts").glob("*.yaml"))
+    assert [load_inventory(name).name for name in known_inventories()] == known_inventories()
+    assert {"smoke", "lab", "paper"} <= set(known_profiles())
+    assert [load_profile(name).name for name in known_profiles()] == known_profiles()
+
+
+def test_roles_ports_and_folders(home: Home) -> None:
+    lab = load_inventory(INVENTORY)
+    assert lab.name == INVENTORY
+    assert (lab.with_role("client"), lab.with_role("tidb"), lab.with_role("nobody")) == (["executor"], ["db1"], [])
+    assert (lab.port("tidb"), lab.port("mongo"), lab.port("unheard")) == (4000, 27017, None)
+    assert lab.workdir("db1") == str(home.path / ".lab" / INVENTORY / "db1" / "work")
+    assert lab.program("sysbench") == "sysbench"
+    assert lab.ssh.lease_s == 10
+
+
+def test_real_hosts_keep_the_kit_below_the_login_s_home_or_where_the_inventory_says(home: Home) -> None:
+    hosts = {"a": {"address": "a.invalid", "roles": ["client"]},
+             "b": {"address": "b.invalid", "roles": ["tidb"], "workdir": "/srv/b"}}  # fmt: skip
+    real = load_inventory(str(home.write("real.yaml", {"hosts": hosts, "programs": {"sysbench": "/opt/sysbench"}})))
+    assert (real.workdir("a"), real.workdir("b")) == (".benchbook/real", "/srv/b")
+    assert (real.ssh.port, real.ssh.lease_s, real.program("sysbench")) == (22, 20, "/opt/sysbench")
+    with pytest.raises(BadInput, match="real hosts"):
+        lab_hosts(real)
+
+
+def test_a_role_that_nobody_has(home: Home) -> None:
+    with pytest.raises(BadInput, match=r"hosts\.\*\.roles: no host has a role .* \(got 'mongo'\)\. Fix: add `mongo`"):
+        load_inventory(INVENTORY).require("mongo")
+
+
+def test_two_systems_on_one_port_of_one_host(home: Home) -> None:
+    problem = refused(home, systems={"tidb": {"port": 3306}, "mariadb": {"port": 3306}})
+    assert "two systems on one port of host db1: tidb and mariadb" in str(problem)
+    assert (problem.key, problem.value) == ("systems.mariadb.port", 3306)
+
+
+def test_a_status_port_takes_a_port_too(home: Home) -> None:
+    problem = refused(home, systems={"tidb": {"status_port": 3306}, "mariadb": {}})
+    assert (problem.key, problem.value) == ("systems.mariadb.port", 3306)
+
+
+def test_systems_on_different_hosts_may_share_a_port(home: Home) -> None:
+    hosts = {"a": {"address": f"{NET}.1", "roles": ["client", "tidb"]}, "b": {"address": f"{NET}.2", "roles": ["mysql"]}}
+    path = home.write("two.yaml", inventory(NET, hosts=hosts, systems={"tidb": {"port": 1}, "mariadb": {"port": 1}}))
+    assert load_inventory(str(path)).port("mariadb") == 1
+
+
+def test_two_hosts_on_one_ssh_port(home: Home) -> None:
+    host = {"address": f"{NET}.1", "roles": ["client"]}
+    problem = refused(home, hosts={"a": host, "b": {**host, "roles": ["tidb"]}})
+    assert (problem.key, problem.value) == ("hosts: a, b", f"{NET}.1:2222")
+    path = home.write("apart.yaml", inventory(NET, hosts={"a": host, "b": {**host, "ssh_port": 2223}}))
+    assert len(load_inventory(str(path)).hosts) == 2
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "db.invalid", ""])
+def test_a_lab_stays_on_loopback(home: Home, address: str) -> None:
+    problem = refused(home, hosts={"a": {"address": address, "roles": ["client"]}})
+    assert (problem.key, problem.value) == ("hosts.a.address", address)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "value"),
+    [
+        ({"hosts": {}}, "hosts", {}),
+        ({"hosts": {"a": {"address": "127.0.0.1", "roles": []}}}, "hosts.a.roles", []),
+        ({"hosts": {"a": {"address": "127.0.0.1", "role": "x"}}}, "hosts.a.role", None),
+        ({"hosts": {"a/b": {"address": "127.0.0.1", "roles": ["client"]}}}, "hosts.a/b.[key]", "a/b"),
+        ({"ssh": {"port": 0}}, "ssh.port", 0),
+        ({"ssh": {"lease_s": 1}}, "ssh.lease_s", 1),
+        ({"systems": {"tidb": {"port": 65536}}}, "systems.tidb.port", 65536),
+        ({"sytems": {}}, "sytems", {}),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_key(home: Home, changes: dict[str, Any], key: str, value: Any) -> None:
+    problem = refused(home, **changes)
+    assert key in str(problem)
+    assert problem.fix
+    assert value is None or (problem.key, problem.value) == (key, value)
+
+
+def test_a_misspelt_key_is_answered_with_those_that_are_known_there(home: Home) -> None:
+    problem = refused(home, ssh={"prot": 22})
+    assert problem.key == "ssh.prot"
+    assert "known here: config, connect_timeout_s, key, known_hosts, lease_s, port, user" in str(problem)
+
+
+@pytest.mark.parametrize(("load", "key"), [(load_inventory, "inventory"), (load_profile, "profile")])
+@pytest.mark.parametrize("name", ["nobody", "no/such.yaml"])
+def test_an_unknown_name_lists_the_known_ones(home: Home, load: Any, key: str, name: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        load(name)
+    assert (caught.value.key, caught.value.value) == (key, name)
+    assert {"inventory": INVENTORY, "profile": "tiny"}[key] in str(caught.value.fix)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("repetitions", 0), ("reset", "sometimes"), ("disk_gb", 0), ("disk_gb", "much"), ("buffer_pool_mb", -1),
+     ("sysbench", {**PROFILE["sysbench"], "time_s": 0}), ("sysbench", {**PROFILE["sysbench"], "tabels": 3})],
+)  # fmt: skip
+def test_a_profile_that_makes_no_sense(home: Home, key: str, value: Any) -> None:
+    path = home.write("bad.yaml", {**PROFILE, key: value})
+    with pytest.raises(BadInput) as caught:
+        load_profile(str(path))
+    assert str(caught.value.key).startswith(key)
+    assert str(path) in str(caught.value)
+
+
+def test_a_profile_is_read_as_written(home: Home) -> None:
+    tiny = load_profile("tiny")
+    assert (tiny.name, tiny.repetitions, tiny.reset, tiny.sysbench.tables, tiny.sysbench.rate) == ("tiny", 2, "restart", 4, 0)
+
+
+# -- passwords ----------------------------------------------------------------------------------------------------
+
+
+def test_a_password_comes_from_the_environment_or_a_file_and_is_never_shown(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = load_inventory(INVENTORY)
+    with pytest.raises(BadInput, match="password file is missing"):
+        lab.settings("tidb").password("systems.tidb")
+    home.write(".lab/secrets/database", "pa:ss'w\n")
+    assert lab.settings("tidb").password("systems.tidb") == "pa:ss'w"
+    by_environment = lab.settings("tidb").model_copy(update={"password_env": "BENCHBOOK_TEST_PASSWORD"})
+    with pytest.raises(BadInput, match=r"systems\.tidb: .*\(got 'BENCHBOOK_TEST_PASSWORD'\)\. Fix: export"):
+        by_environment.password("systems.tidb")
+    monkeypatch.setenv("BENCHBOOK_TEST_PASSWORD", "hush")
+    assert by_environment.password("systems.tidb") == "hush"
+    assert lab.settings("unheard").password("x") == ""
+
+
+# -- systems by name ----------------------------------------------------------------------------------------------
+
+END = {"host": f"{NET}.30", "port": 3306}
+
+
+def test_systems_name_their_hosts(home: Home) -> None:
+    path = home.write("ends.yaml", inventory(NET, endpoints={"cloud": END}))
+    known = load_inventory(str(path))
+    assert systems.check_names(["tidb", "mariadb", "endpoint", "endpoint:cloud"], known) == ["db1", "db1"]
+
+
+@pytest.mark.parametrize("name", ["tibd", "tidb:2", "endpoint", "endpoint:nowhere", ""])
+def test_an_unknown_system_or_endpoint(home: Home, name: str) -> None:
+    known = load_inventory(str(home.write("ends.yaml", inventory(NET, endpoints={"a": END, "b": END}))))
+    with pytest.raises(BadInput) as caught:
+        systems.check_names([name], known)
+    assert caught.value.fix
+
+
+# -- YAML ---------------------------------------------------------------------------------------------------------
+
+
+def test_malformed_yaml_is_shown_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\nb: [1, 2\nc: 3\n")
+    with pytest.raises(BadInput) as caught:
+        load_yaml(path)
+    assert (caught.value.key, caught.value.value) == ("line 3, column 2", "c: 3")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a: 1\na: 2\n", "'a' stands twice"), ("a: {b: 1, b: 2}\n", "'b' stands twice"), ("[1]\n", "keys and values"),
+     ("", "keys and values"), ("a: !!python/object:os.system 1\n", "malformed YAML"), ("a:\tb\n- c", "malformed YAML")],
+)  # fmt: skip
+def test_yaml_that_does_not_say_what_it_seems_to(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=said):
+        load_yaml(path)
+
+
+def test_a_merge_key_and_equal_keys_in_different_places_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: {x: 1}\nb: {x: 2}\n")
+    assert load_yaml(path) == {"a": {"x": 1}, "b": {"x": 2}}
