@@ -37,6 +37,11 @@ def test_knobs_below_one_are_refused_by_name(key: str, value: int) -> None:
         Settings(A, B, **{key: value})  # type: ignore[arg-type]
 
 
+def test_a_batch_that_no_server_takes_is_refused() -> None:
+    with pytest.raises(BadInput, match="at most 100000 documents"):
+        Settings(A, B, batch_size=100_001)
+
+
 def test_a_wrong_expression_is_refused() -> None:
     with pytest.raises(BadInput, match="databases: not a regular expression"):
         Settings(A, B, databases="(")

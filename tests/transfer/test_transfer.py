@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import bson
 import pytest
 
 from benchbook.transfer import catalog, dataset
+from benchbook.transfer.bar import Bar
 from benchbook.transfer.dataset import Dataset
 from benchbook.transfer.engine import Sample, transfer
 from benchbook.transfer.failures import ProofFailed
@@ -136,6 +138,14 @@ def test_the_data_set_is_reused_until_its_identity_changes(source: Server, datab
     with source.client() as client:
         client[database]["c00"].delete_one({})
     assert dataset.load(source.endpoint, Dataset(2, 100, database))
+
+
+def test_a_bar_on_a_terminal_has_count_rate_and_memory() -> None:
+    screen = io.StringIO()
+    with Bar(screen) as bar:
+        bar.start(4000)
+        bar.update(Sample(t=2.0, documents=1000, rate=600.0, cpu=1.0, resident=50 * 2**20))
+    assert "1000/4000 600 docs/s 50 MB" in " ".join(screen.getvalue().split())
 
 
 def test_a_line_of_progress_has_rate_memory_and_the_time_left() -> None:

@@ -88,6 +88,16 @@ def test_an_unreachable_server(run: Callable[..., Command]) -> None:
     assert text.startswith("transfer: 127.0.82.99:27017: cannot be reached")
 
 
+def test_ctrl_c_before_anything_has_begun(run: Callable[..., Command]) -> None:
+    with socket.create_server(("127.0.82.18", 27017)) as silent:
+        command = run("--target-url", "mongodb://127.0.82.18:27017/", "--connect-seconds", "60")
+        silent.accept()
+        workers = command.workers()
+        command.process.send_signal(signal.SIGINT)
+        assert command.end()[0] == 130
+        assert not psutil.wait_procs(workers, 10)[1]
+
+
 def test_a_failed_authentication(run: Callable[..., Command]) -> None:
     url = "mongodb://me@127.0.82.12:27017/"
     text = refused(run("--target-url", url, BENCHBOOK_TARGET_PASSWORD="geheim"), 2)

@@ -28,13 +28,14 @@ class Bar:
         self._task = self._progress.add_task("transfer", total=None, rate=0.0, memory=0.0, start=False)
 
     def __enter__(self) -> Bar:
-        self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def start(self, documents: int) -> None:
+        # Not before: it has a thread, and a process with threads cannot be forked safely (see Crew).
+        self._progress.start()
         self._progress.update(self._task, total=documents)
         self._progress.start_task(self._task)
 

@@ -131,8 +131,11 @@ def _publish(done: Report, path: Path | None) -> None:
 
 def main() -> None:
     """Runs the command; errors raised on purpose end it with one paragraph and their exit status."""
+    # Plain tracebacks: the pretty ones can show the values of variables, passwords among them.
+    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
+    app.command()(run)
     try:
-        typer.run(run)
+        app(prog_name="python -m benchbook.transfer")
     except BenchbookError as error:
         print(f"transfer: {error}", file=sys.stderr)
         sys.exit(error.exit_status)

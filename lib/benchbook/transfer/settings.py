@@ -12,6 +12,7 @@ from benchbook.errors import BadInput
 
 # Each question to a server costs the client about as much as passing on a hundred documents.
 _FETCH_DOCUMENTS = 1000
+_MOST_IN_A_WRITE = 100_000
 _SYSTEM_DATABASES = frozenset({"admin", "local", "config"})
 
 
@@ -69,6 +70,13 @@ class Settings:
     def __post_init__(self) -> None:
         for each in fields(self):
             self._check_number(each.name, getattr(self, each.name))
+        if self.batch_size > _MOST_IN_A_WRITE:
+            raise BadInput(
+                f"a server takes at most {_MOST_IN_A_WRITE} documents in a write",
+                key="batch-size",
+                value=self.batch_size,
+                fix="give a smaller number",
+            )
         for key in ("databases", "collections"):
             _compiled(key, getattr(self, key))
 
