@@ -5,6 +5,7 @@ MAKEFLAGS += --no-builtin-rules
 
 REPORT ?=
 PROFILE ?= smoke
+BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
 TEST_SYSTEMS ?= tidb
 PYTEST_ARGS ?=
@@ -41,8 +42,8 @@ lab-down: setup-python ## stop the local lab
 jupyter: setup-report ## open the notebooks in JupyterLab
 	@.venv/bin/python -m jupyter lab notebooks
 
-bench: setup-report ## measure the kit's own cost
-	@$(BENCHBOOK) bench
+bench: setup-report ## measure the kit's own cost (BENCH= one of them)
+	@$(BENCHBOOK) bench $(BENCH)
 
 site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site

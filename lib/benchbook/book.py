@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -193,8 +192,6 @@ def _alt(frame: pd.DataFrame, label: str, x: str, panel: str, how: str) -> str:
 
 def open_report(report: str, namespace: Mapping[str, Any]) -> Book:
     """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
-    # A refused connection while a server starts is expected; paramiko would print each to the notebook.
-    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     if report not in published.known_reports():
         raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")
     return Book(report, namespace)

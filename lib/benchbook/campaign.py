@@ -86,8 +86,10 @@ class Campaign:
     def failures(self) -> list[Record]:
         """The last failed attempt of each trial that has no whole record."""
         done = {r.id for r in self.records()}
-        last = {r.id.rpartition(".")[0]: r for r in record.load_all(self.folder / "failed")}
-        return [r for name, r in last.items() if name not in done]
+        attempts = record.load_all(self.folder / "failed")
+        # By number: as text, attempt 10 comes before attempt 9.
+        last = {r.id.rpartition(".")[0]: r for r in sorted(attempts, key=lambda r: int(r.id.rpartition(".")[2]))}
+        return sorted((r for name, r in last.items() if name not in done), key=lambda r: r.order)
 
     def missing(self) -> list[Trial]:
         done = {r.id for r in self.records()}

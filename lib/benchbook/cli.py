@@ -12,8 +12,8 @@ import typer
 import yaml
 from rich.console import Console
 
+from benchbook import benchmarks, published, restage
 from benchbook import build as builds
-from benchbook import published, restage
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import known_inventories, load_inventory
@@ -76,11 +76,9 @@ def check(names: Names = None) -> None:
 
 
 @app.command()
-def bench() -> None:
+def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
-    from benchbook import benchmarks  # noqa: PLC0415  (it starts a lab: only this command wants it)
-
-    benchmarks.run(console)
+    benchmarks.run(names, console)
 
 
 @lab_app.command("up")

@@ -18,6 +18,7 @@ from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
+from traitlets.config import Config
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError
@@ -57,6 +58,8 @@ def _papermill(report: str, parameters: dict[str, Any], target: Path) -> None:
         parameters=parameters,
         cwd=str(paths.home()),
         progress_bar=False,
+        # Over sockets of the file system nobody else on the machine can listen to the kernel.
+        config=Config({"KernelManager": {"transport": "ipc"}}),
         # Saving after every cell costs 40 ms each, in the middle of a measurement.
         request_save_on_cell_execute=False,
     )

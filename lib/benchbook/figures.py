@@ -172,7 +172,7 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Fi
             axis.set_visible(False)
         axes[0].set_ylim(bottom=0)
     handles, labels = _handles(list(grid.flat))
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False)
     figure.supylabel(label, fontsize=9)
     figure.supxlabel("time since the load began (s)", fontsize=9)
     return figure

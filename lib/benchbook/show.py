@@ -28,7 +28,8 @@ def with_interval(measured: Measured | None) -> str:
         return "–"
     if measured.low is None or measured.high is None:
         return number(measured.value)
-    return f"{number(measured.value)} [{number(max(0.0, measured.low))}, {number(measured.high)}]"
+    # Non-breaking: an interval that is cut in two lines is not read as one.
+    return f"{number(measured.value)}\u00a0[{number(max(0.0, measured.low))},\u00a0{number(measured.high)}]"
 
 
 def table(rows: Iterable[Mapping[str, Any]], caption: str = "") -> HTML:

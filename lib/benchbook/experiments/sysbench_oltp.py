@@ -15,7 +15,7 @@ from benchbook.design import Trial, digest
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.facts import preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import series
@@ -23,7 +23,7 @@ from benchbook.probes.watch import Probe, host_probe, mysql_probe, watching
 from benchbook.profiles import Profile
 from benchbook.record import Quantity
 from benchbook.systems.base import System
-from benchbook.systems.sql import query
+from benchbook.systems.sql import SqlEndpoint, query
 from benchbook.systems.sql_server import SqlServer
 from benchbook.workloads import sysbench, sysbench_output
 
@@ -52,8 +52,8 @@ class SysbenchOltp:
         hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
         with Session(self.inventory, hosts) as self._session:
             facts, findings = preflight(self._session, disk_bytes=int(self.profile.disk_gb * 1e9))
-            self._program = self._client.require_program("sysbench", package="sysbench")
-            version = self._client.run([self._program, "--version"]).stdout.strip()
+            self._program = self.client.require_program("sysbench", package="sysbench")
+            version = self.client.run([self._program, "--version"]).stdout.strip()
             self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}
             for system in self._systems.values():
                 system.install()
@@ -79,10 +79,9 @@ class SysbenchOltp:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""
-        system, load = self._systems[trial.cell.system], self._load(trial)
-        command = sysbench.run(self._program, system.endpoints(), load)
+        system, command = self._systems[trial.cell.system], self.command(trial)
         with watching(self._session, self._probes(system)) as watched:
-            job = self._session.start(self._client, "sysbench", command)
+            job = self._session.start(self.client, "sysbench", command)
             reader = _Lines(on_rate)
             ended = job.wait(on_output=reader, every_s=0.1)
         self._session.forget(job)
@@ -92,11 +91,15 @@ class SysbenchOltp:
         check_end(ended, text + complaint)
         output = sysbench_output.parse(text)
         return Measurement(
-            command=" ".join(map(str, command.argv)).replace("{job}/", ""), client=self._client.name,
+            command=" ".join(map(str, command.argv)).replace("{job}/", ""), client=self.client.name,
             started=ended.started, ended=ended.ended, exit_status=ended.exit, summary=summarise(output),
-            histogram=output.histogram, output=text + complaint, proof={"probe_cpu_s": watched.cpu_s},
-            series=pd.concat([watched.series, interval_series(output, ended, self._client.name)], ignore_index=True),
+            histogram=output.histogram, output=text + complaint, proof={"probe_cores": watched.cores},
+            series=pd.concat([watched.series, interval_series(output, ended, self.client.name)], ignore_index=True),
         )  # fmt: skip
+
+    def command(self, trial: Trial) -> Command:
+        """The load of a trial, as it is run on the client host."""
+        return sysbench.run(self._program, self._systems[trial.cell.system].endpoints(), self._load(trial))
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
@@ -104,7 +107,8 @@ class SysbenchOltp:
     # -- steps --------------------------------------------------------------------------------------------------
 
     @property
-    def _client(self) -> RemoteHost:
+    def client(self) -> RemoteHost:
+        """The host that drives the load."""
         return self._session.with_role("client")[0]
 
     @property
@@ -141,14 +145,14 @@ class SysbenchOltp:
         self._make_database(system)
         rows = self._dataset.tables * self._dataset.table_size
         say(f"preparing {self._dataset.tables} tables, {rows:,} rows, once for this dataset")
-        jobs = [self._session.start(self._client, "prepare", self._prepare_command(e)) for e in system.endpoints()]
+        jobs = [self._session.start(self.client, "prepare", self._prepare_command(e)) for e in system.endpoints()]
         for job in jobs:
             self._await_prepare(job, say)
         self._check_dataset(system)
         if not system.can_reset:
             system.keep(dataset)
 
-    def _prepare_command(self, endpoint: Any) -> Any:
+    def _prepare_command(self, endpoint: SqlEndpoint) -> Command:
         threads = self.profile.sysbench.prepare_threads
         return sysbench.prepare(self._program, endpoint, self._dataset, threads=threads, seed=self.seed)
 
@@ -166,13 +170,13 @@ class SysbenchOltp:
 
     def _make_database(self, system: System) -> None:
         for endpoint in system.endpoints():
-            query(self._client, endpoint, f"CREATE DATABASE IF NOT EXISTS `{self._dataset.database}`")
+            query(self.client, endpoint, f"CREATE DATABASE IF NOT EXISTS `{self._dataset.database}`")
 
     def _check_dataset(self, system: System) -> None:
         """Every table of every server holds as many rows as were asked for."""
         counts = " UNION ALL ".join(f"SELECT {i}, COUNT(*) FROM sbtest{i}" for i in range(1, self._dataset.tables + 1))
         for endpoint in system.endpoints():
-            rows = query(self._client, endpoint, counts, database=self._dataset.database)
+            rows = query(self.client, endpoint, counts, database=self._dataset.database)
             wrong = {f"sbtest{i}": n for i, n in rows if n != self._dataset.table_size}
             if wrong:
                 raise SystemFailed(
@@ -183,8 +187,8 @@ class SysbenchOltp:
         watched = [(h, e) for h, e in zip(system.hosts, system.endpoints(), strict=False)]
         sql = [mysql_probe(host, endpoint, host.name) for host, endpoint in watched]
         if not watched:
-            sql = [mysql_probe(self._client, endpoint, system.name) for endpoint in system.endpoints()]
-        machines = {host.name: host for host in (self._client, *system.hosts)}
+            sql = [mysql_probe(self.client, endpoint, system.name) for endpoint in system.endpoints()]
+        machines = {host.name: host for host in (self.client, *system.hosts)}
         return [*map(host_probe, machines.values()), *sql]
 
     def _about(self, system: System) -> dict[str, Any]:

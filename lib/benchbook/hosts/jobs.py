@@ -36,7 +36,8 @@ class Command:
 class Ended:
     """How a job ended. `started` and `ended` are seconds since the epoch by the host's clock.
 
-    `reason`: exited (by itself), stopped (asked to), lease (driver gone), timeout.
+    `reason`: exited (by itself), stopped (asked to), lease (driver gone), timeout. `cpu_s`: user and system time that
+    the command used, with those of its children that it waited for.
     """
 
     reason: str
@@ -44,6 +45,7 @@ class Ended:
     signal: int | None
     started: float
     ended: float
+    cpu_s: float = 0.0
 
 
 class Job:

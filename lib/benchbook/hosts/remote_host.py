@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import shlex
 import socket
@@ -25,6 +26,9 @@ LOST = (OSError, EOFError, paramiko.SSHException)
 
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
+
+# A refused tunnel while a server starts is expected, and raised as an error of ours; paramiko would also print it.
+logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 
 class ConnectionLost(BenchbookError):

@@ -18,7 +18,7 @@ from benchbook import paths
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.series import to_series
+from benchbook.probes.series import empty, to_series
 from benchbook.systems.sql import SqlEndpoint
 
 LONGEST_S = 2 * 86_400
@@ -36,10 +36,13 @@ class Probe:
 
 @dataclass
 class Watched:
-    """Filled when the watch ends: `series` is the long table (t, host, source, metric, value, unit)."""
+    """Filled when the watch ends.
 
-    series: pd.DataFrame = field(default_factory=lambda: to_series([], "", ""))
-    cpu_s: dict[str, float] = field(default_factory=dict)
+    `series` is the long table (t, host, source, metric, value, unit); `cores` the CPU that each probe used itself.
+    """
+
+    series: pd.DataFrame = field(default_factory=empty)
+    cores: dict[str, float] = field(default_factory=dict)
 
 
 def host_probe(host: RemoteHost) -> Probe:
@@ -88,12 +91,15 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     try:
         yield watched
     finally:
-        parts = [_finish(session, probe, job) for probe, job in running]
+        parts = [_finish(session, probe, job, watched) for probe, job in running]
     watched.series = pd.concat([watched.series, *parts], ignore_index=True)
 
 
-def _finish(session: Session, probe: Probe, job: Job) -> pd.DataFrame:
+def _finish(session: Session, probe: Probe, job: Job, watched: Watched) -> pd.DataFrame:
     session.end(job)
+    ended = job.status()
+    if ended:
+        watched.cores[f"{probe.source}@{probe.about}"] = ended.cpu_s / (ended.ended - ended.started)
     lines = job.host.read(f"{job.folder}/samples").decode().splitlines()
     job.remove()
     return to_series([json.loads(line) for line in lines], probe.about, probe.source)

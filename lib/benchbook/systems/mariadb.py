@@ -45,7 +45,8 @@ class MariaDB(SqlServer):
         login = host.shell("id -un").stdout.strip()
         host.run(
             [program, "--no-defaults", f"--datadir={self.data(host)}", f"--user={login}", "--skip-test-db",
-             "--auth-root-authentication-method=normal", "--skip-name-resolve", "--innodb-log-file-size=256M"],
+             # The other method also makes root@127.0.0.1 without a password, which would win over root@%.
+             "--auth-root-authentication-method=socket", f"--auth-root-socket-user={login}", "--skip-name-resolve", "--innodb-log-file-size=256M"],
             timeout=120,
         )  # fmt: skip
 
@@ -70,5 +71,4 @@ class MariaDB(SqlServer):
             f"CREATE USER IF NOT EXISTS '{user}'@'%';\n"
             f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}';\n"
             f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'%' WITH GRANT OPTION;\n"
-            "ALTER USER 'root'@'localhost' IDENTIFIED VIA unix_socket;\n"
         )

@@ -65,22 +65,22 @@ def signal_group(group, number):
 
 
 def wait_for_child(pid, seconds):
-    """Wait until the child ends, a stop signal comes, or `seconds` pass: ('exit', wait status), ('stop', 0) or None."""
+    """Wait until the child ends, a stop signal comes, or `seconds` pass: ('exit', End), ('stop', None) or None."""
     until = time.monotonic() + seconds
     while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
+        done, status, used = os.wait4(pid, os.WNOHANG)
         if done:
-            return "exit", status
+            return "exit", (status, used.ru_utime + used.ru_stime)
         left = until - time.monotonic()
         if left <= 0:
             return None
         caught = signal.sigtimedwait(STOP + (signal.SIGCHLD,), left)
         if caught and caught.si_signo in STOP:
-            return "stop", 0
+            return "stop", None
 
 
 def end_group(pid, grace_s):
-    """Ask the group to end, insist after `grace_s`; returns the child's wait status."""
+    """Ask the group to end, insist after `grace_s`; returns the child's (wait status, CPU seconds)."""
     signal_group(pid, signal.SIGTERM)
     until = time.monotonic() + grace_s
     while time.monotonic() < until:
@@ -89,7 +89,8 @@ def end_group(pid, grace_s):
             signal_group(pid, signal.SIGKILL)
             return seen[1]
     signal_group(pid, signal.SIGKILL)
-    return os.waitpid(pid, 0)[1]
+    _, status, used = os.wait4(pid, 0)
+    return status, used.ru_utime + used.ru_stime
 
 
 class Lease:
@@ -110,7 +111,7 @@ class Lease:
 
 
 def watch(pid, job):
-    """Follow the command to its end; returns (wait status, reason)."""
+    """Follow the command to its end; returns ((wait status, CPU seconds), reason)."""
     lease = Lease(job["lease"], job["lease_s"])
     ends = time.monotonic() + job["timeout_s"]
     while True:
@@ -130,7 +131,7 @@ def supervise(job_dir, report):
     write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
     os.write(report, b"%d\n" % os.getpid())
     os.close(report)
-    status, reason = watch(pid, job)
+    (status, cpu_s), reason = watch(pid, job)
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
     for name in job.get("secret_files") or []:
@@ -138,7 +139,7 @@ def supervise(job_dir, report):
             os.unlink(os.path.join(job_dir, name))
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
-    end = {"reason": reason, "exit": code, "signal": killed, "started": started, "ended": ended}
+    end = {"reason": reason, "exit": code, "signal": killed, "started": started, "ended": ended, "cpu_s": cpu_s}
     write_json(os.path.join(job_dir, "status.json"), end)
 
 

@@ -1,0 +1,169 @@
+"""What the kit itself costs: `make bench`. Every figure is a ratio or a share, taken within one run."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchbook import build, campaign, design, paths, published
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.experiments import sysbench_report
+from benchbook.experiments.sysbench_oltp import SysbenchOltp
+from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook.hosts import lab
+from benchbook.hosts.inventory import load_inventory, resolve
+from benchbook.hosts.remote_host import quote
+from benchbook.measured import interval
+from benchbook.profiles import load_profile
+from benchbook.progress import Progress
+from benchbook.results import replace_text
+from benchbook.workloads import sysbench_output
+
+REPORT = "tidb_v7_1_3_sysbench"
+PAIRS, TRIAL_S = 12, 10
+_TPS = re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec")
+
+
+def run(names: list[str] | None, console: Console) -> None:
+    """Run the named benchmarks, or all; prints each result and keeps them in data/runs/bench.json."""
+    unknown = [name for name in names or [] if name not in BENCHMARKS]
+    if unknown:
+        raise BadInput("unknown benchmark", key="bench", value=unknown[0], fix=f"one of {', '.join(BENCHMARKS)}")
+    path = results_file()
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    for name in names or list(BENCHMARKS):
+        console.print(f"[bold]{name}[/]: {BENCHMARKS[name].__doc__}")
+        found = BENCHMARKS[name](console)
+        console.print(f"  {found}")
+        kept[name] = {**found, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        replace_text(path, json.dumps(kept, indent=1))
+
+
+def results_file() -> Path:
+    """Where the results of the latest benchmarks stand."""
+    return paths.home() / "data" / "runs" / "bench.json"
+
+
+@contextmanager
+def _lab(parameters: SysbenchParameters) -> Iterator[SysbenchOltp]:
+    inventory = load_inventory(parameters.inventory)
+    for name in sysbench_report.builds(parameters):
+        build.build(name)
+    lab.up(inventory)
+    try:
+        yield sysbench_report.experiment(published.load(REPORT), parameters, load_profile("smoke"), inventory)
+    finally:
+        if not lab.by_hand(inventory):
+            lab.down(inventory)
+
+
+def _plan(parameters: SysbenchParameters) -> tuple[dict[str, Any], list[design.Trial]]:
+    asked = sysbench_report.asked(parameters, load_profile("smoke"), load_inventory(parameters.inventory))
+    cells = sysbench_report.cells(published.load(REPORT), parameters)
+    trials = design.plan(cells, parameters.repetitions, seed=1, asked={**asked, "bench": time.time()})
+    return {**asked, "bench": True}, trials
+
+
+def tps_ratio(console: Console) -> dict[str, Any]:
+    """tps of a trial run by the kit over tps of the same command typed over plain ssh, in alternating pairs"""
+    parameters = SysbenchParameters(
+        inventory="lab_tidb", system="mariadb", workloads=["oltp_point_select"], threads=[16], time_s=TRIAL_S,
+        repetitions=1,
+    )  # fmt: skip
+    _, trials = _plan(parameters)
+    logs = []
+    with _lab(parameters) as experiment, experiment.running():
+        experiment.begin(trials, lambda step: None)
+        for pair in range(PAIRS):
+            tps = _pair(experiment, trials[0], kit_first=pair % 2 == 0)
+            logs.append(math.log(tps["kit"] / tps["ssh"]))
+            console.print(f"  pair {pair + 1}/{PAIRS}: kit {tps['kit']:.0f}, ssh {tps['ssh']:.0f} tps")
+    found = interval(logs)
+    low, high = (math.exp(bound) if bound is not None else None for bound in (found.low, found.high))
+    return {"ratio": math.exp(found.value), "low": low, "high": high, "pairs": found.n, "trial_s": TRIAL_S}
+
+
+def _pair(experiment: SysbenchOltp, trial: design.Trial, *, kit_first: bool) -> dict[str, float]:
+    def by_kit() -> float:
+        return experiment.measure(trial, lambda into, rate: None).summary["tps"].value
+
+    def by_ssh() -> float:
+        return _typed(experiment, trial)
+
+    steps: dict[str, Callable[[], float]] = {"kit": by_kit, "ssh": by_ssh}
+    order = ["kit", "ssh"] if kit_first else ["ssh", "kit"]
+    return {name: steps[name]() for name in order}
+
+
+def _typed(experiment: SysbenchOltp, trial: design.Trial) -> float:
+    """The same sysbench command through the system's own ssh client, as somebody at a terminal would run it."""
+    command, client = experiment.command(trial), experiment.client
+    folder = client.path("typed")
+    client.mkdir(folder)
+    for name, content in command.secrets.items():
+        client.write(f"{folder}/{name}", content)
+    ssh = experiment.inventory.ssh
+    options = ["-F", "none", "-o", "StrictHostKeyChecking=yes", "-o", f"UserKnownHostsFile={resolve(ssh.known_hosts)}"]
+    typed = quote([str(word).replace("{job}", folder) for word in command.argv])
+    done = subprocess.run(
+        ["ssh", *options, "-i", str(resolve(ssh.key or "")), "-p", str(ssh.port), client.address, typed],
+        check=False, capture_output=True, text=True, timeout=TRIAL_S + 60, env={"PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    seen = _TPS.search(done.stdout)
+    if not seen:
+        raise BenchbookError(f"plain ssh: {sysbench_output.failure(done.stdout) or done.stderr}")
+    return float(seen.group(1))
+
+
+def load_share(console: Console) -> dict[str, Any]:
+    """the share of a campaign's wall time in which load runs: 15 cells, 2 repetitions, 10-s trials, prepared data"""
+    parameters = SysbenchParameters(inventory="lab_tidb", system="tidb", time_s=TRIAL_S, repetitions=2)
+    with _lab(parameters) as experiment:
+        with experiment.running():
+            # The dataset is made once for all campaigns: it is no part of this one.
+            experiment.begin(_plan(parameters)[1][:1], lambda step: None)
+        asked, trials = _plan(parameters)
+        made = campaign.start_or_continue(f"bench_{REPORT}", asked, trials, seed=1)
+        began = time.monotonic()
+        campaign.run(made, experiment, lambda progress: _news(console, progress))
+        wall = time.monotonic() - began
+    load = sum(record.ended - record.started for record in made.records())
+    return {"share": load / wall, "wall_s": wall, "load_s": load, "trials": len(made.records()), "of": len(trials)}
+
+
+def probe_cpu(console: Console) -> dict[str, Any]:
+    """CPU that each probe uses, in shares of one core, over a 30-s trial under load"""
+    parameters = SysbenchParameters(
+        inventory="lab_tidb", systems=["mariadb", "tidb"], workloads=["oltp_insert"], threads=[16], time_s=30,
+        repetitions=1,
+    )  # fmt: skip
+    _, trials = _plan(parameters)
+    cores: dict[str, float] = {}
+    with _lab(parameters) as experiment, experiment.running():
+        for trial in trials:
+            experiment.begin([trial], lambda step: None)
+            proof = experiment.measure(trial, lambda into, rate: None).proof
+            cores.update({f"{trial.cell.system}: {name}": value for name, value in proof["probe_cores"].items()})
+    return {"cores": {name: round(value, 5) for name, value in cores.items()}, "highest": max(cores.values())}
+
+
+def _news(console: Console, progress: Progress) -> None:
+    if progress.news:
+        console.print(f"  {progress.line()}", markup=False)
+
+
+BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
+    "tps_ratio": tps_ratio,
+    "load_share": load_share,
+    "probe_cpu": probe_cpu,
+}
