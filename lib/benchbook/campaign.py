@@ -29,6 +29,12 @@ from benchbook.record import Failure, Quantity, Record
 
 # What may go wrong in one trial without ending the campaign; everything else is a defect or the user's to mend.
 SURVIVABLE = (TrialFailed, JobLost, ConnectionLost)
+# A system that did not come up so many times in a row will not come up for the rest of the plan either.
+BEGIN_TRIES = 3
+
+
+class CampaignStopped(BenchbookError):
+    """The system under test does not come up: going on would only fail every trial that is left."""
 
 
 @dataclass(frozen=True)
@@ -181,14 +187,15 @@ def run(campaign: Campaign, experiment: Experiment, listen: Listener) -> None:
 
 def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
-    fresh = False
+    fresh, unable = False, 0
     for index, trial in enumerate(block):
         tracker.trial(trial.id, experiment.expected_s(trial))
         try:
             if not fresh:
+                unable += 1
                 about = experiment.begin(block[index:], tracker.say)
                 campaign.note(systems={**campaign.environment().get("systems", {}), **about})
-                fresh = True
+                fresh, unable = True, 0
             measured = experiment.measure(trial, tracker.rate)
             campaign.keep(_done(campaign, trial, measured), measured.series, measured.output)
             tracker.ended(ok=True)
@@ -196,6 +203,10 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], t
             fresh = False
             campaign.keep(_failed(campaign, trial, problem), pd.DataFrame(), getattr(problem, "output", ""))
             tracker.ended(ok=False, why=str(problem))
+            if unable == BEGIN_TRIES:
+                raise CampaignStopped(
+                    f"{trial.cell.system} did not come up {unable} times in a row: {problem}"
+                ) from problem
 
 
 def _common(campaign: Campaign, trial: Trial) -> dict[str, Any]:

@@ -1,0 +1,244 @@
+"""Campaigns: planned once, resumed, retried, and never counted twice; on an experiment that lives in memory."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from kit import Home
+from records import SUMMARY
+
+from benchbook import campaign as campaigns
+from benchbook.campaign import Campaign, Measurement
+from benchbook.design import Cell, Trial, plan
+from benchbook.errors import BadInput, HostUnusable, SystemFailed, WorkloadFailed
+from benchbook.hosts.jobs import JobLost
+from benchbook.hosts.remote_host import ConnectionLost
+from benchbook.probes.series import empty
+from benchbook.progress import Progress
+
+ASKED = {"inventory": "lab_test", "profile": "tiny"}
+CELLS = [
+    Cell(table="t", system=system, levels={"workload": w, "threads": 2}) for system in ("x", "y") for w in ("a", "b")
+]
+
+
+class InMemory:
+    """Runs trials that take no time; `trouble` maps a trial to what its next attempt raises."""
+
+    def __init__(self, **trouble: BaseException):
+        self.trouble = {name.replace("_", "-"): problem for name, problem in trouble.items()}
+        self.calls: list[str] = []
+
+    @contextmanager
+    def running(self) -> Iterator[dict[str, Any]]:
+        self.calls.append("up")
+        try:
+            yield {"hosts": {"db1": {"cores": 2}}}
+        finally:
+            self.calls.append("down")
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+        say("bringing it to its starting state")
+        self.calls.append(f"begin {block[0].cell.system} {len(block)}")
+        return {block[0].cell.system: {"version": "1"}}
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        self.calls.append(trial.id)
+        on_rate(1, 100.0)
+        if trial.id in self.trouble:
+            raise self.trouble.pop(trial.id)
+        return Measurement("load", "executor", 1000, 1010, 0, SUMMARY, [(1.5, 1)], empty(), "printed", {})
+
+    def expected_s(self, trial: Trial) -> float:
+        return 2
+
+    @property
+    def measured(self) -> list[str]:
+        return [call for call in self.calls if call.startswith("r0")]
+
+
+def begun(**changes: Any) -> Campaign:
+    asked = {**ASKED, **changes}
+    return campaigns.start_or_continue("r", asked, plan(CELLS, 2, seed=1, asked=asked), seed=1)
+
+
+def run(what: Campaign, experiment: InMemory) -> list[Progress]:
+    told: list[Progress] = []
+    campaigns.run(what, experiment, told.append)
+    return told
+
+
+def test_the_plan_is_on_disk_before_anything_runs(home: Home) -> None:
+    made = begun()
+    written = json.loads((made.folder / "plan.json").read_text())
+    assert [t["id"] for t in written["trials"]] == [t.id for t in made.trials]
+    assert (written["seed"], written["asked"]) == (1, ASKED)
+    assert made.missing() == made.trials
+    assert (made.records(), made.failures(), made.environment()) == ([], [], {})
+
+
+def test_a_campaign_runs_every_trial_once_in_the_planned_order(home: Home) -> None:
+    made, experiment = begun(), InMemory()
+    told = run(made, experiment)
+    assert experiment.measured == [t.id for t in made.trials] == [r.id for r in made.records()]
+    assert experiment.calls[0] == "up"
+    assert experiment.calls[-1] == "down"
+    assert [c for c in experiment.calls if c.startswith("begin")] == [
+        f"begin {part[0].cell.system} 2" for part in campaigns.blocks(made.trials)
+    ]
+    about = made.environment()
+    assert about["hosts"] == {"db1": {"cores": 2}}
+    assert about["systems"] == {"x": {"version": "1"}, "y": {"version": "1"}}
+    assert len(about["runs"]) == 1
+    assert told[-1].finished
+    assert (told[-1].done, told[-1].failed, told[-1].left) == (8, 0, 0)
+    assert {r.identity for r in made.records()} == {t.identity for t in made.trials}
+    assert (made.folder / "trials" / made.trials[0].id / "output.txt").read_text() == "printed"
+
+
+def test_nothing_is_connected_when_nothing_is_missing(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    again = InMemory()
+    assert run(made, again)[-1].finished
+    assert again.calls == []
+
+
+def test_the_same_request_continues_what_is_unfinished_and_begins_anew_after_its_end(home: Home) -> None:
+    first = begun()
+    assert begun().id == first.id
+    assert begun(profile="lab").id != first.id
+    run(first, InMemory())
+    second = begun()
+    assert second.id != first.id
+    assert begun().id == second.id
+
+
+def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
+    made = begun()
+    third = made.trials[2].id
+    with pytest.raises(KeyboardInterrupt):
+        run(made, InMemory(**{third: KeyboardInterrupt()}))
+    before = {p: p.stat().st_mtime_ns for p in made.folder.glob("trials/*/record.json")}
+    assert len(before) == 2
+    assert made.failures() == []
+    again = InMemory()
+    run(begun(), again)
+    assert again.measured == [t.id for t in made.trials[2:]]
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+    assert len(made.records()) == 8
+
+
+def test_only_the_trial_that_is_missing_is_run_again(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    gone = made.trials[5]
+    (made.folder / "trials" / gone.id).rename(made.folder / "trials" / f"{gone.id}.partial")
+    again = InMemory()
+    run(begun(), again)
+    assert again.measured == [gone.id]
+    assert sorted(p.name for p in (made.folder / "trials").iterdir()) == sorted(t.id for t in made.trials)
+
+
+def test_a_record_of_another_request_does_not_count(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    path = made.folder / "trials" / made.trials[0].id / "record.json"
+    path.write_text(path.read_text().replace(made.trials[0].identity, "f" * 12))
+    assert [t.id for t in made.missing()] == [made.trials[0].id]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [WorkloadFailed("sysbench: FATAL"), SystemFailed("tidb has died"), JobLost("gone"), ConnectionLost("broke")],
+)
+def test_a_failed_trial_is_recorded_with_its_reason_and_retried_alone(home: Home, problem: Exception) -> None:
+    problem.output = "one\nFATAL: two\n"  # type: ignore[attr-defined]
+    made = begun()
+    third = made.trials[2].id
+    told = run(made, InMemory(**{third: problem}))
+    assert (told[-1].done, told[-1].failed) == (7, 1)
+    assert any(p.news == f"FAILED {third}: {problem}" for p in told)
+    (kept,) = made.failures()
+    assert (kept.id, kept.status, kept.summary) == (f"{third}.1", "failed", {})
+    assert kept.failure is not None
+    assert (kept.failure.kind, kept.failure.message) == (type(problem).__name__, str(problem))
+    assert kept.failure.tail == ["one", "FATAL: two"]
+    again = InMemory()
+    run(begun(), again)
+    assert again.measured == [third]
+    assert made.failures() == []
+    assert len(made.records()) == 8
+    assert (made.folder / "failed" / f"{third}.1" / "record.json").exists(), "the failed attempt stays on record"
+
+
+def test_every_attempt_is_kept_and_the_last_one_is_shown(home: Home) -> None:
+    made = begun()
+    third = made.trials[2].id
+    for attempt in range(1, 12):
+        run(begun(), InMemory(**{third: WorkloadFailed(f"attempt {attempt}")}))
+    assert len(list((made.folder / "failed").iterdir())) == 11
+    (shown,) = made.failures()
+    assert shown.failure is not None
+    assert shown.failure.message == "attempt 11"
+
+
+def test_after_a_failure_the_rest_of_its_block_begins_anew(home: Home) -> None:
+    made = begun()
+    first = made.trials[0]
+    experiment = InMemory(**{first.id: SystemFailed("died")})
+    run(made, experiment)
+    system = first.cell.system
+    assert experiment.calls[1:5] == [f"begin {system} 2", first.id, f"begin {system} 1", made.trials[1].id]
+
+
+@pytest.mark.parametrize("problem", [HostUnusable("no sysbench"), BadInput("wrong"), ZeroDivisionError("a defect")])
+def test_what_is_no_failed_trial_ends_the_campaign_and_stops_everything(home: Home, problem: Exception) -> None:
+    made = begun()
+    experiment = InMemory(**{made.trials[2].id: problem})
+    with pytest.raises(type(problem)):
+        run(made, experiment)
+    assert experiment.calls[-1] == "down"
+    assert len(made.records()) == 2
+    assert made.failures() == []
+
+
+def test_one_campaign_at_a_time_on_an_inventory(home: Home) -> None:
+    made = begun()
+    with (home.path / "data" / "runs" / ".lock-lab_test").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        experiment = InMemory()
+        with pytest.raises(BadInput, match="another campaign is running on these hosts"):
+            run(made, experiment)
+        assert experiment.calls == []
+    run(made, InMemory())
+
+
+def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home: Home) -> None:
+    with pytest.raises(BadInput, match="no recorded campaign to replay"):
+        campaigns.latest("r")
+    first = begun()
+    with pytest.raises(BadInput, match="no recorded campaign"):
+        campaigns.latest("r")
+    run(first, InMemory())
+    second = begun()
+    assert campaigns.latest("r").id == first.id, "the second has a plan and no record"
+    assert campaigns.latest("r", second.id).id == second.id
+    run(second, InMemory())
+    assert campaigns.latest("r").id == second.id
+    with pytest.raises(BadInput, match=first.id):
+        campaigns.latest("r", "nowhere")
+
+
+def test_the_series_of_a_trial(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = begun()
+    run(made, InMemory())
+    assert isinstance(made.series(made.trials[0].id), pd.DataFrame)
+    assert Path(made.folder / "trials" / made.trials[0].id / "series.parquet").exists()

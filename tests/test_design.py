@@ -1,0 +1,82 @@
+"""The plan: what is shuffled, what is not, and what makes two trials the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from benchbook.design import Cell, Trial, blocks, digest, plan
+
+CELLS = [
+    Cell(table=f"t_{workload}", system=system, levels={"workload": workload, "threads": threads})
+    for system in ("tidb", "mariadb")
+    for workload in ("a", "b")
+    for threads in (1, 2, 4)
+]
+ASKED = {"time_s": 2, "seed": 1}
+
+
+def made(cells: list[Cell] = CELLS, repetitions: int = 4, seed: int = 1, **changes: object) -> list[Trial]:
+    return plan(cells, repetitions, seed=seed, asked={**ASKED, **changes})
+
+
+def test_every_cell_once_in_every_repetition() -> None:
+    trials = made()
+    assert len(trials) == 4 * 12
+    for repetition in (1, 2, 3, 4):
+        mine = [t.cell for t in trials if t.repetition == repetition]
+        assert sorted(mine, key=str) == sorted(CELLS, key=str)
+    assert [t.order for t in trials] == list(range(48))
+    assert len({t.id for t in trials}) == len({t.identity for t in trials}) == 48
+
+
+def test_repetitions_are_blocks_and_only_one_system_runs_at_a_time() -> None:
+    parts = blocks(made())
+    assert [len(part) for part in parts] == [6] * 8
+    assert [{t.repetition for t in part} for part in parts] == [{1 + i // 2} for i in range(8)]
+    assert all(len({t.cell.system for t in part}) == 1 for part in parts)
+
+
+def test_the_order_inside_a_block_changes_from_repetition_to_repetition() -> None:
+    orders = [[t.cell.slug for t in part] for part in blocks(made(repetitions=6)) if part[0].cell.system == "tidb"]
+    assert len({tuple(order) for order in orders}) > 1
+    first = {part[0].cell.system for part in blocks(made(repetitions=8))[::2]}
+    assert first == {"tidb", "mariadb"}, "neither system is always the first of a repetition"
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
+    assert made() == made()
+    assert [t.id for t in made(seed=2)] != [t.id for t in made()]
+    assert {t.id for t in made(seed=2)} == {t.id for t in made()}
+
+
+def test_the_identity_of_a_trial_is_what_was_asked_for_and_nothing_else() -> None:
+    def identities(trials: list[Trial]) -> dict[str, str]:
+        return {t.id: t.identity for t in trials}
+
+    assert identities(made(seed=2)) == identities(made()), "the run order is no condition"
+    more = identities(made(repetitions=5))
+    assert {name: more[name] for name in identities(made())} == identities(made())
+    changed = identities(made(time_s=3))
+    assert all(changed[name] != was for name, was in identities(made()).items())
+    other = CELLS[0].model_copy(update={"table": "t_other"})
+    assert made([other])[0].identity != made([CELLS[0]])[0].identity
+
+
+def test_blocks_of_what_is_left_keep_the_run_order() -> None:
+    trials = made()
+    left = [t for t in trials if t.order % 3 == 0]
+    parts = blocks(left[::-1])
+    flat = [t.order for part in parts for t in part]
+    assert flat == sorted(flat)
+    assert all(a[0].cell.system != b[0].cell.system or a[0].repetition != b[0].repetition for a, b in pairwise(parts))
+    assert blocks([]) == []
+
+
+def test_names_of_trials_are_names_of_folders() -> None:
+    cell = Cell(table="t", system="endpoint:cloud", levels={"workload": "a/b", "threads": 8})
+    assert made([cell])[0].id == "r01-endpoint_cloud-a_b-threads8"
+
+
+def test_digests_do_not_depend_on_the_order_of_keys() -> None:
+    assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
+    assert digest([1, 2]) != digest([2, 1])

@@ -1,0 +1,117 @@
+"""Records: whole or not there, and nothing in them that is not a measurement."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+from records import SUMMARY, failed, record
+
+from benchbook import record as records
+from benchbook.probes.series import COLUMNS
+
+SERIES = pd.DataFrame([(1000.5, "db1", "host", "cpu.user", 1.5, "cores")], columns=COLUMNS)
+
+
+def test_a_record_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    folder = records.save(tmp_path, record(), SERIES, "said\n")
+    assert sorted(p.name for p in folder.iterdir()) == ["output.txt", "record.json", "series.parquet"]
+    assert records.load(folder) == record()
+    assert records.load_all(tmp_path) == [record()]
+    assert records.load_series(folder).equals(SERIES)
+    assert (folder / "output.txt").read_text() == "said\n"
+    assert json.loads((folder / "record.json").read_text())["version"] == records.VERSION == 1
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.001, "many", None])
+def test_what_is_no_measured_value_is_refused(value: Any) -> None:
+    with pytest.raises(ValidationError):
+        record(summary={**{k: q.model_dump() for k, q in SUMMARY.items()}, "tps": {"value": value, "unit": "1/s"}})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"summary": {"tps": {"value": 1}}},  # no unit
+        {"summary": {"tps": {"value": 1, "unit": ""}}},
+        {"summary": {"tps": {"value": 1, "unit": "1/s", "low": 0}}},
+        {"summary": {}},
+        {"started": 1010.0},  # no duration
+        {"started": 0.0},
+        {"status": "failed"},  # without a reason
+        {"status": "well"},
+        {"failure": {"kind": "X", "message": "y"}},  # done, with a reason to have failed
+        {"repetition": 0},
+        {"version": 2},
+        {"surprise": 1},
+    ],
+)
+def test_a_record_that_contradicts_itself_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        record(**changes)
+
+
+def test_a_failed_record_holds_its_reason_and_no_figures() -> None:
+    assert failed().failure is not None
+    assert failed().summary == {}
+
+
+def test_a_record_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        record().status = "failed"
+
+
+def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
+    whole = records.save(tmp_path, record("whole"), SERIES, "")
+    whole.rename(tmp_path / "killed.partial")
+    assert records.load_all(tmp_path) == []
+    assert records.load_all(tmp_path / "nothing") == []
+
+
+@pytest.mark.parametrize("fails_at", ["to_parquet", "write_text", "rename"])
+def test_a_save_that_breaks_off_leaves_no_record_and_the_next_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(pd.DataFrame if fails_at == "to_parquet" else Path, fails_at, full)
+        with pytest.raises(OSError, match="No space left"):
+            records.save(tmp_path, record(), SERIES, "")
+    assert records.load_all(tmp_path) == []
+    records.save(tmp_path, record(), SERIES, "")
+    assert records.load_all(tmp_path) == [record()]
+    assert [p.name for p in tmp_path.iterdir()] == [record().id]
+
+
+def test_a_later_record_of_the_same_name_replaces_the_older_one(tmp_path: Path) -> None:
+    records.save(tmp_path, record(), SERIES, "old")
+    folder = records.save(tmp_path, record(repetition=2), SERIES, "new")
+    assert (records.load_all(tmp_path)[0].repetition, (folder / "output.txt").read_text()) == (2, "new")
+
+
+def test_records_come_in_run_order(tmp_path: Path) -> None:
+    for order, name in ((2, "a"), (0, "b"), (1, "c")):
+        records.save(tmp_path, record(name, order=order), SERIES, "")
+    assert [r.id for r in records.load_all(tmp_path)] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}'])
+def test_a_file_that_is_no_record_is_named(tmp_path: Path, content: str) -> None:
+    folder = records.save(tmp_path, record(), SERIES, "")
+    (folder / "record.json").write_text(content)
+    with pytest.raises(records.RecordBroken, match=r"record\.json: not a record of version 1"):
+        records.load_all(tmp_path)
+
+
+def test_a_broken_series_is_named(tmp_path: Path) -> None:
+    folder = records.save(tmp_path, record(), SERIES, "")
+    (folder / "series.parquet").write_bytes(b"PAR1")
+    with pytest.raises(records.RecordBroken, match=r"series\.parquet"):
+        records.load_series(folder)

@@ -1,0 +1,92 @@
+"""From a probe's samples to the long table: rates by hand, counters that were reset, gaps that stay gaps."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from kit import until
+
+from benchbook.hosts.jobs import remote_program
+from benchbook.probes.series import COLUMNS, busy_cores, empty, to_series
+
+
+def sample(t: float, **values: float) -> dict[str, Any]:
+    return {"t": t, "v": {name.replace("__", "."): value for name, value in values.items()}}
+
+
+def rows(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    assert list(frame.columns) == COLUMNS
+    return list(frame.itertuples(index=False, name=None))
+
+
+def test_counters_become_rates_and_levels_stay() -> None:
+    samples = [sample(10, Questions=100, Threads_running=3), sample(12, Questions=150, Threads_running=5)]
+    assert rows(to_series(samples, "db1", "mysql")) == [
+        (10, "db1", "mysql", "Threads_running", 3, "threads"),
+        (12, "db1", "mysql", "Threads_running", 5, "threads"),
+        (12, "db1", "mysql", "Questions", 25, "1/s"),  # 50 in 2 s
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("cpu__user", "cores"), ("disk__read_bytes", "B/s"), ("disk__reads", "1/s"), ("disk__busy_s", "1"),
+     ("Bytes_sent", "B/s"), ("Innodb_data_written", "B/s"), ("Com_commit", "1/s"), ("loopback__sent_bytes", "B/s")],
+)  # fmt: skip
+def test_every_rate_has_its_unit(name: str, unit: str) -> None:
+    ((_, _, _, _, value, found),) = rows(to_series([sample(1, **{name: 1}), sample(2, **{name: 3})], "h", "s"))
+    assert (value, found) == (2, unit)
+
+
+def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
+    samples = [sample(1, Questions=100), sample(2, Questions=160), sample(3, Questions=5), sample(4, Questions=25)]
+    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s"))] == [(2, 60), (4, 20)]
+
+
+def test_no_rate_is_drawn_across_a_gap() -> None:
+    samples = [sample(1, Questions=0), {"t": 2, "error": "server has gone away"}, sample(3, Questions=30), sample(4, Questions=70)]
+    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s"))] == [(4, 40)]
+
+
+def test_a_counter_that_appears_later_and_equal_times() -> None:
+    samples = [sample(1, A=1), sample(1, A=5), sample(2, A=6, B=9), sample(3, A=7, B=10)]
+    assert [(t, name, value) for t, _, _, name, value, _ in rows(to_series(samples, "h", "s"))] == [
+        (2, "A", 1), (3, "A", 1), (3, "B", 1),
+    ]  # fmt: skip
+
+
+def test_nothing_is_an_empty_table() -> None:
+    assert rows(empty()) == rows(to_series([], "h", "s")) == rows(to_series([sample(1, A=1)], "h", "s")) == []
+
+
+def test_cores_in_use_leave_out_what_is_not_use() -> None:
+    seconds = {"cpu__user": 1.2, "cpu__system": 0.4, "cpu__idle": 0.3, "cpu__iowait": 0.1, "cpu__steal": 0.05}
+    samples = [sample(1, **dict.fromkeys(seconds, 0)), sample(2, **seconds)]
+    frame = pd.concat([to_series(samples, "a", "host"), to_series(samples, "a", "mysql"), to_series(samples, "b", "host")])
+    found = busy_cores(frame)
+    assert [(r.t, r.host) for r in found.itertuples()] == [(2, "a"), (2, "b")]
+    assert found.busy.tolist() == pytest.approx([1.65, 1.65])  # user + system + steal
+
+
+@pytest.mark.real
+def test_the_host_probe_samples_this_host_and_its_last_sample_is_at_its_end(tmp_path: Path) -> None:
+    out = tmp_path / "samples"
+    program = remote_program("probes", "sample_host.py")
+    probe = subprocess.Popen([sys.executable, str(program), str(out), "0.05"])
+    try:
+        until(lambda: out.exists() and len(out.read_text().splitlines()) >= 3, "three samples")
+    finally:
+        probe.terminate()
+    assert probe.wait(timeout=30) == 0
+    samples = [json.loads(line) for line in out.read_text().splitlines()]
+    frame = to_series(samples, "here", "host")
+    assert {"cpu.user", "cpu.idle", "load.1min", "memory.available", "procs_running", "disk.reads"} <= set(frame.metric)
+    assert {"loopback.received_bytes", "disk.written_bytes"} <= set(frame.metric)
+    assert (frame.value >= 0).all()
+    assert frame.unit.notna().all()
