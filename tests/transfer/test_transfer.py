@@ -10,6 +10,7 @@ from pathlib import Path
 import bson
 import pytest
 
+from benchbook.errors import BadInput
 from benchbook.transfer import catalog, dataset
 from benchbook.transfer.bar import Bar
 from benchbook.transfer.dataset import Dataset
@@ -138,6 +139,14 @@ def test_the_data_set_is_reused_until_its_identity_changes(source: Server, datab
     with source.client() as client:
         client[database]["c00"].delete_one({})
     assert dataset.load(source.endpoint, Dataset(2, 100, database))
+
+
+def test_a_database_that_is_not_ours_is_not_dropped(source: Server, database: str) -> None:
+    with source.client() as client:
+        fill(client, database, "orders", numbered(3))
+        with pytest.raises(BadInput, match="not loaded from here"):
+            dataset.load(source.endpoint, Dataset(1, 100, database))
+        assert catalog.documents(client, database, "orders") == 3
 
 
 def test_a_bar_on_a_terminal_has_count_rate_and_memory() -> None:

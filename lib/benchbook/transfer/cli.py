@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from contextlib import ExitStack
@@ -52,8 +51,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a command
     done, 1 failed, 2 bad input (nothing was written), 130 interrupted.
     """
     settings = Settings(
-        source=_endpoint(source_url, source_password_file, "BENCHBOOK_SOURCE_PASSWORD"),
-        target=_endpoint(target_url, target_password_file, "BENCHBOOK_TARGET_PASSWORD"),
+        source=Endpoint.with_secret(source_url, source_password_file, "BENCHBOOK_SOURCE_PASSWORD"),
+        target=Endpoint.with_secret(target_url, target_password_file, "BENCHBOOK_TARGET_PASSWORD"),
         databases=databases,
         collections=collections,
         source_threads=source_threads,
@@ -71,19 +70,6 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a command
     if verify and done.status == "complete":
         _verify(settings)
     raise typer.Exit(_EXIT_STATUS[done.status])
-
-
-def _endpoint(url: str, password_file: Path | None, variable: str) -> Endpoint:
-    return Endpoint(url, _password(password_file, variable))
-
-
-def _password(password_file: Path | None, variable: str) -> str | None:
-    if password_file is None:
-        return os.environ.get(variable)
-    try:
-        return password_file.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise BadInput(f"cannot read the password: {error.strerror}", file=password_file) from error
 
 
 def _verify(settings: Settings) -> None:

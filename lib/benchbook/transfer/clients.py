@@ -21,13 +21,17 @@ _AUTHENTICATION = {11: "UserNotFound", 13: "Unauthorized", 18: "AuthenticationFa
 _PROBE_DATABASE = "benchbook_probe"
 
 
-def connect(endpoint: Endpoint, seconds: float = 5.0) -> Client:
-    """A client of the endpoint. Raises BadInput for a URL or password that cannot be used; contacts nobody yet."""
-    secret: dict[str, Any] = {"password": endpoint.password} if endpoint.password else {}
+def connect(endpoint: Endpoint, seconds: float = 5.0, *, answer_seconds: float | None = None) -> Client:
+    """A client of the endpoint. Raises BadInput for a URL or password that cannot be used; contacts nobody yet.
+
+    `answer_seconds` bounds the wait for an answer: a connection may be lost without either side being told.
+    """
+    optional: dict[str, Any] = {"password": endpoint.password} if endpoint.password else {}
+    optional |= {"socketTimeoutMS": int(answer_seconds * 1000)} if answer_seconds else {}
     try:
         return MongoClient(
             endpoint.url,
-            **secret,
+            **optional,
             serverSelectionTimeoutMS=int(seconds * 1000),
             connectTimeoutMS=int(seconds * 1000),
             appname="benchbook-transfer",

@@ -138,12 +138,14 @@ def _value_offset(template: bytes, name: str) -> int:
 def load(endpoint: Endpoint, dataset: Dataset, on_progress: Progress = lambda done, total: None) -> bool:
     """Makes the server hold the data set; False if it already did. `on_progress(done, total)` counts documents.
 
-    The data set's database is dropped first if it holds anything else. Raises LoadFailed if the server refuses.
+    A data set of other content, or one that was not finished, is dropped first. Raises BadInput if the database holds
+    what was not loaded from here, LoadFailed if the server refuses.
     """
     with connected(endpoint) as client:
         if is_there(client, dataset):
             on_progress(dataset.documents, dataset.documents)
             return False
+        _refuse_foreign(client, endpoint, dataset)
         try:
             _fill(client, dataset, on_progress)
         except PyMongoError as error:
@@ -159,17 +161,27 @@ def is_there(client: Client, dataset: Dataset) -> bool:
     return all(documents(client, dataset.database, name) == size for name, size in dataset.sizes().items())
 
 
+def _refuse_foreign(client: Client, endpoint: Endpoint, dataset: Dataset) -> None:
+    is_ours = client[_MARKER_DATABASE]["markers"].find_one({"_id": dataset.database}) is not None
+    if not is_ours and client[dataset.database].list_collection_names():
+        raise BadInput(
+            f"database {dataset.database!r} holds data that was not loaded from here, and is not dropped",
+            key=endpoint.name,
+            fix="choose another database for the data set, or drop this one yourself",
+        )
+
+
 def _fill(client: Client, dataset: Dataset, on_progress: Progress) -> None:
-    # The marker goes first and comes last: a load that is cut short leaves no data set that looks whole.
-    markers = client[_MARKER_DATABASE]["markers"]
-    markers.delete_one({"_id": dataset.database})
+    # A load that is cut short leaves a marker, which says that the database is ours, but none that says it is whole.
+    markers, marker = client[_MARKER_DATABASE]["markers"], {"_id": dataset.database}
+    markers.replace_one(marker, {"identity": "incomplete"}, upsert=True)
     client.drop_database(dataset.database)
     done = 0
     for number, name in enumerate(dataset.sizes()):
         for block in blocks(dataset, number):
             done += _insert(client, dataset.database, name, block)
             on_progress(done, dataset.documents)
-    markers.insert_one({"_id": dataset.database, "identity": dataset.identity})
+    markers.replace_one(marker, {"identity": dataset.identity}, upsert=True)
 
 
 def _insert(client: Client, database: str, collection: str, block: bytes) -> int:

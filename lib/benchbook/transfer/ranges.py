@@ -76,7 +76,7 @@ def _boundaries(client: Client, collection: Collection, parts: int) -> list[byte
     ]
     plain = client[collection.database].get_collection(collection.name, codec_options=RAW)
     try:
-        sample = [each.raw for each in plain.aggregate(pipeline)]  # type: ignore[attr-defined]
+        sample = [bytes(each.raw) for each in plain.aggregate(pipeline)]  # type: ignore[attr-defined]
     except OperationFailure:
         # FerretDB has no $sample: the collection is read by one reader.
         return []

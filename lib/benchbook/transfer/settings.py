@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, fields
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from benchbook.errors import BadInput
@@ -32,6 +33,16 @@ class Endpoint:
             )
         if not self.url.startswith(("mongodb://", "mongodb+srv://")):
             raise BadInput("not a MongoDB URL", value=self.url, fix="write mongodb://host:port/")
+
+    @classmethod
+    def with_secret(cls, url: str, password_file: Path | None, variable: str) -> Self:
+        """An endpoint whose password is in a file, or else in an environment variable, or not needed."""
+        if password_file is None:
+            return cls(url, os.environ.get(variable))
+        try:
+            return cls(url, password_file.read_text(encoding="utf-8").strip())
+        except OSError as error:
+            raise BadInput(f"cannot read the password: {error.strerror}", file=password_file) from error
 
     @property
     def name(self) -> str:

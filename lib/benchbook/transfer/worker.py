@@ -21,6 +21,8 @@ from benchbook.transfer.tally import Counts, Ended, Failure, Tick, Wanted, usage
 from benchbook.transfer.writer import Writer
 
 _TICK_SECONDS = 0.5
+# No single batch takes a healthy server this long.
+_SILENCE_SECONDS = 30.0
 Link = connection.Connection
 
 
@@ -70,7 +72,8 @@ class Worker:
         self._sending, self._asking, self._counting = threading.Lock(), threading.Lock(), threading.Lock()
         self._counts: defaultdict[str, Counts] = defaultdict(Counts)
         patience = min(settings.connect_seconds, max(settings.retry_seconds, 1.0))
-        self._clients = [connect(each, patience) for each in (settings.source, settings.target)]
+        silence = max(settings.retry_seconds, _SILENCE_SECONDS)
+        self._clients = [connect(each, patience, answer_seconds=silence) for each in (settings.source, settings.target)]
         self._cache = Cache(share.slots, stop)
         self._reading = share.readers
         self._writer = Writer(self._clients[1], settings.retry_seconds, stop)

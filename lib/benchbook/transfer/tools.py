@@ -1,0 +1,75 @@
+"""What a trial needs around a transfer, as commands: `python -m benchbook.transfer.tools load|prove`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchbook.errors import BenchbookError
+from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import load as load_dataset
+from benchbook.transfer.proof import gather
+from benchbook.transfer.settings import Endpoint, Settings
+
+_LINE_EVERY = 100_000
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def load(
+    url: Annotated[str, typer.Option(help="Server, mongodb://[user@]host:port/; no password in it.")],
+    documents: Annotated[int, typer.Option(help="Over all ten collections.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
+    database: Annotated[str, typer.Option(help="Of the data set; made anew if it holds another one.")] = "ddt",
+    password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
+) -> None:
+    """Loads the data set unless the server holds it; prints its identity as JSON."""
+    endpoint = Endpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
+    dataset = Dataset(seed, documents, database)
+    is_new = load_dataset(endpoint, dataset, _say)
+    print(json.dumps({"identity": dataset.identity, "documents": documents, "loaded": is_new}))
+
+
+def _say(done: int, total: int) -> None:
+    if done % _LINE_EVERY == 0 or done == total:
+        print(f"load: {done}/{total} documents", file=sys.stderr, flush=True)
+
+
+@app.command()
+def prove(
+    source_url: Annotated[str, typer.Option(help="One server.")],
+    target_url: Annotated[str, typer.Option(help="The other.")],
+    databases: Annotated[str, typer.Option(help="An expression that matches whole names.")] = ".+",
+    collections: Annotated[str, typer.Option(help="Likewise.")] = ".+",
+    source_password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
+    target_password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
+) -> None:
+    """Compares counts and hashes of both servers; prints the evidence as JSON, ends with 1 if they differ."""
+    source = Endpoint.with_secret(source_url, source_password_file, "BENCHBOOK_SOURCE_PASSWORD")
+    target = Endpoint.with_secret(target_url, target_password_file, "BENCHBOOK_TARGET_PASSWORD")
+    evidence = gather(Settings(source, target, databases=databases, collections=collections))
+    agrees = all(each.agrees for each in evidence)
+    print(json.dumps({"agrees": agrees, "collections": [asdict(each) for each in evidence]}, indent=2))
+    for each in evidence:
+        if not each.agrees:
+            print(f"prove: {each}", file=sys.stderr)
+    raise typer.Exit(0 if agrees else 1)
+
+
+def main() -> None:
+    """Runs the command; errors raised on purpose end it with one paragraph and their exit status."""
+    try:
+        app(prog_name="python -m benchbook.transfer.tools")
+    except BenchbookError as error:
+        print(f"tools: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The commands around a transfer: load and prove."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchbook import paths
+from benchbook.transfer.dataset import identity
+
+from .conftest import Server
+
+pytestmark = pytest.mark.real
+
+
+def tools(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchbook.transfer.tools", *words]
+    env = {**os.environ, "PYTHONPATH": str(paths.home() / "lib")}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+
+
+def test_load_then_prove(source: Server, target: Server, database: str) -> None:
+    size = "--documents", "200", "--seed", "9", "--database", database
+    for server, is_new in ((source, True), (source, False), (target, True)):
+        done = tools("load", "--url", server.endpoint.url, *size)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == {"identity": identity(9, 200), "documents": 200, "loaded": is_new}
+        assert "load: 200/200 documents" in done.stderr
+    urls = "--source-url", source.endpoint.url, "--target-url", target.endpoint.url, "--databases", database
+    proved = tools("prove", *urls)
+    assert proved.returncode == 0, proved.stderr
+    assert json.loads(proved.stdout)["agrees"] is True
+    with target.client() as client:
+        client[database]["c03"].delete_one({})
+    wrong = tools("prove", *urls)
+    assert wrong.returncode == 1
+    found = {each["namespace"]: each for each in json.loads(wrong.stdout)["collections"]}
+    assert found[f"{database}.c03"]["target"]["documents"] == 19
+    assert f"prove: {database}.c03: source 20 documents" in wrong.stderr
+
+
+def test_bad_input_is_one_paragraph() -> None:
+    done = tools("load", "--url", "mongodb://me:geheim@127.0.82.1/", "--documents", "10")
+    assert done.returncode == 2
+    assert done.stderr.startswith("tools: 127.0.82.1: a URL with a password")
+    assert "geheim" not in done.stderr
