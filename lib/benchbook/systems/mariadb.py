@@ -43,10 +43,11 @@ class MariaDB(SqlServer):
     def create(self, host: RemoteHost) -> None:
         program = self._programs[host.name]["mariadb-install-db"]
         login = host.shell("id -un").stdout.strip()
+        # The other way to authenticate root makes a root@127.0.0.1 without a password, which would win over root@%.
+        root = ["--auth-root-authentication-method=socket", f"--auth-root-socket-user={login}"]
         host.run(
             [program, "--no-defaults", f"--datadir={self.data(host)}", f"--user={login}", "--skip-test-db",
-             # The other method also makes root@127.0.0.1 without a password, which would win over root@%.
-             "--auth-root-authentication-method=socket", f"--auth-root-socket-user={login}", "--skip-name-resolve", "--innodb-log-file-size=256M"],
+             *root, "--skip-name-resolve", "--innodb-log-file-size=256M"],
             timeout=120,
         )  # fmt: skip
 
