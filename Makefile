@@ -5,6 +5,8 @@ MAKEFLAGS += --no-builtin-rules
 
 REPORT ?=
 PROFILE ?= smoke
+# Where: a name in env/hosts; without one, what the notebook says (the local lab).
+INVENTORY ?=
 BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
 TEST_SYSTEMS ?= tidb
@@ -23,7 +25,7 @@ help: ## list the targets
 	@echo "  make report REPORT=tidb_v7_1_3_sysbench PROFILE=smoke    one report; without REPORT, all there are"
 
 report: setup-report ## run REPORT (or all) with PROFILE, from installing to the page in site/
-	@$(BENCHBOOK) report $(REPORT) --profile $(PROFILE)
+	@$(BENCHBOOK) report $(REPORT) --profile $(PROFILE) $(INVENTORY:%=--inventory %)
 
 test: setup-test $(TEST_SYSTEMS:%=build-%) lint ## check style and types, then run all tests (PYTEST_ARGS)
 	@.venv/bin/python -m pytest $(PYTEST_ARGS)
