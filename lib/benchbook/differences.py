@@ -91,12 +91,17 @@ def _systems(published: Published, about: dict[str, Any]) -> HTML:
 
 def _sizes(published: Published, campaign: Campaign) -> HTML:
     """Every published setting of the design that has a counterpart in what was asked for here."""
-    settings: dict[str, str] = {}
+    settings: dict[str, list[str]] = {}
     for experiment in published.report.design:
-        settings.update({key: str(value) for key, value in experiment.fixed.items()})
+        for key, value in experiment.fixed.items():
+            settings.setdefault(key, []).append(str(value))
     rows = [
-        {"setting": k, "published": v, "here": str(campaign.asked.get(k, "not applicable"))}
-        for k, v in settings.items()
+        {
+            "setting": key,
+            "published": ", ".join(dict.fromkeys(values)),
+            "here": str(campaign.asked.get(key, "no counterpart")),
+        }
+        for key, values in settings.items()
     ]
     extra = (
         ("repetitions", max(t.repetition for t in campaign.trials)),
