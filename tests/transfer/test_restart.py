@@ -16,7 +16,7 @@ from benchbook.transfer.proof import prove
 from .conftest import Command, Server, until
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
-DOCUMENTS = 30_000
+DOCUMENTS = 18_000
 KNOBS = ("--batch-size", "100", "--cache-bucket-size", "4", "--cache-bucket-num", "2", "--source-threads", "3")
 
 
