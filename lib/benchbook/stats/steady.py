@@ -22,8 +22,10 @@ Kind = Literal["flat", "warm-up", "slow-down", "none", "too short"]
 MINIMUM_SAMPLES = 10
 _PENALTY = 5.0
 _SIGMAS = 3.0
+_LEAST_NOISE = 1e-3
 _SPREAD_RATIO = 3.0
 _MAX_INTERRUPTION = 0.1
+_BRIDGE = 3
 _LEFT_OF_TAIL = 0.6
 
 
@@ -89,7 +91,7 @@ def _noise(values: Array) -> _Noise:
     """Spread around the local level and how much autocorrelation inflates the variance of a mean (AR(1))."""
     phi = float(np.clip(min(_lag_one(half) for half in np.array_split(values, 2)), 0, 0.95))
     # Differences do not see the level: var(diff) = 2 sigma^2 (1 - phi); their median does not see steps either.
-    step = 1.4826 * float(np.median(np.abs(np.diff(values)))) or float(np.diff(values).std())
+    step = max(1.4826 * float(np.median(np.abs(np.diff(values)))), _LEAST_NOISE * float(np.ptp(values)))
     sigma = step / math.sqrt(2 * (1 - phi))
     return _Noise(sigma, (1 + phi) / (1 - phi))
 
@@ -120,14 +122,17 @@ def _steady_start(values: Array, changes: tuple[int, ...], noise: _Noise, tolera
     n = values.size
     bounds = list(zip((0, *changes), (*changes, n), strict=True))
     low, high = max(bounds, key=lambda b: b[1] - max(b[0], n // 2))
-    other, start = 0, None
+    start, like, unlike, unlike_in_all = None, 0, 0, 0
     for a, b in reversed(bounds):
         if _alike(values[a:b], values[low:high], noise, tolerance):
-            start = a
+            like += b - a
         else:
-            other += b - a
-        if other > _MAX_INTERRUPTION * n:
+            unlike, unlike_in_all = unlike + b - a, unlike_in_all + b - a
+        if unlike_in_all > _MAX_INTERRUPTION * n:
             break
+        # An interruption is bridged by a longer stretch of the same level before it, never by a chance few samples.
+        if like >= _BRIDGE * unlike:
+            start, like, unlike = a, 0, 0
     return start
 
 
@@ -176,10 +181,15 @@ def _classify(
     drift = _drift(steady, noise)[0] / level if level else math.nan
     if begin is None:
         return SteadyState("none", None, math.nan, drift, changes, n, f"drifts by {drift:+.1%} over its calmest part")
-    higher = begin > 0 and values[:begin].mean() > level + tolerance * abs(level)
-    kind: Kind = "flat" if begin == 0 else "slow-down" if higher else "warm-up"
+    kind: Kind = "flat" if begin == 0 else "slow-down" if _higher(values[:begin], level, tolerance) else "warm-up"
     why = "no change beyond noise and tolerance" if begin == 0 else f"the first {begin} samples differ from the rest"
     return SteadyState(kind, begin, level, drift, changes, n, why)
+
+
+def _higher(before: Array, level: float, tolerance: float) -> bool:
+    """Whether the beginning lies above the level by more than tolerance and its own noise."""
+    error = float(before.std()) / math.sqrt(before.size)
+    return bool(before.mean() - level > max(tolerance * abs(level), _SIGMAS * error))
 
 
 def _past_the_tail(values: Array, start: int, noise: _Noise, tolerance: float) -> int | None:

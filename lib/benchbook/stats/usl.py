@@ -21,7 +21,7 @@ _NEAR, _FAR = 1e-9, 1e9
 
 @dataclass(frozen=True)
 class UslFit:
-    """lambda in the unit of the throughput, sigma (0..1) and kappa (>= 0) bare numbers, the peak in workers (may be inf)."""
+    """lambda in the unit of the throughput, sigma (0..1), kappa (>= 0), and the peak in workers (may be inf)."""
 
     lam: Interval
     sigma: Interval

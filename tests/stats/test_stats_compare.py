@@ -1,0 +1,211 @@
+"""Comparisons: by hand, and by the rate at which equal data are called different."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from benchbook.errors import BadInput
+from benchbook.stats import (
+    DegenerateDataWarning,
+    coefficient_of_variation,
+    compare_cells,
+    difference_test,
+    effect_size,
+    equivalence,
+    holm,
+    ratio_interval,
+    repetitions_for_half_width,
+    repetitions_needed,
+)
+
+A, B = [90.0, 100.0, 110.0], [198.0, 200.0, 202.0]
+
+
+def test_ratio_by_hand():
+    # Relative variances of the means: 100/(3 * 100^2) = 1/300 and 4/(3 * 200^2) = 1/30000, so the error of the log is
+    # sqrt(0.0033667) = 0.058023, on (0.0033667)^2 / ((1/300)^2/2 + (1/30000)^2/2) = 2.0398 degrees of freedom.
+    found = ratio_interval(A, B)
+    t = stats.t.ppf(0.975, 2.0398)
+    assert found.estimate == 0.5
+    assert math.log(found.high / 0.5) == pytest.approx(t * 0.058023, rel=1e-3)
+    assert math.log(0.5 / found.low) == pytest.approx(t * 0.058023, rel=1e-3)
+
+
+def test_fieller_bounds_solve_the_defining_equation():
+    found = ratio_interval(A, B, method="fieller")
+    t = stats.t.ppf(0.975, 2.0398)
+    for bound in (found.low, found.high):
+        # (mean a - r mean b)^2 = t^2 (var a / n + r^2 var b / n)
+        assert (100 - bound * 200) ** 2 == pytest.approx(t**2 * (100 / 3 + bound**2 * 4 / 3), rel=1e-3)
+    with pytest.warns(DegenerateDataWarning, match="denominator"):
+        assert not ratio_interval([1, 2, 3], [1, 100, 900], method="fieller").known
+
+
+def test_paired_ratio_takes_out_what_a_block_shares():
+    base = np.array([100.0, 150.0, 90.0, 210.0])
+    noise = np.array([1.001, 0.999, 1.002, 0.998])
+    paired, plain = ratio_interval(1.2 * base * noise, base, paired=True), ratio_interval(1.2 * base * noise, base)
+    assert paired.contains(1.2)
+    assert paired.half_width < plain.half_width / 50
+    with pytest.raises(BadInput, match="pairs"):
+        ratio_interval([1, 2], [1, 2, 3], paired=True)
+
+
+def test_single_repetitions_compare_to_nothing_known():
+    with pytest.warns(DegenerateDataWarning):
+        assert not ratio_interval([100], [90, 91]).known
+    with pytest.warns(DegenerateDataWarning):
+        assert difference_test([100], [90]).p_value == 1
+    with pytest.warns(DegenerateDataWarning):
+        assert not equivalence([100], [100]).equivalent
+    with pytest.warns(DegenerateDataWarning):
+        assert math.isnan(effect_size([100], [90]).hedges_g)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_coverage_of_the_ratio(n):
+    rng = np.random.default_rng(n)
+    a, b = 900 * np.exp(0.05 * rng.standard_normal((2000, n))), 600 * np.exp(0.02 * rng.standard_normal((2000, n)))
+    truth = 1.5 * math.exp((0.05**2 - 0.02**2) / 2)
+    for method in ("log", "fieller"):
+        covered = np.mean([ratio_interval(x, y, method=method).contains(truth) for x, y in zip(a, b, strict=True)])
+        assert 0.93 <= covered <= 0.975
+
+
+def test_permutation_and_rank_by_hand():
+    # All of a below all of b: 2 of C(6, 3) = 20 arrangements are as extreme.
+    for method in ("permutation", "rank"):
+        found = difference_test([1, 2, 3], [4, 5, 6], method=method)
+        assert found.p_value == pytest.approx(0.1)
+        assert found.smallest_possible == pytest.approx(0.1)
+
+
+def test_welch_agrees_with_scipy_on_logs():
+    found = difference_test(A, B)
+    assert found.p_value == pytest.approx(stats.ttest_ind(np.log(A), np.log(B), equal_var=False).pvalue)
+
+
+def test_no_spread_at_all_is_not_a_difference_by_itself():
+    with pytest.warns(DegenerateDataWarning):
+        assert difference_test([5, 5], [5, 5]).p_value == 1
+    with pytest.warns(DegenerateDataWarning):
+        assert difference_test([5, 5], [6, 6]).p_value == pytest.approx(1 / 3)
+
+
+def test_holm_by_hand():
+    # Sorted 0.01, 0.02, 0.04 times 3, 2, 1: 0.03, 0.04, 0.04; what was not tested does not count.
+    assert holm([0.04, 0.01, 0.02]).tolist() == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.03, math.nan, 0.5])[0] == pytest.approx(0.06)
+    assert np.isnan(holm([0.03, math.nan])[1])
+    assert np.isnan(holm([math.nan])).all()
+
+
+def test_effect_size_by_hand():
+    # Logs 0, 1, 2 against 2, 3, 4: means 2 apart, pooled deviation 1, Hedges' correction 1 - 3/15 = 0.8.
+    found = effect_size(np.exp([2.0, 3.0, 4.0]), np.exp([0.0, 1.0, 2.0]))
+    assert found.hedges_g == pytest.approx(1.6)
+    # 8 of 9 pairs above, one equal.
+    assert found.cliffs_delta == pytest.approx(8 / 9)
+    assert effect_size([2, 2], [1, 1]).hedges_g == math.inf
+    assert effect_size([1, 1], [1, 1]).hedges_g == 0
+
+
+def test_equivalence_is_shown_not_assumed():
+    tight, wide = [99.5, 100, 100.5], [80, 100, 120]
+    assert equivalence(tight, [100, 100.4, 99.6]).equivalent
+    assert not equivalence(wide, [100, 100.4, 99.6]).equivalent, "no difference seen is not no difference"
+    assert not equivalence([90, 90.2, 89.8], tight).equivalent
+    assert equivalence(tight, tight, margin=0.05).bounds == pytest.approx((0.95, 1 / 0.95))
+    assert equivalence([5, 5], [5, 5]).equivalent
+
+
+def test_equivalence_errs_at_most_at_its_level():
+    rng = np.random.default_rng(9)
+    at_the_edge = 0.95 * np.exp(0.01 * rng.standard_normal((2000, 5))), np.exp(0.01 * rng.standard_normal((2000, 5)))
+    assert np.mean([equivalence(a, b).equivalent for a, b in zip(*at_the_edge, strict=True)]) <= 0.06
+
+
+def _table(cells, repetitions, *, changed=0):
+    rows = [
+        (arm, cell, 1000 * (cell + 1) * (1.3 if arm == "new" and cell < changed else 1) * math.exp(noise))
+        for arm in ("new", "base")
+        for cell in range(cells)
+        for noise in np.linspace(-0.03, 0.03, repetitions)
+    ]
+    return pd.DataFrame(rows, columns=["arm", "threads", "tps"])
+
+
+def _compare(frame, **options):
+    return compare_cells(frame, value="tps", arm="arm", arms=("new", "base"), cell=["threads"], **options)
+
+
+@pytest.mark.parametrize("repetitions", [3, 5])
+def test_equal_tables_are_called_different_in_at_most_5_percent(repetitions):
+    a, b = 1000 * np.exp(0.03 * np.random.default_rng(21).standard_normal((2, 2000, 15, repetitions)))
+    # All tables at once, by the same test: its first table shows that it is the same.
+    p_values = stats.ttest_ind(np.log(a), np.log(b), axis=-1, equal_var=False).pvalue
+    ours = [difference_test(x, y).p_value for x, y in zip(a[0], b[0], strict=True)]
+    assert ours == pytest.approx(p_values[0])
+    # Holm calls anything different exactly when its smallest adjusted value, 15 times the smallest p, is below 5%.
+    smallest = np.minimum(15 * p_values.min(axis=1), 1)
+    assert [holm(p).min() for p in p_values[:20]] == pytest.approx(smallest[:20])
+    assert np.mean(smallest < 0.05) <= 0.05
+    assert np.mean(p_values.min(axis=1) < 0.05) > 0.3, "the same tables without Holm"
+
+
+def test_a_table_that_differs_in_two_cells():
+    found = _compare(_table(6, 5, changed=2))
+    assert found["different"].tolist() == [True, True, False, False, False, False]
+    assert found["ratio"].iloc[0] == pytest.approx(1.3)
+    assert (found["low"] < found["ratio"]).all()
+    assert (found["n_new"] == 5).all()
+
+
+def test_a_cell_with_one_repetition_is_shown_but_not_tested():
+    frame = _table(2, 3, changed=1)
+    frame = frame[~((frame["threads"] == 1) & (frame["arm"] == "new"))]
+    frame = pd.concat([frame, pd.DataFrame([("new", 1, 2000.0)], columns=frame.columns)])
+    with pytest.warns(DegenerateDataWarning):
+        found = _compare(frame)
+    assert np.isnan(found["p_holm"].iloc[1])
+    assert not found["different"].iloc[1]
+    assert found["p_holm"].iloc[0] == pytest.approx(found["p_value"].iloc[0])
+    with pytest.raises(BadInput, match="both arms"):
+        _compare(frame[frame["arm"] == "new"])
+
+
+def test_spread_pools_within_cells():
+    values = np.exp([0.0, 0.02, 5.0, 5.02])
+    # Two cells, each with variance 0.0002 and one degree of freedom.
+    assert coefficient_of_variation(values, groups=["a", "a", "b", "b"]) == pytest.approx(math.sqrt(0.0002))
+    with pytest.warns(DegenerateDataWarning):
+        assert math.isnan(coefficient_of_variation([1.0, 2.0], groups=["a", "b"]))
+
+
+def test_repetitions_needed():
+    # Cohen's table 2.4.1: d = 0.8, power 0.80, two-sided 0.05: 26 per arm; d = 0.5: 64.
+    assert repetitions_needed(cv=0.1, ratio=math.exp(0.08)) == 26
+    assert repetitions_needed(cv=0.1, ratio=math.exp(-0.05)) == 64
+    assert repetitions_needed(cv=0.001, ratio=2) == 2
+    with pytest.raises(BadInput, match="10,000"):
+        repetitions_needed(cv=0.5, ratio=1.0001)
+    with pytest.raises(BadInput):
+        repetitions_needed(cv=0.1, ratio=1)
+
+
+def test_repetitions_needed_give_the_power_they_promise():
+    n, rng = repetitions_needed(cv=0.03, ratio=1.1), np.random.default_rng(24)
+    seen = [
+        difference_test(1.1 * np.exp(0.03 * rng.standard_normal(n)), np.exp(0.03 * rng.standard_normal(n))).p_value
+        for _ in range(1000)
+    ]
+    assert np.mean(np.array(seen) < 0.05) >= 0.7  # Welch gives away a little against the pooled test of the formula
+
+
+def test_repetitions_for_half_width():
+    # t(0.975, 5) * 0.02 / sqrt(6) = 0.0210; with 7 0.0185.
+    assert repetitions_for_half_width(cv=0.02, target=0.02) == 7
+    assert repetitions_for_half_width(cv=0.0001, target=0.02) == 2

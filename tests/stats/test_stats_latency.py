@@ -1,0 +1,98 @@
+"""Percentiles from histograms and Little's law, by hand and on published rows."""
+
+import math
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from benchbook.errors import BadInput
+from benchbook.stats import (
+    hdr_buckets,
+    histogram_mean,
+    little,
+    merge_histograms,
+    percentile,
+    percentiles,
+    resolved,
+)
+
+
+def test_merged_counts_by_hand():
+    merged = merge_histograms([[(1.0, 90), (2.0, 10)], [(2.0, 40), (5.0, 60), (9.0, 0)]])
+    assert merged == [(1.0, 90), (2.0, 50), (5.0, 60)]
+    assert histogram_mean(merged) == pytest.approx((90 + 100 + 300) / 200)
+    # The merged p50 is not the mean of the clients' (1.0 and 5.0): rank 100 of 200 lies at 2.0.
+    assert percentile(merged, 50).value == 2.0
+
+
+def test_nearest_rank_at_a_bucket_edge():
+    edge = [(1.0, 190), (2.0, 10)]
+    assert percentile(edge, 95).value == 1.0
+    assert percentile(edge, 95).beyond == 10
+    assert percentile([(1.0, 1899), (2.0, 101)], 95).value == 2.0
+
+
+def test_only_as_deep_as_the_samples():
+    found = {p.percentile: p for p in percentiles([(1.0, 900), (2.0, 100)])}
+    assert found[99].value == 2.0
+    assert found[99].beyond == 10
+    assert found[99.9].value is None
+    assert found[99.9].reason == "1000 samples leave 1 beyond p99.9; 10 are needed"
+    assert percentile([], 50).value is None
+
+
+def test_a_percentile_is_as_wide_as_its_bucket():
+    found = percentile([(10.0, 100)], 50)
+    assert (found.low, found.high) == (pytest.approx(10 / 1.0182), pytest.approx(10.182))
+
+
+def test_neighbouring_buckets_are_not_a_difference():
+    # Neighbours in sysbench's list: 1.93 and 1.96 ms; 2.22 is eight buckets on.
+    assert not resolved(1.93, 1.96)
+    assert resolved(1.93, 2.22)
+    assert resolved(2.22, 1.93)
+
+
+def test_percentiles_of_known_data():
+    data = np.random.default_rng(1).lognormal(1, 0.5, 100_000)
+    width = math.exp(math.log(1e8) / 1023)
+    bounds, counts = np.unique(width ** np.round(np.log(data) / math.log(width)), return_counts=True)
+    for found in percentiles(list(zip(bounds, counts, strict=True)), [50, 95, 99]):
+        assert found.low <= np.percentile(data, found.percentile) <= found.high
+
+
+def test_hdr_payloads_are_added():
+    one, two = HdrHistogram(1, 60_000_000, 3), HdrHistogram(1, 60_000_000, 3)
+    for _ in range(30):
+        one.record_value(1000)
+        two.record_value(2000)
+    found = hdr_buckets([one.encode(), two.encode()])
+    assert [count for _, count in found] == [30, 30]
+    assert [bound for bound, _ in found] == pytest.approx([1.0, 2.0], rel=2e-3)
+    with pytest.raises(BadInput):
+        hdr_buckets([])
+
+
+@pytest.mark.parametrize("bucket", [(-1.0, 3), (math.inf, 3), (1.0, -3)])
+def test_impossible_buckets_are_refused(bucket):
+    with pytest.raises(BadInput):
+        merge_histograms([[bucket]])
+
+
+@pytest.mark.parametrize("percent", [0, 100, 150])
+def test_impossible_percentiles_are_refused(percent):
+    with pytest.raises(BadInput):
+        percentile([(1.0, 100)], percent)
+
+
+def test_littles_law_by_hand():
+    good = little(100, 5000, 20)
+    assert (good.in_flight, good.ratio, good.holds) == (100, 1, True)
+    starved = little(100, 5000, 10)
+    assert not starved.holds
+    assert "50 of 100" in starved.reason
+    assert "wait outside" in starved.reason
+    assert "more requests in flight" in little(100, 5000, 30).reason
+    with pytest.raises(BadInput):
+        little(0, 1, 1)
