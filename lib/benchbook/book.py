@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook import campaign, checks, design, differences, figures, measured, outcome, published, show
+from benchbook import campaign, checks, design, differences, figures, outcome, published, show
 from benchbook.campaign import Campaign
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
@@ -108,12 +108,12 @@ class Book:
 
     def checks(self) -> HTML:
         """Little's law, errors, client saturation: counts per check, and every trial that fails one."""
-        found = checks.all_checks(self.records, self.campaign.series, self.environment)
+        found = checks.all_checks(self.records, self.campaign.series, self.environment, self.kind.record_checks)
         return differences.check_summary(found)
 
     def tables(self) -> list[Table]:
         """Every published table in long form, with what was measured beside it."""
-        return measured.beside(self.published, self.records, self.campaign.trials)
+        return self.kind.tables(self.published, self.records, self.campaign.trials)
 
     def beside(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""

@@ -63,12 +63,20 @@ def shared_machine(facts: dict[str, Any], client: str) -> bool:
     return any(name != client and boot == boots.get(client) for name, boot in boots.items())
 
 
-def all_checks(records: Sequence[Record], series: Callable[[str], pd.DataFrame], facts: dict[str, Any]) -> pd.DataFrame:
-    """[trial, check, ok, found] for every record."""
+def of_sysbench(record: Record) -> list[Check]:
+    """What a record of sysbench must answer for."""
+    return [little(record), errors(record)]
+
+
+def all_checks(
+    records: Sequence[Record],
+    series: Callable[[str], pd.DataFrame],
+    facts: dict[str, Any],
+    of_record: Callable[[Record], list[Check]] = of_sysbench,
+) -> pd.DataFrame:
+    """[trial, check, ok, found] for every record: those of its kind, then the client's."""
     rows = [
-        row
-        for record in records
-        for row in (little(record), errors(record), client_saturation(record, series(record.id), facts))
+        row for record in records for row in (*of_record(record), client_saturation(record, series(record.id), facts))
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])
 

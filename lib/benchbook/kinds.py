@@ -6,27 +6,41 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from benchbook import checks, measured
 from benchbook.design import Cell
 from benchbook.errors import BadInput
-from benchbook.experiments import sysbench_report
+from benchbook.experiments import saga_report, sysbench_report
 from benchbook.parameters import Parameters
+from benchbook.record import Record
+from benchbook.results import Table
 
 
 class Kind(NamedTuple):
-    """Functions of (published, parameters, profile, inventory), as each experiment module has them."""
+    """Functions of (published, parameters, profile, inventory), as each experiment module has them.
+
+    `tables(published, records, trials)` puts records beside the published tables, and `record_checks(record)` asks what
+    every record must answer for; a module without them takes the ones of sysbench's reports.
+    """
 
     Parameters: type[Parameters]
     cells: Callable[..., list[Cell]]
     asked: Callable[..., dict[str, Any]]
     experiment: Callable[..., Any]
     builds: Callable[..., list[str]]
+    tables: Callable[..., list[Table]]
+    record_checks: Callable[[Record], list[checks.Check]]
 
 
 def _kind(module: ModuleType, parameters: type[Parameters]) -> Kind:
-    return Kind(parameters, module.cells, module.asked, module.experiment, module.builds)
+    tables = getattr(module, "tables", measured.beside)
+    record_checks = getattr(module, "record_checks", checks.of_sysbench)
+    return Kind(parameters, module.cells, module.asked, module.experiment, module.builds, tables, record_checks)
 
 
-KINDS = {"tidb_v7_1_3_sysbench": _kind(sysbench_report, sysbench_report.SysbenchParameters)}
+KINDS = {
+    "dtm_mysql": _kind(saga_report, saga_report.SagaParameters),
+    "tidb_v7_1_3_sysbench": _kind(sysbench_report, sysbench_report.SysbenchParameters),
+}
 
 
 def kind_of(report: str) -> Kind:

@@ -28,6 +28,15 @@ class SysbenchSize(_Strict):
     rate: Annotated[int, Field(ge=0, description="offered transactions/s; 0 = closed loop")] = 0
 
 
+class SagaSize(_Strict):
+    """Global transactions: seconds of load, accounts to draw from, clients to sweep over, rows of sysbench's tables."""
+
+    time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
+    accounts: Annotated[int, Field(ge=2)] = 10_000
+    concurrency: Annotated[list[Count], Field(min_length=1)] = [10]
+    table_size: Count = 1000
+
+
 class Profile(_Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither."""
 
@@ -38,6 +47,7 @@ class Profile(_Strict):
     disk_gb: Annotated[float, Field(gt=0, description="free disk that each host must have before the run")]
     buffer_pool_mb: Count = 512
     sysbench: SysbenchSize
+    saga: SagaSize = SagaSize()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
 

@@ -75,7 +75,8 @@ def _unit(unit: str) -> str:
 
 def beside(tables: Sequence[Table], data: Published) -> HTML:
     """Published beside measured, a table each: one line per system and levels, two columns per metric."""
-    return stack([_beside(part, data.tables[part.id]) for part in tables if any(row.measured for row in part.rows)])
+    known = [part for part in tables if part.id in data.tables and any(row.measured for row in part.rows)]
+    return stack([_beside(part, data.tables[part.id]) for part in known])
 
 
 def _beside(part: Table, source: PublishedTable) -> HTML:

@@ -1,0 +1,273 @@
+"""What only the DTM report's notebook shows. Functions of a Book; each returns a table or a figure for one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from benchbook import figures, outcome, show
+from benchbook.book import Book
+from benchbook.experiments import saga_figures, saga_tables
+from benchbook.experiments.saga import KILLED, SYSBENCH
+from benchbook.experiments.saga_report import CEILING, FAILING, LADDER
+from benchbook.experiments.saga_tables import TYPES, at_knee, by_rung, knees, of_table, value
+from benchbook.record import Record
+from benchbook.results import Measured
+from benchbook.workloads.saga import Rung
+
+MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
+# The rung that everything is relative to: the business alone.
+BASE = Rung("no_dtm", 2)
+
+
+def ladder(book: Book) -> HTML:
+    """Published and measured Global-TPS, DB-TPS and OPS of every rung, relative to the rung without DTM."""
+    frame = pd.DataFrame([*_published_rungs(book), *_measured_rungs(book)])
+    frame = frame[frame.rung.isin(frame[frame.who == "measured"].rung)]
+    relative = saga_figures.relative(frame, base=BASE.label)
+    if relative.empty:
+        return show.paragraph(f"Nothing is relative to {BASE.label}: it was not measured.")
+    figure = saga_figures.ladder(relative, list(MEASURES.values()), base=BASE.label)
+    caption = (
+        f"The ladder, each measure relative to its value at {BASE.label}, each rung at its knee. "
+        "Squares: published. Dots: measured, mean with 95% interval over repetitions."
+    )
+    return figures.show(figure, saga_figures.in_words(relative), caption, save_as=_file(book, "ladder"))
+
+
+def _published_rungs(book: Book) -> list[dict[str, Any]]:
+    table = book.published.table(LADDER)
+    rows = [
+        (Rung(mode, int(sql)).label, metric, table.value(metric, mode=mode, sql_per_branch=int(sql)))
+        for mode, sql in zip(table.frame["mode"], table.frame["sql_per_branch"], strict=True) for metric in MEASURES
+    ]  # fmt: skip
+    alone = [
+        ("sysbench alone", m, book.published.table(SYSBENCH).value(m, workload="oltp_write_only"))
+        for m in ("db_tps", "ops")
+    ]
+    return [_row("published", name, metric, Measured(value=v, n=1)) for name, metric, v in [*alone, *rows] if v]
+
+
+def _measured_rungs(book: Book) -> list[dict[str, Any]]:
+    groups = {"sysbench alone": of_table(book.records, SYSBENCH)}
+    groups |= {rung.label: mine for rung, mine in by_rung(at_knee(of_table(book.records))).items() if rung != CEILING}
+    found = [(name, metric, value(mine, metric)) for name, mine in groups.items() for metric in MEASURES]
+    return [_row("measured", name, metric, m) for name, metric, m in found if m]
+
+
+def _row(who: str, rung: str, metric: str, m: Measured) -> dict[str, Any]:
+    return {"who": who, "rung": rung, "measure": MEASURES[metric], "value": m.value, "low": m.low, "high": m.high}
+
+
+def counters(book: Book) -> HTML:
+    """Per rung, what the report multiplies and what the server counted; by how much they differ."""
+    rungs = by_rung(at_knee(of_table(book.records)))
+    each = [_per_global(book, rung, mine) for rung, mine in rungs.items() if rung != CEILING]
+    rates = [row for rung, mine in rungs.items() if (row := _rates(book, rung, mine))]
+    return show.stack([
+        show.table(each, "One global transaction: the report's integers, and what the server counted (mean)"),
+        show.table(rates, "Rates: measured Global-TPS times the report's integers, and what the server counted"),
+    ])  # fmt: skip
+
+
+def _per_global(book: Book, rung: Rung, records: Sequence[Record]) -> dict[str, Any]:
+    said = saga_tables.arithmetic(book.published, rung) or {}
+    return {
+        "rung": rung.label,
+        "DB transactions, report": said.get("db_tps", "–"),
+        "counted": _mean(records, "db_tx_per_global"),
+        "SQL, report": said.get("ops", "–"),
+        "SQL counted": _mean(records, "sql_per_global"),
+        **{name: _mean(records, f"{name}_per_global") for name in TYPES},
+        "BEGIN and COMMIT": _mean(records, "begins_and_commits_per_global"),
+    }
+
+
+def _rates(book: Book, rung: Rung, records: Sequence[Record]) -> dict[str, Any] | None:
+    said, tps = saga_tables.arithmetic(book.published, rung), value(records, "global_tps")
+    if said is None or tps is None:
+        return None
+    row: dict[str, Any] = {"rung": rung.label, "Global-TPS": show.number(tps.value)}
+    for metric in ("db_tps", "ops"):
+        counted = value(records, metric)
+        if counted:
+            calculated = tps.value * said[metric]
+            row[f"{MEASURES[metric]} multiplied"] = show.number(calculated)
+            row[f"{MEASURES[metric]} counted"] = show.number(counted.value)
+            row[f"{MEASURES[metric]} differs by"] = f"{saga_tables.off(counted.value, calculated):+.1%}"
+    return row
+
+
+def _mean(records: Sequence[Record], metric: str) -> str:
+    found = value(records, metric)
+    return "–" if found is None else f"{found.value:.2f}"
+
+
+def sweep(book: Book) -> HTML:
+    """Throughput and 95% latency against the number of clients, and the knee at which each rung is compared."""
+    records = of_table(book.records)
+    table = show.table(_knee_rows(records), "Where each rung is compared: the fewest clients within 5% of its best")
+    levels = sorted({int(r.levels["concurrency"]) for r in records})
+    if len(levels) < 2:
+        said = f"One number of clients was measured ({levels[0] if levels else 'none'}): no knee can be seen. "
+        hint = "PROFILE=lab sweeps, and so does -p concurrency=[10,20,40]."
+        return show.stack([table, show.paragraph(said + hint)])
+    return show.stack([table, *(_sweep_figure(book, records, *what) for what in _SWEPT)])
+
+
+_SWEPT = (("global_tps", "global transactions/s"), ("p95_ms", "95% latency (ms)"))
+
+
+def _knee_rows(records: Sequence[Record]) -> list[dict[str, Any]]:
+    groups, chosen = by_rung(at_knee(records)), knees(records)
+    metrics = {"Global-TPS": "global_tps", "p50 (ms)": "p50_ms", "p95 (ms)": "p95_ms", "p99 (ms)": "p99_ms"}
+    return [
+        {"rung": rung.label, "clients": chosen[rung], "n": len(mine),
+         **{title: show.with_interval(value(mine, metric)) for title, metric in metrics.items()}}
+        for rung, mine in groups.items()
+    ]  # fmt: skip
+
+
+def _sweep_figure(book: Book, records: Sequence[Record], metric: str, label: str) -> HTML:
+    rows = [
+        {"rung": rung.label, "clients": c, "who": "measured", **_bounds(value(part, metric))}
+        for rung, mine in by_rung(records).items() for c, part in _by_clients(mine).items()
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows).dropna(subset="value")
+    figure = figures.curves(frame, panel="rung", x="clients", metric_label=label, x_label="clients", log=False)
+    alt = f"{label} against clients: " + "; ".join(
+        f"{r['rung']} at {r['clients']}: {show.number(r['value'])}" for r in frame.to_dict("records")
+    )
+    caption = f"{label} against the number of clients, mean with 95% interval over repetitions."
+    return figures.show(figure, alt, caption, save_as=_file(book, f"sweep-{metric}"))
+
+
+def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
+    found: dict[int, list[Record]] = {}
+    for record in records:
+        found.setdefault(int(record.levels["concurrency"]), []).append(record)
+    return dict(sorted(found.items()))
+
+
+def _bounds(m: Measured | None) -> dict[str, Any]:
+    return {"value": m.value, "low": m.low, "high": m.high} if m else {"value": None, "low": None, "high": None}
+
+
+def ceiling(book: Book) -> HTML:
+    """How far each rung stays below what client and business service deliver with nothing to do."""
+    best = {
+        c: value(mine, "global_tps")
+        for c, mine in _by_clients(r for r in of_table(book.records) if Rung.of(r.levels) == CEILING).items()
+    }
+    rows = []
+    for rung, mine in by_rung(at_knee(of_table(book.records))).items():
+        top, here = best.get(int(mine[0].levels["concurrency"])), value(mine, "global_tps")
+        if rung != CEILING and top and here:
+            rows.append({"rung": rung.label, "Global-TPS": show.number(here.value), "ceiling": show.with_interval(top),
+                         "rung / ceiling": f"{here.value / top.value:.0%}"})  # fmt: skip
+    if not rows:
+        return show.paragraph("The ceiling was not measured in this run.")
+    return show.table(rows, "The service's ceiling (no DTM, empty branches, same clients) against every rung")
+
+
+def invariants(book: Book) -> HTML:
+    """Per rung: trials, global transactions, and how many trials each invariant holds in."""
+    parts = []
+    for table in (LADDER, FAILING, KILLED):
+        for rung, mine in by_rung(of_table(book.records, table)).items():
+            parts.append(_invariant_row(rung, table, mine))
+    return show.table(parts, "Books after every trial") if parts else show.paragraph("No saga has been recorded.")
+
+
+def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[str, Any]:
+    ends = [r.proof["global"] for r in records]
+    row = {
+        "rung": rung.label + (", DTM killed" if table == KILLED else ""),
+        "trials": len(records),
+        "global transactions": show.number(sum(e["started"] for e in ends)),
+        "rolled back": show.number(sum(e["rolled_back"] for e in ends)),
+    }
+    for name in records[0].proof["invariants"]:
+        found = [r.proof["invariants"][name] for r in records]
+        wrong = [f["found"] for f in found if not f["holds"]]
+        row[name] = f"in {len(found) - len(wrong)} of {len(found)}" + (f" ({wrong[0]})" if wrong else "")
+    row["DB transactions run again"] = show.number(sum(r.proof["db_transactions_retried"] for r in records))
+    return row
+
+
+def failing(book: Book) -> HTML:
+    """Failing TransIn branches: share rolled back, latency of a commit and of a compensation, state of the books."""
+    rows = []
+    for rung, mine in by_rung(of_table(book.records, FAILING)).items():
+        branches = [r.proof["branches"] for r in mine]
+        rows.append({
+            "rung": rung.label,
+            "rolled back": _percent(value(mine, "rolled_back_share")),
+            "Global-TPS": show.with_interval(value(mine, "global_tps")),
+            "committed, p50 / p95 (ms)": f"{_short(mine, 'p50_ms')} / {_short(mine, 'p95_ms')}",
+            "rolled back, p50 / p95 (ms)": " / ".join(_short(mine, f"rolled_back_{p}_ms") for p in ("p50", "p95")),
+            "compensations run": show.number(_events(branches, "executed")),
+            "held back by the barrier": show.number(_events(branches, "skipped")),
+            "sum of balances": ", ".join(dict.fromkeys(_sum(r) for r in mine)),
+        })  # fmt: skip
+    return (
+        show.table(rows, "A share of TransIn branches fails") if rows else show.paragraph("Not in this run (fail = 0).")
+    )
+
+
+def _sum(record: Record) -> str:
+    return str(record.proof["invariants"]["sum of balances unchanged"]["found"])
+
+
+def _events(branches: Iterable[dict[str, dict[str, int]]], event: str) -> int:
+    return sum(b.get(op, {}).get(event, 0) for b in branches for op in ("out.compensate", "in.compensate"))
+
+
+def _short(records: Sequence[Record], metric: str) -> str:
+    found = value(records, metric)
+    return show.number(found.value if found else None)
+
+
+def _percent(m: Measured | None) -> str:
+    if m is None:
+        return "–"
+    return (
+        f"{m.value:.1%}" if m.low is None or m.high is None else f"{m.value:.1%} [{max(0.0, m.low):.1%}, {m.high:.1%}]"
+    )
+
+
+def killed(book: Book) -> HTML:
+    """DTM killed in mid-load and started again: what was under way, and when all of it had ended."""
+    mine = of_table(book.records, KILLED)
+    if not mine:
+        return show.paragraph(
+            "Not in this run; -p kill_dtm=true adds it. The project's tests do it on the real server each time."
+        )
+    rows = [
+        {"repetition": r.repetition, "under way when killed": r.proof["killed"]["under_way"],
+         "DTM away (s)": show.number(r.summary["down_s"].value),
+         "until all had ended (s)": show.number(r.summary["recovery_s"].value),
+         "requests without an answer": r.proof["global"]["failed"],
+         **{name: "yes" if about["holds"] else about["found"] for name, about in r.proof["invariants"].items()}}
+        for r in mine
+    ]  # fmt: skip
+    return show.table(rows, "DTM killed (SIGKILL) under load and started again")
+
+
+def every_trial(book: Book, metric: str, *, source: str, label: str) -> HTML:
+    """The series of every trial of the ladder at its knee: a panel per rung, a line per repetition."""
+    mine = at_knee(of_table(book.records))
+    if not mine:
+        return show.paragraph("No saga has been recorded.")
+    names = ["mode", "sql_per_branch"]
+    frame = outcome.trial_series(mine, book.campaign.series, book.environment, metric, source, names)
+    figure = figures.time_series(frame, row="mode", column="sql_per_branch", label=label)
+    alt = f"{label} over time in every trial: {outcome.spread(frame, names)}"
+    return figures.show(figure, alt, f"{label}, one line per repetition.", save_as=_file(book, f"{metric}-series"))
+
+
+def _file(book: Book, name: str) -> Any:
+    return book.campaign.folder / "figures" / f"{name}.png"

@@ -1,0 +1,65 @@
+"""Small HTTP requests from a host, through its SSH connection: the driver itself needs nothing but SSH."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from benchbook.errors import SystemFailed
+from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+
+# What a server that is not there, or not yet, makes of a request; paramiko's channels raise the first three.
+UNANSWERED = (OSError, EOFError, ConnectionLost, http.client.HTTPException)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status and body of a response."""
+
+    status: int
+    body: str
+
+    def json(self) -> Any:
+        """Raises SystemFailed for a body that is not JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError as problem:
+            raise SystemFailed(f"not JSON: {self.body[:200]!r}") from problem
+
+
+@dataclass(frozen=True)
+class Door:
+    """An HTTP server as seen from host `via`."""
+
+    via: RemoteHost
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"http://{self.address}:{self.port}"
+
+    def ask(self, path: str, *, method: str = "GET", timeout: float = 60.0) -> Answer:
+        """One request on a connection of its own. Raises what UNANSWERED lists."""
+        link = http.client.HTTPConnection(self.address, self.port, timeout=timeout)
+        channel = self.via.tunnel(self.address, self.port)
+        channel.settimeout(timeout)
+        link.sock = channel  # a socket to all that http.client asks of one
+        try:
+            link.request(method, path, headers={"Connection": "close"})
+            response = link.getresponse()
+            return Answer(response.status, response.read().decode(errors="replace"))
+        finally:
+            link.close()
+            channel.close()
+
+    def get(self, path: str, *, method: str = "GET", timeout: float = 60.0) -> Answer:
+        """Like `ask`, for a server that is meant to be there. Raises SystemFailed unless it answers 200."""
+        try:
+            answer = self.ask(path, method=method, timeout=timeout)
+        except UNANSWERED as problem:
+            raise SystemFailed(f"{self}{path} from {self.via.name}: no answer: {problem!r}") from problem
+        if answer.status != http.HTTPStatus.OK:
+            raise SystemFailed(f"{self}{path} answers {answer.status}: {answer.body.strip()[:500]}")
+        return answer

@@ -1,0 +1,30 @@
+"""Exact counters of a MySQL-protocol server: read before and after a load, their difference is what the load did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.systems.sql import SqlEndpoint, query
+
+# Statements by type, as the report counts them; a commit is counted where something was written, by whatever way.
+STATEMENTS = ("Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_select")
+COMMITS = "Binlog_commits"
+# Shown beside: explicit COMMITs alone miss what was written in autocommit.
+BESIDE = ("Com_commit", "Com_begin", "Com_rollback", "Questions", "Innodb_row_lock_waits")
+
+
+def read(host: RemoteHost, endpoint: SqlEndpoint) -> dict[str, int]:
+    """The counters now."""
+    names = ",".join(f"'{name}'" for name in (*STATEMENTS, COMMITS, *BESIDE))
+    rows = query(host, endpoint, f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")
+    return {str(name): int(value) for name, value in rows}
+
+
+def difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {name: value - before[name] for name, value in after.items()}
+
+
+def statements(counted: Mapping[str, int]) -> int:
+    """SQL statements that read or change rows: without BEGIN, COMMIT, SHOW and SET."""
+    return sum(counted.get(name, 0) for name in STATEMENTS)

@@ -1,0 +1,99 @@
+"""DTM: the real server on the host of role `dtm`, with its store in MariaDB; and that MariaDB."""
+
+from __future__ import annotations
+
+import shlex
+
+from benchbook import build
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import file_hash
+from benchbook.systems.http_server import LONGEST_S, HttpServer
+from benchbook.systems.mariadb import MariaDB
+from benchbook.systems.sql import query
+
+SCHEMAS = ("dtmsvr.storage.mysql.sql", "dtmcli.barrier.mysql.sql")
+# What is still under way; `succeed` and `failed` (rolled back) are ends.
+ENDS = ("succeed", "failed")
+
+
+class DtmStore(MariaDB):
+    """The MariaDB that holds DTM's tables, the barrier's and the business's."""
+
+    stand_in_for = "MySQL 5.7"
+
+    def options(self) -> tuple[str, ...]:
+        """The binlog is on: `Binlog_commits` is the counter that counts every commit that wrote something, once."""
+        kept = (option for option in super().options() if option != "--skip-log-bin")
+        return (*kept, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1")
+
+    @property
+    def identity(self) -> str:
+        schemas = "-".join(file_hash(build.artefact("dtm") / name)[:8] for name in SCHEMAS)
+        return f"{super().identity}-binlog-{schemas}"
+
+    def notes(self) -> tuple[str, ...]:
+        return (
+            "its binary log is on, so that commits can be counted: one more flush to disk for each group of "
+            "commits than in a MySQL 5.7 as it comes",
+        )
+
+    def load_schemas(self) -> None:
+        """Make DTM's tables and the barrier's, by the SQL files that its module ships."""
+        for name in SCHEMAS:
+            for statement in filter(str.strip, (build.artefact("dtm") / name).read_text().split(";")):
+                query(self.hosts[0], self.endpoints()[0], statement)
+
+
+class Dtm(HttpServer):
+    """The DTM server. Settings that the report does not name are DTM's own defaults."""
+
+    name = "dtm"
+    title = "DTM"
+    program = "dtm"
+    alive_path = "/api/dtmsvr/version"
+    default_port = 36789
+
+    @property
+    def api(self) -> str:
+        return f"{self.url}/api/dtmsvr"
+
+    def command(self) -> Command:
+        # At its usual level DTM prints its settings, the store's password among them.
+        env = {
+            "LOG_LEVEL": "warn", "HTTP_PORT": str(self.port), "GRPC_PORT": str(self.port + 1),
+            "JSON_RPC_PORT": str(self.port + 2), "STORE_DRIVER": "mysql", "STORE_HOST": self.store.address,
+            "STORE_PORT": str(self.store.port), "STORE_USER": self.store.user, "UPDATE_BRANCH_SYNC": "0",
+        }  # fmt: skip
+        secret = f"export STORE_PASSWORD={shlex.quote(self.store.password)}\n"
+        binary = self.host.push(self.binary, executable=True)
+        argv = ["sh", "-c", '. "$0" && exec "$1"', "{job}/store.env", binary]
+        return Command(argv, timeout_s=LONGEST_S, grace_s=3, env=env, secrets={"store.env": secret})
+
+    def version(self) -> str:
+        return str(self.door.get(self.alive_path).json()["version"])
+
+    def notes(self) -> tuple[str, ...]:
+        return (
+            "v1.19.0 in place of commit fec4957, from which no release was built",
+            "it listens on all addresses of its host: only its ports can be chosen",
+            "its branch states are written asynchronously and merged, as in the report",
+        )
+
+    # -- its store ----------------------------------------------------------------------------------------------
+
+    asked = 0  # our own SELECTs there, which no load sent
+
+    def forget(self) -> None:
+        """Empty its tables; no transaction may be under way."""
+        for table in ("trans_global", "trans_branch_op"):
+            query(self.host, self.store, f"TRUNCATE TABLE dtm.{table}")
+
+    def ends(self) -> dict[str, int]:
+        """Global transactions in its store, by status."""
+        self.asked += 1
+        rows = query(self.host, self.store, "SELECT status, COUNT(*) FROM dtm.trans_global GROUP BY status")
+        return {str(status): int(count) for status, count in rows}
+
+    def under_way(self) -> int:
+        """Global transactions that have not ended."""
+        return sum(count for status, count in self.ends().items() if status not in ENDS)

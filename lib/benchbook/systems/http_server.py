@@ -1,0 +1,118 @@
+"""What the HTTP servers beside a database have in common: one process on one host, known by a path that answers 200."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from benchbook import build
+from benchbook.errors import SystemFailed
+from benchbook.hosts.http import UNANSWERED, Door
+from benchbook.hosts.inventory import role_of
+from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.systems.base import About
+from benchbook.systems.sql import SqlEndpoint
+
+LONGEST_S = 7 * 86_400
+
+
+class HttpServer(ABC):
+    """The verbs of a system for a server without data of its own: what it keeps, it keeps in the database `store`."""
+
+    name: str
+    title: str
+    program: str
+    alive_path: str
+    default_port: int
+
+    def __init__(self, session: Session, store: SqlEndpoint) -> None:
+        self.session, self.store = session, store
+        self.port = session.inventory.port(self.name) or self.default_port
+        self._job: Job | None = None
+
+    @property
+    def host(self) -> RemoteHost:
+        return self.session.with_role(role_of(self.name))[0]
+
+    @property
+    def door(self) -> Door:
+        """Its HTTP port, seen from its own host."""
+        return Door(self.host, self.host.address, self.port)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host.address}:{self.port}"
+
+    @abstractmethod
+    def command(self) -> Command:
+        """Its command line, with everything secret in a file."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Asked of the running server."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the page."""
+        return ()
+
+    @property
+    def binary(self) -> Path:
+        return build.artefact("dtm") / self.program
+
+    def install(self) -> None:
+        self.host.push(self.binary, executable=True)
+
+    def start(self) -> None:
+        self._job = self.session.start(self.host, self.name, self.command())
+
+    def ready(self, *, timeout_s: float = 60.0) -> None:
+        """Return once it serves. Raises SystemFailed with its last words."""
+        patient = Retrying(
+            retry=retry_if_result(lambda said: said is not None), stop=stop_after_delay(timeout_s),
+            wait=wait_fixed(0.05), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )  # fmt: skip
+        said = patient(self._knock)
+        if said is not None:
+            raise SystemFailed(f"{self.name} on {self.host.name} does not serve after {timeout_s:g} s: {said}")
+
+    def _knock(self) -> str | None:
+        self.check_alive()
+        try:
+            answer = self.door.ask(self.alive_path, timeout=5)
+        except UNANSWERED as problem:
+            return repr(problem)
+        return None if answer.status == 200 else f"{answer.status} {answer.body.strip()[:200]}"
+
+    def check_alive(self) -> None:
+        """Raises SystemFailed when it has ended although nobody asked it to."""
+        ended = self._job.status() if self._job else None
+        if self._job and ended:
+            words = (self._job.stderr() + self._job.stdout().decode(errors="replace")).strip().splitlines()[-5:]
+            how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
+            raise SystemFailed(f"{self.name} on {self.host.name} has died ({how}): {' | '.join(words) or 'no word'}")
+
+    def kill(self) -> None:
+        """End it as a crash does (SIGKILL to its process group); `start` may follow."""
+        if self._job is None:
+            return
+        group = json.loads(self.host.read(f"{self._job.folder}/pid"))["group"]
+        self.host.run(["kill", "-KILL", "--", f"-{group}"])
+        self._job.wait(every_s=0.05)
+        self.stop()
+
+    def stop(self) -> None:
+        job, self._job = self._job, None
+        if job is not None:
+            self.session.end(job)
+            job.remove()
+
+    def about(self) -> About:
+        """Version, command line and environment; nothing secret is in either."""
+        command = self.command()
+        config = {"command": " ".join(str(word) for word in command.argv), "environment": dict(command.env)}
+        return About(self.name, self.version(), self.title, None, self.notes(), (self.host.name,), config)
