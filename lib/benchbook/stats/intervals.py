@@ -125,7 +125,7 @@ def hierarchical_bootstrap(
 
     `frame` is long, one row per sample; `levels` name its nesting columns from the top, the first being the unit of
     replication. "student" (the default) reduces each unit to its statistic and takes the t interval over units: with
-    the 3 to 5 repetitions a benchmark can afford, the percentile bootstrap covers 75 to 88% instead of 95%, because n
+    the 3 to 5 repetitions a benchmark can afford, the percentile bootstrap covers 74 to 84% instead of 95%, because n
     resampled units have (n-1)/n of the variance and no t quantile (Hesterberg 2015, Am. Stat. 69(4), sec. 4).
     "percentile" resamples units, then each further level inside them; rows below the last level stay together, as
     Davison & Hinkley (1997), Bootstrap Methods, sec. 3.8, advise. Use it from about 20 units on.
