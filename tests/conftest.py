@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import database as databases
 import pytest
 from kit import INVENTORY, Home
 
@@ -83,3 +84,10 @@ def session(lab: Inventory) -> Iterator[Session]:
     """A session with both hosts of the running lab."""
     with Session(lab, lab.hosts) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def database(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[databases.Database]:
+    """A MariaDB that the kit did not start and that is no host of its lab."""
+    with databases.running(tmp_path_factory.mktemp("endpoint"), f"{net}.30") as server:
+        yield server

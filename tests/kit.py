@@ -119,7 +119,9 @@ class Home:
     def processes(self, *words: str) -> list[psutil.Process]:
         """Processes whose command line names this folder's lab and holds all of `words`; sshd itself is not one."""
         lab = str(self.path / ".lab")
-        return [p for p, line in command_lines() if lab in line and "sshd" not in line and all(w in line for w in words)]
+        return [
+            p for p, line in command_lines() if lab in line and "sshd" not in line and all(w in line for w in words)
+        ]
 
 
 def command_lines() -> Iterator[tuple[psutil.Process, str]]:

@@ -71,7 +71,10 @@ def test_a_status_port_takes_a_port_too(home: Home) -> None:
 
 
 def test_systems_on_different_hosts_may_share_a_port(home: Home) -> None:
-    hosts = {"a": {"address": f"{NET}.1", "roles": ["client", "tidb"]}, "b": {"address": f"{NET}.2", "roles": ["mysql"]}}
+    hosts = {
+        "a": {"address": f"{NET}.1", "roles": ["client", "tidb"]},
+        "b": {"address": f"{NET}.2", "roles": ["mysql"]},
+    }
     path = home.write("two.yaml", inventory(NET, hosts=hosts, systems={"tidb": {"port": 1}, "mariadb": {"port": 1}}))
     assert load_inventory(str(path)).port("mariadb") == 1
 
@@ -140,7 +143,13 @@ def test_a_profile_that_makes_no_sense(home: Home, key: str, value: Any) -> None
 
 def test_a_profile_is_read_as_written(home: Home) -> None:
     tiny = load_profile("tiny")
-    assert (tiny.name, tiny.repetitions, tiny.reset, tiny.sysbench.tables, tiny.sysbench.rate) == ("tiny", 2, "restart", 4, 0)
+    assert (tiny.name, tiny.repetitions, tiny.reset, tiny.sysbench.tables, tiny.sysbench.rate) == (
+        "tiny",
+        2,
+        "restart",
+        4,
+        0,
+    )
 
 
 # -- passwords ----------------------------------------------------------------------------------------------------

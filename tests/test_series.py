@@ -50,7 +50,12 @@ def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
 
 
 def test_no_rate_is_drawn_across_a_gap() -> None:
-    samples = [sample(1, Questions=0), {"t": 2, "error": "server has gone away"}, sample(3, Questions=30), sample(4, Questions=70)]
+    samples = [
+        sample(1, Questions=0),
+        {"t": 2, "error": "server has gone away"},
+        sample(3, Questions=30),
+        sample(4, Questions=70),
+    ]
     assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s"))] == [(4, 40)]
 
 
@@ -68,7 +73,9 @@ def test_nothing_is_an_empty_table() -> None:
 def test_cores_in_use_leave_out_what_is_not_use() -> None:
     seconds = {"cpu__user": 1.2, "cpu__system": 0.4, "cpu__idle": 0.3, "cpu__iowait": 0.1, "cpu__steal": 0.05}
     samples = [sample(1, **dict.fromkeys(seconds, 0)), sample(2, **seconds)]
-    frame = pd.concat([to_series(samples, "a", "host"), to_series(samples, "a", "mysql"), to_series(samples, "b", "host")])
+    frame = pd.concat(
+        [to_series(samples, "a", "host"), to_series(samples, "a", "mysql"), to_series(samples, "b", "host")]
+    )
     found = busy_cores(frame)
     assert [(r.t, r.host) for r in found.itertuples()] == [(2, "a"), (2, "b")]
     assert found.busy.tolist() == pytest.approx([1.65, 1.65])  # user + system + steal

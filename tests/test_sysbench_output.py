@@ -100,6 +100,8 @@ def test_each_fatal_message_is_said_once_and_not_all_of_them() -> None:
     assert failure(printed("insert")) is None
 
 
-@pytest.mark.parametrize("line", ["", "Threads started!", "[ 1s ] queue length: 0, concurrency: 0", "[ 1s ] thds: 8 tps:"])
+@pytest.mark.parametrize(
+    "line", ["", "Threads started!", "[ 1s ] queue length: 0, concurrency: 0", "[ 1s ] thds: 8 tps:"]
+)
 def test_other_lines_are_no_intervals(line: str) -> None:
     assert parse_interval(line) is None

@@ -1,0 +1,154 @@
+"""The checks every record must pass before it is believed, and the tables made of records; figures by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from kit import ROOT
+from records import record, with_values
+
+from benchbook import checks, measured, published
+from benchbook.design import Cell, Trial, plan
+from benchbook.probes.series import COLUMNS
+from benchbook.stats.intervals import mean_interval
+
+REPORT = "tidb_v7_1_3_sysbench"
+
+
+def cpu(*busy: float, host: str = "executor") -> pd.DataFrame:
+    """One sample a second from t = 1000, `busy` cores in use."""
+    rows = [(1000.0 + i, host, "host", "cpu.user", value, "cores") for i, value in enumerate(busy)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("tps", "mean_ms", "ok", "found"),
+    [
+        (2000, 4.0, True, "8.0 of 8 threads busy"),  # 2000/s x 4 ms = 8
+        (2000, 3.8, True, "7.6 of 8 threads busy"),  # 5% below, and 1% of the run is tail (100 ms of 10 s)
+        (2000, 3.74, False, "7.5 of 8 threads busy"),  # 6.5% below: beyond 5% + 1%
+        (2000, 4.3, False, "8.6 of 8 threads busy"),  # more than there are threads
+        (1000, 4.0, False, "4.0 of 8 threads busy"),
+    ],
+)
+def test_littles_law(tps: float, mean_ms: float, ok: bool, found: str) -> None:
+    row = checks.little(record(summary=with_values(tps=tps, latency_mean_ms=mean_ms)))
+    assert (row["ok"], row["found"]) == (ok, found)
+
+
+def test_littles_law_allows_for_the_time_that_the_last_transactions_took() -> None:
+    slow = with_values(tps=1600, latency_mean_ms=4, total_time_s=12.5)  # 6.4 of 8; 20% of the run was overrun
+    assert checks.little(record(summary=slow))["ok"]
+    assert not checks.little(record(summary={**slow, "total_time_s": with_values(total_time_s=10.0)["total_time_s"]}))[
+        "ok"
+    ]
+
+
+def test_littles_law_does_not_hold_threads_of_an_open_loop_to_be_busy() -> None:
+    assert checks.little(record(summary=with_values(tps=1), asked={"time_s": 10, "rate": 1}))["ok"]
+
+
+@pytest.mark.parametrize(
+    ("ignored", "reconnects", "ok", "found"),
+    [(0, 0, True, "0 ignored (0.00%), 0 reconnects"), (200, 0, True, "200 ignored (1.00%), 0 reconnects"),
+     (201, 0, False, "201 ignored (1.00%), 0 reconnects"), (0, 1, False, "0 ignored (0.00%), 1 reconnects")],
+)  # fmt: skip
+def test_errors_are_counted(ignored: float, reconnects: float, ok: bool, found: str) -> None:
+    row = checks.errors(record(summary=with_values(ignored_errors=ignored, reconnects=reconnects)))
+    assert (row["ok"], row["found"]) == (ok, found)
+
+
+def hosts(**boots: str) -> dict[str, Any]:
+    return {"hosts": {name: {"cores": 2, "boot_id": boot} for name, boot in boots.items()}}
+
+
+@pytest.mark.parametrize(
+    ("busy", "ok", "found"),
+    [((1.0, 1.4), True, "60% of 2 cores"), ((1.8, 1.8), True, "90% of 2 cores"), ((2.0, 1.9), False, "98% of 2 cores"),
+     ((), False, "no samples")],
+)  # fmt: skip
+def test_a_client_that_is_busy_may_be_what_is_measured(busy: tuple[float, ...], ok: bool, found: str) -> None:
+    row = checks.client_saturation(record(), cpu(*busy), hosts(executor="a", db1="b"))
+    assert (row["ok"], row["found"]) == (ok, found)
+
+
+def test_the_client_is_looked_at_only_while_the_load_ran_and_only_on_its_host() -> None:
+    series = pd.concat([cpu(*[1.0] * 11, 2.0, 2.0), cpu(*[2.0] * 11, host="db1")])
+    assert checks.client_saturation(record(), series, hosts(executor="a", db1="b"))["found"] == "50% of 2 cores"
+
+
+def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
+    together = hosts(executor="a", db1="a")
+    assert checks.shared_machine(together, "executor")
+    assert "shares its machine" in checks.client_saturation(record(), cpu(1.0), together)["found"]
+    assert not checks.shared_machine(hosts(executor="a"), "executor")
+
+
+def test_every_record_gets_every_check() -> None:
+    found = checks.all_checks([record("a"), record("b")], lambda _: cpu(1.0), hosts(executor="a"))
+    assert found.groupby("trial").size().to_dict() == {"a": 3, "b": 3}
+    assert list(checks.all_checks([], lambda _: cpu(), {}).columns) == ["trial", "check", "ok", "found"]
+
+
+# -- tables -------------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_three_repetitions() -> None:
+    """Mean 20, s = 10, t(0.975, 2) = 4.3027 (tables): 20 +- 4.3027 x 10 / sqrt(3) = 20 +- 24.84."""
+    found = measured.interval([10, 20, 30])
+    assert (found.value, found.n) == (20, 3)
+    assert found.low == pytest.approx(20 - 24.84, abs=0.005)
+    assert found.high == pytest.approx(20 + 24.84, abs=0.005)
+    assert mean_interval([10, 20, 30]).low == pytest.approx(found.low)
+
+
+def test_one_repetition_has_no_interval() -> None:
+    found = measured.interval([10])
+    assert (found.value, found.low, found.high, found.n) == (10, None, None, 1)
+
+
+def three(threads: int, *tps: float, system: str = "tidb") -> list[Any]:
+    levels = {"workload": "oltp_insert", "threads": threads}
+    return [
+        record(f"r{i}-{system}-{threads}", system=system, levels=levels, repetition=i + 1, summary=with_values(tps=v))
+        for i, v in enumerate(tps)
+    ]
+
+
+def test_cells_are_means_over_repetitions() -> None:
+    found = measured.cells([*three(8, 10, 30), *three(16, 5)], ["workload", "threads"], ["tps"])
+    assert found[["threads", "value", "n", "unit"]].values.tolist() == [[8, 20, 2, "1/s"], [16, 5, 1, "1/s"]]
+    assert measured.cells([], ["threads"], ["tps"]).empty
+    assert measured.trials([]).empty
+
+
+def planned(*systems: str) -> list[Trial]:
+    cells = [Cell(table="oltp_insert", system=s, levels={"workload": "oltp_insert", "threads": 8}) for s in systems]
+    return plan(cells, 1, seed=1, asked={})
+
+
+def test_published_and_measured_stand_side_by_side_in_the_report_s_order() -> None:
+    report = published.load(REPORT, ROOT / "data" / "published")
+    table = report.tables["oltp_insert"]
+    levels = [int(v) for v in table.frame["threads"]]
+    records = [*three(levels[0], 10, 30), *three(3, 7)]
+    (ours,) = [t for t in measured.beside(report, records, planned("tidb")) if t.id == "oltp_insert"]
+    tps = {(r.model_extra or {})["threads"]: r for r in ours.rows if r.metric == "tps"}
+    assert list(tps) == [*levels, 3], "levels that only the run has come last"
+    assert tps[levels[0]].published == table.value("tps", threads=levels[0])
+    first = tps[levels[0]].measured
+    assert first is not None
+    assert (first.value, first.n) == (20, 2)
+    assert tps[levels[1]].measured is None
+    assert tps[3].published is None
+    assert all(r.unit for r in ours.rows)
+
+
+def test_systems_are_not_mixed() -> None:
+    report = published.load(REPORT, ROOT / "data" / "published")
+    records = [*three(8, 10, 20), *three(8, 100, 200, system="mariadb")]
+    (ours,) = [t for t in measured.beside(report, records, planned("tidb", "mariadb")) if t.id == "oltp_insert"]
+    values = {(r.model_extra or {})["system"]: r.measured.value for r in ours.rows if r.metric == "tps" and r.measured}
+    assert values == {"tidb": 15, "mariadb": 150}

@@ -1,0 +1,443 @@
+"""Real sshd: connections, words that arrive as they are, and jobs that outlive a connection but not their lease."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import paramiko
+import psutil
+import pytest
+from database import Database
+from kit import Home, until
+
+from benchbook.errors import BadInput, BenchbookError, HostUnusable, RemoteFailed
+from benchbook.hosts import lab as labs
+from benchbook.hosts.facts import gather, preflight
+from benchbook.hosts.fanout import FanOutFailed, on_each, try_on_each
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Command, Job, JobLost
+from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.systems.sql import SqlEndpoint, query, try_login
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def host(lab: Inventory) -> Iterator[RemoteHost]:
+    opened = RemoteHost(lab, "db1")
+    opened.mkdir(opened.path("jobs"), opened.path("leases"), opened.path("test"))
+    yield opened
+    opened.close()
+
+
+def changed(lab: Inventory, **ssh: object) -> Inventory:
+    return lab.model_copy(update={"ssh": lab.ssh.model_copy(update=ssh)})
+
+
+# -- connections --------------------------------------------------------------------------------------------------
+
+
+def test_commands_are_sent_at_once_and_the_connection_is_kept_alive(host: RemoteHost) -> None:
+    transport = host.connect().transport
+    assert transport.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+    assert transport.packetizer._Packetizer__keepalive_interval == 5
+    assert host.connect() is host.connect(), "one connection, used again"
+
+
+def test_a_host_whose_key_is_not_known_is_not_spoken_to(lab: Inventory, tmp_path: Path) -> None:
+    unknown = RemoteHost(changed(lab, known_hosts=str(tmp_path / "none")), "db1")
+    with pytest.raises(HostUnusable, match=r"hosts\.db1: the host key is not known .*Fix: .*ssh-keyscan"):
+        unknown.connect()
+
+
+def test_a_host_that_sends_another_key_is_not_spoken_to(lab: Inventory, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    known.write_text(another_key(f"[{lab.hosts['db1'].address}]:2222"))
+    with pytest.raises(HostUnusable, match="the host key is not the one that is known"):
+        RemoteHost(changed(lab, known_hosts=str(known)), "db1").connect()
+
+
+def another_key(where: str) -> str:
+    key = paramiko.ECDSAKey.generate()
+    return f"{where} {key.get_name()} {key.get_base64()}\n"
+
+
+def test_a_login_that_is_refused_and_a_port_where_nobody_listens(lab: Inventory, tmp_path: Path) -> None:
+    stranger = tmp_path / "key"
+    labs._keygen(stranger, "a stranger's")
+    with pytest.raises(HostUnusable, match=r"SSH login refused .*Fix: set ssh\.user and ssh\.key"):
+        RemoteHost(changed(lab, key=str(stranger)), "db1").connect()
+    with pytest.raises(HostUnusable, match="cannot be reached by SSH"):
+        RemoteHost(changed(lab, port=2299), "db1").connect()
+
+
+def test_a_connection_that_breaks_is_made_anew(host: RemoteHost) -> None:
+    first = host.connect()
+    end_sshd_session(host)
+    until(lambda: not first.is_connected, "the transport notices")
+    assert host.run(["echo", "again"]).stdout == "again\n"
+
+
+# -- commands -----------------------------------------------------------------------------------------------------
+
+HARD = [
+    "it's",
+    '"quoted"',
+    "$(echo no)",
+    "`echo no`",
+    "$HOME",
+    "a b",
+    "two\nlines",
+    "*",
+    "--",
+    "; exit 3",
+    "\\",
+    "é",
+    "",
+]
+
+
+def test_every_word_arrives_as_it_is(host: RemoteHost) -> None:
+    said = host.run(["python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *HARD]).stdout
+    assert json.loads(said) == HARD
+
+
+def test_names_of_files_are_not_interpreted_either(host: RemoteHost) -> None:
+    name = host.path("test", 'it\'s $(a) "file"')
+    host.write(name, "content $(no)\n")
+    assert host.read(name) == b"content $(no)\n"
+    assert host.run(["cat", "--", name]).stdout == "content $(no)\n"
+    host.run(["rm", "--", name])
+    assert host.read(name) == b""
+
+
+def test_a_command_s_end_is_told_apart(host: RemoteHost) -> None:
+    with pytest.raises(RemoteFailed, match=r"db1: `sh -c .*` ended with status 3: oh"):
+        host.run(["sh", "-c", "echo oh >&2; exit 3"])
+    assert host.run(["false"], check=False).status == 1
+    with pytest.raises(RemoteFailed, match=r"no end within 0\.2 s"):
+        host.run(["sleep", "30"], timeout=0.2)
+
+
+def test_the_user_s_shell_profile_changes_nothing(host: RemoteHost) -> None:
+    names = {line.split("=")[0] for line in host.shell("env").stdout.splitlines()}
+    assert names <= {"HOME", "USER", "LC_ALL", "PATH", "PWD", "SHLVL", "_"}
+
+
+def test_a_missing_program_is_named_with_its_package(host: RemoteHost) -> None:
+    assert host.which("sh", "no-such-program").keys() == {"sh"}
+    with pytest.raises(HostUnusable, match=r"no-such is not on host db1 .*apt-get install a-package"):
+        host.require_program("no-such", package="a-package")
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_pushed_only_when_their_content_is_not_there(host: RemoteHost, tmp_path: Path) -> None:
+    local = tmp_path / "tool"
+    local.write_text("#!/bin/sh\necho one\n")
+    there = host.push(local, executable=True)
+    assert host.run([there]).stdout == "one\n"
+    before = host.sftp.stat(there)
+    marked = host.shell(f"stat -c %i:%Y {there}").stdout
+    assert host.push(local, executable=True) == there
+    assert host.shell(f"stat -c %i:%Y {there}").stdout == marked, "not written again"
+    assert stat.S_IMODE(before.st_mode or 0) == 0o700
+    local.write_text("#!/bin/sh\necho two\n")
+    second = host.push(local, executable=True)
+    assert second != there
+    assert (host.run([second]).stdout, host.run([there]).stdout) == ("two\n", "one\n")
+
+
+def test_a_push_that_was_cut_off_is_done_again(host: RemoteHost, tmp_path: Path) -> None:
+    local = tmp_path / "data"
+    local.write_bytes(os.urandom(1000))
+    there = host.push(local)
+    host.shell(f"truncate -s 10 {there}")
+    assert host.push(local) == there
+    assert host.read(there) == local.read_bytes()
+
+
+def test_small_files_are_private_and_read_from_an_offset(host: RemoteHost) -> None:
+    path = host.path("test", "small")
+    host.write(path, "0123456789")
+    assert stat.S_IMODE(host.sftp.stat(path).st_mode or 0) == 0o600
+    assert (host.read(path, offset=7), host.read(path, offset=10), host.read(path, offset=99)) == (b"789", b"", b"")
+
+
+# -- many hosts ---------------------------------------------------------------------------------------------------
+
+
+def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
+    hosts = [RemoteHost(lab, name) for name in lab.hosts]
+
+    def step(host: RemoteHost) -> str:
+        return host.run(["true" if host.name == "executor" else "false"]).stdout + host.name
+
+    outcomes = try_on_each(hosts, step)
+    assert outcomes.done == {"executor": "executor"}
+    assert isinstance(outcomes.failed["db1"], RemoteFailed)
+    with pytest.raises(RemoteFailed):
+        on_each("a step", hosts, step)
+    with pytest.raises(FanOutFailed, match=r"a step failed on 2 of 2 hosts: executor: .*; db1: ") as caught:
+        on_each("a step", hosts, lambda host: host.run(["false"]))
+    assert set(caught.value.outcomes.failed) == {"executor", "db1"}
+
+
+def test_a_host_that_does_not_answer_in_time_keeps_nobody_else_waiting(lab: Inventory) -> None:
+    hosts = [RemoteHost(lab, name) for name in lab.hosts]
+    let_go = threading.Event()
+    outcomes = try_on_each(hosts, lambda h: let_go.wait() if h.name == "db1" else h.run(["true"]).status, timeout=3)
+    let_go.set()
+    assert outcomes.done == {"executor": 0}
+    assert str(outcomes.failed["db1"]) == "no answer within 3 s"
+
+
+def test_a_defect_is_not_taken_for_a_failed_host(lab: Inventory) -> None:
+    with pytest.raises(ZeroDivisionError):
+        try_on_each([RemoteHost(lab, "db1")], lambda _: 1 / 0)
+
+
+# -- jobs ---------------------------------------------------------------------------------------------------------
+
+# Counts to 40 in 4 s, and says so line by line.
+COUNT = ["sh", "-c", "i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo line $i; sleep 0.1; done"]
+COUNTED = "".join(f"line {i}\n" for i in range(1, 41))
+
+
+def command(*argv: str, **more: object) -> Command:
+    return Command(argv, **{"timeout_s": 120, **more})  # type: ignore[arg-type]
+
+
+def start(host: RemoteHost, what: Command, lease: str = "test") -> Job:
+    """A job whose lease nobody renews but the test."""
+    path = host.path("leases", lease)
+    host.touch(path)
+    return Job.start(host, "test", what, path)
+
+
+def group_of(job: Job) -> int:
+    return int(json.loads(job.host.read(f"{job.folder}/pid"))["group"])
+
+
+def alive(group: int) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            continue
+    return found
+
+
+def end_sshd_session(host: RemoteHost) -> None:
+    """Kill the sshd processes that serve this connection, as a broken network would end it."""
+    server = next(h.pid for h in labs.lab_hosts(host.inventory) if h.name == host.name)
+    mine = host.connect().transport.sock.getsockname()
+    for child in psutil.Process(server).children(recursive=True):
+        if any(c.raddr == mine for c in child.net_connections(kind="inet")):
+            child.kill()
+
+
+def test_a_job_s_output_and_end_come_back(session: Session) -> None:
+    seen: list[bytes] = []
+    job = session.start(
+        session.hosts["db1"], "test", command("sh", "-c", "echo $A; echo >&2 oh; exit 7", env={"A": "b c"})
+    )
+    ended = job.wait(on_output=seen.append)
+    assert (ended.reason, ended.exit, ended.signal) == ("exited", 7, None)
+    assert ended.ended >= ended.started
+    assert (b"".join(seen), job.stderr()) == (b"b c\n", "oh\n")
+    session.forget(job)
+    job.remove()
+    assert job.status() is None
+
+
+def test_a_program_that_is_not_there_and_a_signal_are_told_apart(session: Session) -> None:
+    missing = session.start(session.hosts["db1"], "test", command("no-such-program"))
+    assert missing.wait().exit == 127
+    assert "cannot start no-such-program" in missing.stderr()
+    killed = session.start(session.hosts["db1"], "test", command("sh", "-c", "kill -9 $$"))
+    ended = killed.wait()
+    assert (ended.exit, ended.signal) == (None, 9)
+    late = session.start(session.hosts["db1"], "test", command("sleep", "60", timeout_s=0.5))
+    assert late.wait().reason == "timeout"
+
+
+def test_a_job_survives_a_lost_connection_and_nothing_is_said_twice(session: Session) -> None:
+    host, seen, cut = session.hosts["db1"], [], []
+    job = session.start(host, "test", command(*COUNT))
+
+    def listen(data: bytes) -> None:
+        seen.append(data)
+        if len(b"".join(seen).splitlines()) >= 5 * (len(cut) + 1) and len(cut) < 3:
+            cut.append(len(seen))
+            end_sshd_session(host)
+
+    ended = job.wait(on_output=listen, every_s=0.05)
+    assert len(cut) == 3
+    assert (ended.reason, ended.exit) == ("exited", 0)
+    assert b"".join(seen).decode() == COUNTED
+
+
+def test_a_job_dies_with_its_lease_and_so_does_everything_it_started(lab: Inventory) -> None:
+    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host.mkdir(host.path("jobs"), host.path("leases"))
+    family = "trap '' TERM; sleep 300 & (trap '' TERM; sleep 300) & wait"
+    job = start(host, command("sh", "-c", family, grace_s=0.5, secrets={"password": "hush"}))
+    group = group_of(job)
+    assert len(until(lambda: len(alive(group)) >= 3 and alive(group), "the family stands")) >= 3
+    ended = until(job.status, "the lease runs out")
+    assert ended.reason == "lease"
+    assert alive(group) == []
+    assert host.sftp.listdir(job.folder).count("password") == 0
+
+
+def test_a_job_lives_for_as_long_as_its_lease_is_renewed(lab: Inventory) -> None:
+    short = changed(lab, lease_s=5)
+    with Session(short, ["db1"]) as opened:
+        job = opened.start(opened.hosts["db1"], "test", command("sh", "-c", "sleep 9; echo survived"))
+        ended = job.wait()
+    assert (ended.reason, job.stdout()) == ("exited", b"survived\n")
+
+
+def test_a_driver_that_comes_back_too_late_is_told(lab: Inventory) -> None:
+    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host.mkdir(host.path("jobs"), host.path("leases"))
+    job = start(host, command("sleep", "300"))
+    host.inventory = changed(lab, lease_s=5, port=2299)  # from here on nobody answers
+    host.close()
+    with pytest.raises(JobLost, match="out of reach for longer than the lease"):
+        job.wait()
+    host.inventory = changed(lab, lease_s=5)
+    assert until(job.status, "the host ends it").reason == "lease"
+
+
+def test_stop_ends_grandchildren_too_and_says_who_asked(session: Session) -> None:
+    stubborn = "trap '' TERM; sh -c \"trap '' TERM; sleep 300 & wait\" & wait"
+    job = session.start(session.hosts["db1"], "test", command("sh", "-c", stubborn, grace_s=0.3))
+    group = group_of(job)
+    until(lambda: len(alive(group)) >= 3, "the family stands")
+    session.end(job)
+    ended = job.status()
+    assert ended is not None
+    assert (ended.reason, ended.signal) == ("stopped", 9)
+    assert alive(group) == []
+
+
+def test_a_killed_supervisor_takes_its_command_along(session: Session) -> None:
+    host = session.hosts["db1"]
+    job = session.start(host, "test", command("sleep", "300"))
+    group = group_of(job)
+    psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()
+    until(lambda: not alive(group), "the command is gone")
+    assert job.stop() is None
+
+
+def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:
+    host = session.hosts["db1"]
+    job = session.start(
+        host, "test", command("sh", "-c", "stat -c %a {job}/pw; cat {job}/pw", secrets={"pw": "hush-7f3a"})
+    )
+    job.wait()
+    assert job.stdout() == b"600\nhush-7f3a"
+    assert "pw" not in host.sftp.listdir(job.folder)
+    assert b"hush" not in host.read(f"{job.folder}/job.json")
+
+
+def test_leaving_a_session_ends_all_that_it_started(lab: Inventory) -> None:
+    with Session(lab, lab.hosts) as opened:
+        groups = [group_of(opened.start(host, "test", command("sleep", "300"))) for host in opened.hosts.values()]
+        assert all(alive(group) for group in groups)
+    assert not any(alive(group) for group in groups)
+
+
+def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventory, host: RemoteHost) -> None:
+    job = start(host, command("sleep", "300"), lease="gone")
+    group = group_of(job)
+    with Session(lab, ["db1"]) as opened:
+        assert opened.reaped == {"db1": [Path(job.folder).name]}
+        assert not alive(group)
+        _, findings = preflight(opened, disk_bytes=0)
+    assert [f.found for f in findings if f.what == "leftover processes"] == [Path(job.folder).name]
+
+
+def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
+    with Session(lab, ["db1"]) as first:
+        job = first.start(first.hosts["db1"], "test", command("sleep", "300"))
+        with pytest.raises(HostUnusable, match="another run is using this host"), Session(lab, ["db1"]):
+            pass
+        assert job.status() is None, "the first run's job goes on"
+
+
+# -- facts --------------------------------------------------------------------------------------------------------
+
+
+def test_facts_of_a_host(session: Session) -> None:
+    facts = gather(session.hosts["db1"])
+    assert facts["cores"] == os.cpu_count()
+    assert facts["kernel"] == os.uname().release
+    assert abs(facts["clock_offset_s"]) <= facts["clock_error_s"] + 0.1
+    assert facts["disk_free_bytes"] > 0
+    assert facts["roles"] == ["tidb", "mysql"]
+
+
+def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> None:
+    with pytest.raises(HostUnusable, match=r"too little disk on host .*: the run needs 1000000\.0 GB"):
+        preflight(session, disk_bytes=10**15)
+
+
+# -- SQL ----------------------------------------------------------------------------------------------------------
+
+
+def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: Database) -> None:
+    end = SqlEndpoint(database.address, database.port, "bench", database.password)
+    assert query(host, end, "SELECT 1 + 1, 'é'") == [(2, "é")]
+    server = next(h.pid for h in labs.lab_hosts(host.inventory) if h.name == host.name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected past the host"))
+        assert try_login(host, end) is None
+    assert psutil.Process(server).is_running()
+    assert try_login(host, SqlEndpoint(database.address, database.port, "bench", "wrong")) == "denied"
+    assert "no connection to" in str(try_login(host, SqlEndpoint(database.address, 3999, "bench", "")))
+    with pytest.raises(BenchbookError, match=r"127\.0\.\d+\.30:3306: `SELECT nothing`: 1054: Unknown column"):
+        query(host, end, "SELECT nothing")
+    assert database.password not in repr(end)
+
+
+# -- the lab ------------------------------------------------------------------------------------------------------
+
+
+def test_a_lab_that_runs_is_found_and_used(lab: Inventory) -> None:
+    before = [host.pid for host in labs.lab_hosts(lab)]
+    assert all(before)
+    assert [host.pid for host in labs.up(lab)] == before
+
+
+def test_an_address_that_another_program_has_is_an_error_with_its_fix(lab: Inventory, tmp_path: Path) -> None:
+    elsewhere = lab.model_copy(update={"name": "lab_elsewhere"})
+    with pytest.raises(labs.LabFailed, match=r":2222 \(lab host executor\) is taken by another program\. Fix: "):
+        labs.up(elsewhere)
+
+
+def test_keys_and_passwords_of_a_lab_are_nobody_else_s(lab_home: Home) -> None:
+    for name, mode in ((".lab", 0o700), (".lab/keys/client", 0o600), (".lab/secrets/database", 0o600)):
+        assert stat.S_IMODE((lab_home.path / name).stat().st_mode) == mode, name
+    said = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert (lab_home.path / ".lab/secrets/database").read_text().strip() not in said
+
+
+def test_a_tunnel_to_nowhere_is_a_lost_connection(host: RemoteHost) -> None:
+    with pytest.raises(ConnectionLost, match="no connection to"):
+        host.tunnel(host.address, 3999)
+    with pytest.raises(BadInput, match="ssh config is missing"):
+        RemoteHost(changed(host.inventory, config="/nowhere/config"), "db1").connect()

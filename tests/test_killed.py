@@ -1,0 +1,114 @@
+"""kill -9 of a run and its kernel, three times in one campaign: nothing is left behind, and only the rest is run."""
+
+from __future__ import annotations
+
+import subprocess
+
+import psutil
+import pytest
+from kit import Home, until
+
+from benchbook.campaign import Campaign
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+CAMPAIGN = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[2, 4]"]
+TRIALS = 4  # two cells, two repetitions
+# By then its hosts have ended what a killed driver left: the issue's limit.
+LEFT_BEHIND_S = 30
+
+
+def kill(run: subprocess.Popen[str]) -> None:
+    """The command and its kernel, at once and without a chance to clean up."""
+    family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
+    assert any("ipykernel" in " ".join(p.cmdline()) for p in family), "the kernel is among them"
+    for process in family:
+        process.kill()
+    run.communicate()
+
+
+def printed(home: Home) -> str:
+    """What the sysbench that is running now has printed."""
+    outputs = sorted((home.path / ".lab").glob("*/executor/work/jobs/sysbench-*/stdout"))
+    return outputs[-1].read_text() if outputs and home.processes("sysbench", " run ") else ""
+
+
+def moments(home: Home) -> dict[str, object]:
+    """When to kill, in this order."""
+    return {
+        "preparing": lambda: home.processes("sysbench", " prepare ") or home.processes("mariadbd"),
+        "after the first record": lambda: len(home.record_files()) >= 1,
+        "in mid-trial": lambda: "[ 1s ] thds:" in printed(home),
+    }
+
+
+def kept(home: Home) -> dict[str, int]:
+    """When each record was written."""
+    return {name: file.stat().st_mtime_ns for name, file in home.record_files().items()}
+
+
+def whole(home: Home) -> Campaign:
+    """The one campaign there is; every record of it is complete."""
+    (folder,) = home.campaigns()
+    campaign = Campaign(folder)
+    for found in campaign.records():
+        assert found.status == "done"
+        assert {p.name for p in (folder / "trials" / found.id).iterdir()} == {
+            "record.json",
+            "series.parquet",
+            "output.txt",
+        }
+        assert not campaign.series(found.id).empty
+    assert {r.id for r in campaign.records()} == set(home.record_files()), "a partial one is no record"
+    return campaign
+
+
+def test_killed_three_times_a_campaign_still_ends_whole(lab_home: Home) -> None:
+    before: dict[str, int] = {}
+    for name, comes in moments(lab_home).items():
+        run = lab_home.start(*lab_home.report_words(*CAMPAIGN))
+        until(lambda comes=comes, run=run: comes() or run.poll() is not None, name)
+        assert run.poll() is None, f"{name}: {run.communicate()[0]}"
+        kill(run)
+        until(lambda: not lab_home.processes("work/"), f"killed {name}: nothing is left", within_s=LEFT_BEHIND_S)
+        now = kept(lab_home)
+        assert {trial: now[trial] for trial in before} == before, f"killed {name}: what was recorded is untouched"
+        assert len(whole(lab_home).missing()) == TRIALS - len(now) > 0
+        before = now
+    assert before, "one of the killed runs had recorded a trial"
+
+    status, said = lab_home.report(*CAMPAIGN)
+    assert status == 0, said
+    campaign = whole(lab_home)
+    assert (len(campaign.trials), len(campaign.missing()), len(campaign.failures())) == (TRIALS, 0, 0)
+    assert {trial: kept(lab_home)[trial] for trial in before} == before, "what was recorded is not measured again"
+    assert said.count("  done ") == TRIALS - len(before), said
+    assert not lab_home.processes("work/")
+
+
+def test_a_trial_whose_server_dies_is_a_failed_one_and_only_it_is_run_again(lab_home: Home) -> None:
+    asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_update_index]", "-p", "threads=[2]", "-p", "time_s=3"]
+    earlier = {name: file.stat().st_mtime_ns for name, file in lab_home.record_files().items()}
+    run = lab_home.start(*lab_home.report_words(*asked))
+    until(lambda: "[ 1s ] thds:" in printed(lab_home), "a load is running")
+    (server,) = lab_home.processes("mariadbd", "--datadir")
+    server.kill()
+    said, _ = run.communicate(timeout=300)
+    assert run.returncode == 1, said
+    assert "FAILED r01-mariadb-oltp_update_index-threads2: mariadb on db1 has died (signal 9)" in said
+    page = lab_home.path / "site" / "tidb_v7_1_3_sysbench.html"
+    assert "has died (signal 9)" in page.read_text()
+
+    campaign = Campaign(lab_home.campaigns()[-1])
+    assert [r.id for r in campaign.records()] == ["r02-mariadb-oltp_update_index-threads2"]
+    (failed,) = campaign.failures()
+    assert failed.failure is not None
+    assert failed.failure.kind == "SystemFailed"
+    done = kept(lab_home)
+
+    status, said = lab_home.report(*asked)
+    assert status == 0, said
+    assert (len(campaign.records()), campaign.failures()) == (2, [])
+    assert said.count("  done ") == 1, said
+    now = kept(lab_home)
+    assert {trial: now[trial] for trial in (*done, *earlier)} == {**earlier, **done}

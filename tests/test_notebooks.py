@@ -1,0 +1,124 @@
+"""The notebooks: complete, thin, without outputs, and strict about their parameters."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import nbformat
+import papermill
+import pytest
+from kit import ROOT, Home
+from papermill.exceptions import PapermillExecutionError
+
+from benchbook import parameters, restage
+from benchbook.errors import BadInput
+from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook.kinds import kind_of
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+REPORTS = [path.stem for path in NOTEBOOKS]
+by_report = pytest.mark.parametrize("path", NOTEBOOKS, ids=REPORTS)
+
+
+def code(path: Path) -> list[Any]:
+    return [cell for cell in nbformat.read(str(path), as_version=4).cells if cell.cell_type == "code"]
+
+
+def test_every_notebook_is_a_report_that_can_be_restaged() -> None:
+    assert restage.reports() == REPORTS
+    assert NOTEBOOKS
+
+
+@by_report
+def test_no_output_is_committed(path: Path) -> None:
+    assert [(c.outputs, c.execution_count) for c in code(path)] == [([], None)] * len(code(path))
+
+
+@by_report
+def test_cells_are_small_and_hold_no_classes(path: Path) -> None:
+    sources = [cell.source for cell in code(path)]
+    assert median(len(source.strip().splitlines()) for source in sources) < 7
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    assert not [n for n in nodes if isinstance(n, (ast.ClassDef, ast.AsyncFunctionDef))]
+    assert not [n for n in nodes if isinstance(n, ast.FunctionDef) and len(n.body) > 10]
+
+
+@by_report
+def test_all_imports_stand_in_the_first_code_cell(path: Path) -> None:
+    first, *others = [cell.source for cell in code(path)]
+    assert any(isinstance(n, (ast.Import, ast.ImportFrom)) for n in ast.walk(ast.parse(first)))
+    assert not [s for s in others for n in ast.walk(ast.parse(s)) if isinstance(n, (ast.Import, ast.ImportFrom))]
+
+
+@by_report
+def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> None:
+    tagged = [cell for cell in code(path) if "parameters" in cell.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    given = parameters.defaults(path.stem)
+    model = kind_of(path.stem).Parameters
+    assert set(given) == set(model.model_fields)
+    assert parameters.check(model, path.stem, given).profile == "smoke"
+
+
+# -- parameters ---------------------------------------------------------------------------------------------------
+
+NAME = "tidb_v7_1_3_sysbench"
+
+
+def namespace(*injected: str, **values: Any) -> dict[str, Any]:
+    return {**parameters.defaults(NAME), **values, "In": ["", "x = 1", *injected]}
+
+
+def test_parameters_are_what_the_notebook_holds() -> None:
+    found = parameters.from_namespace(SysbenchParameters, NAME, namespace("# Parameters\nthreads = [3]\n", threads=[3]))
+    assert (found.threads, found.profile, found.names()) == ([3], "smoke", ["tidb"])
+
+
+def test_an_injected_name_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"tidb_v7_1_3_sysbench\.ipynb: thraeds: .*\(got \[3\]\)\. Fix: .*threads"):
+        parameters.from_namespace(SysbenchParameters, NAME, namespace("# Parameters\nthraeds = [3]\n", thraeds=[3]))
+
+
+def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
+    assert parameters.from_namespace(SysbenchParameters, NAME, namespace(report=object())).seed == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("threads", [0]), ("threads", "50"), ("threads", [1.5]), ("repetitions", -1), ("repetitions", "3"), ("seed", True),
+     ("time_s", 86_401), ("replay", "yes"), ("systems", "tidb"), ("profile", 3)],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(BadInput) as caught:
+        parameters.check(SysbenchParameters, NAME, {"inventory": "x", name: value})
+    assert str(caught.value.key).split(".")[0] == name
+    assert caught.value.fix
+
+
+def test_assignments_of_a_cell() -> None:
+    source = '# Parameters\na = [1, "x"]\nb: int = 3\nc.d = 4\nprint\n'
+    assert parameters.assigned(source) == {"a": [1, "x"], "b": 3}
+
+
+def test_a_notebook_without_a_parameters_cell(tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("a = 1")]), path)
+    with pytest.raises(BadInput, match="no cell is tagged"):
+        parameters.tagged_cell(path)
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_papermill_by_hand_with_an_unknown_parameter_ends_in_one_paragraph(home: Home) -> None:
+    notebook, target = str(home.path / "notebooks" / f"{NAME}.ipynb"), home.path / "out.ipynb"
+    with pytest.raises(PapermillExecutionError) as caught:
+        papermill.execute_notebook(notebook, str(target), {"thraeds": [1]}, progress_bar=False, cwd=str(home.path))
+    assert (caught.value.ename, "thraeds" in caught.value.evalue) == ("BadInput", True)
+    errors = [o for cell in code(target) for o in cell.outputs if o.output_type == "error"]
+    assert len(errors) == 1
+    assert len(errors[0].traceback) == 1, "one paragraph in place of a stack"
+    assert "Fix: " in errors[0].traceback[0]
+    assert not (home.path / "data" / "runs").exists()

@@ -1,0 +1,177 @@
+"""The sysbench report as data: its cells, its command lines, and what becomes of each way in which sysbench may end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import INVENTORY, ROOT, Home
+
+from benchbook import published
+from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.experiments import sysbench_report as report
+from benchbook.experiments.sysbench_oltp import check_end, interval_series, summarise
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import Ended
+from benchbook.profiles import load_profile
+from benchbook.published import Published
+from benchbook.systems.sql import SqlEndpoint
+from benchbook.workloads import sysbench
+from benchbook.workloads.sysbench_output import parse
+
+NAME = "tidb_v7_1_3_sysbench"
+PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def tables() -> Published:
+    return published.load(NAME, ROOT / "data" / "published")
+
+
+def asked_for(**given: Any) -> report.SysbenchParameters:
+    return report.SysbenchParameters.model_validate({"inventory": INVENTORY, **given})
+
+
+# -- cells --------------------------------------------------------------------------------------------------------
+
+
+def test_every_published_row_is_a_cell(tables: Published) -> None:
+    cells = report.cells(tables, asked_for())
+    assert len(cells) == 15
+    for name, table in tables.tables.items():
+        ours = [c.levels["threads"] for c in cells if c.table == name]
+        assert ours == [int(v) for v in table.frame["threads"]]
+
+
+def test_systems_workloads_and_threads_can_be_chosen(tables: Published) -> None:
+    assert len(report.cells(tables, asked_for(systems=["tidb", "mariadb"]))) == 30
+    cells = report.cells(tables, asked_for(workloads=["oltp_insert"], threads=[2, 4]))
+    assert [(c.system, c.levels) for c in cells] == [
+        ("tidb", {"workload": "oltp_insert", "threads": 2}), ("tidb", {"workload": "oltp_insert", "threads": 4}),
+    ]  # fmt: skip
+    assert asked_for(systems=["x", "y", "x"]).names() == ["x", "y"]
+
+
+def test_an_unknown_workload(tables: Published) -> None:
+    with pytest.raises(
+        BadInput, match=r"workloads: unknown workload \(got 'oltp_inset'\)\. Fix: use some of .*oltp_insert"
+    ):
+        report.cells(tables, asked_for(workloads=["oltp_inset"]))
+
+
+def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home) -> None:
+    profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
+    asked = report.asked(asked_for(), profile, lab)
+    assert (asked["time_s"], asked["tables"], asked["table_size"], asked["reset"]) == (2, 4, 2000, "restart")
+    longer = report.asked(asked_for(time_s=7, rate=50), profile, lab)
+    assert (longer["time_s"], longer["rate"]) == (7, 50)
+    assert report.builds(asked_for()) == ["tidb"]
+    assert report.builds(asked_for(system="mariadb")) == []
+
+
+def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:
+    profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
+    made = report.experiment(tables, asked_for(), profile, lab)
+    assert made.options["mysql-ignore-errors"] == "1062,2013,8028,9007"
+    assert made.options["auto-inc"] == "false"
+    assert "db-driver" not in made.options
+    with pytest.raises(BadInput, match="unknown system"):
+        report.experiment(tables, asked_for(system="tibd"), profile, lab)
+
+
+# -- command lines ------------------------------------------------------------------------------------------------
+
+ENDS = [SqlEndpoint(f"127.0.90.1{i}", 4000, "root", "hush-3c1d") for i in (1, 2)]
+DATASET = sysbench.Dataset(4, 1000)
+
+
+def test_the_load_is_the_report_s_command_line() -> None:
+    load = sysbench.Load("oltp_insert", 50, 1200, DATASET, options={"auto-inc": "false"})
+    words = [str(word) for word in sysbench.run("sysbench", ENDS, load).argv]
+    assert words[:3] == ["sysbench", "oltp_insert", "run"]
+    assert set(words) >= {
+        "--mysql-host=127.0.90.11,127.0.90.12", "--mysql-port=4000", "--mysql-user=root", "--mysql-db=sbtest",
+        "--threads=50", "--time=1200", "--report-interval=1", "--tables=4", "--table-size=1000", "--histogram=on",
+        "--auto-inc=false",
+    }  # fmt: skip
+    assert not [word for word in words if word.startswith("--rate")]
+    rated = sysbench.run("sysbench", ENDS, sysbench.Load("oltp_insert", 50, 1200, DATASET, rate=300))
+    assert "--rate=300" in rated.argv
+    assert rated.timeout_s > 1200
+
+
+def test_the_password_is_in_a_secret_file_and_in_no_argument() -> None:
+    load = sysbench.Load("oltp_insert", 50, 2, DATASET)
+    for command in (
+        sysbench.run("sysbench", ENDS, load),
+        sysbench.prepare("sysbench", ENDS[0], DATASET, threads=8, seed=7),
+    ):
+        assert not [word for word in command.argv if "hush" in str(word)]
+        assert command.secrets == {"password.cnf": "mysql-password=hush-3c1d\n"}
+        assert "--config-file={job}/password.cnf" in command.argv
+    assert "hush" not in repr(ENDS[0])
+
+
+def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
+    argv = sysbench.prepare("sysbench", ENDS[1], DATASET, threads=8, seed=7).argv
+    assert {"--rand-seed=7", "--threads=4", "--tables=4", "--table-size=1000", "prepare"} <= set(argv)
+    assert "--mysql-host=127.0.90.12" in argv
+
+
+def test_servers_of_one_system_share_a_port() -> None:
+    ends = [ENDS[0], SqlEndpoint("127.0.90.12", 4001, "root", "")]
+    with pytest.raises(BadInput, match=r"one port on all servers \(got \[4000, 4001\]\)"):
+        sysbench.run("sysbench", ends, sysbench.Load("oltp_insert", 1, 1, DATASET))
+
+
+# -- ends ---------------------------------------------------------------------------------------------------------
+
+
+def ended(reason: str = "exited", status: int | None = 0, signal: int | None = None) -> Ended:
+    return Ended(reason=reason, exit=status, signal=signal, started=1000.0, ended=1004.0)
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (ended(status=1), r"^sysbench ended with status 1: FATAL: oh$"),
+        (ended(status=None, signal=9), r"^sysbench killed by signal 9"),
+        (ended("lease", None, 15), "the driver was away"),
+        (ended("timeout", None, 15), "it took too long"),
+        (ended("stopped", 0), "stopped from outside"),
+    ],
+)
+def test_an_end_that_is_none_of_its_own_is_a_failure_with_its_output(end: Ended, said: str) -> None:
+    with pytest.raises(WorkloadFailed, match=said) as caught:
+        check_end(end, "[ 1s ] ...\nFATAL: oh\n")
+    assert getattr(caught.value, "output", "").endswith("FATAL: oh\n")
+
+
+def test_a_good_end_is_nothing_to_speak_of() -> None:
+    check_end(ended(), PRINTED)
+
+
+def test_every_figure_of_the_summary_has_its_unit() -> None:
+    summary = summarise(parse(PRINTED))
+    units = {name: quantity.unit for name, quantity in summary.items()}
+    assert (units["tps"], units["qps"], units["p95_ms"], units["total_time_s"], units["events"]) == (
+        "1/s",
+        "1/s",
+        "ms",
+        "s",
+        "1",
+    )
+    assert all(units.values())
+    assert summary["tps"].value == 40.37
+
+
+def test_intervals_are_placed_on_the_host_s_clock() -> None:
+    """The load took 3.8619 s and ended at 1004: its first second ended at 1004 - 3.8619 + 1."""
+    series = interval_series(parse(PRINTED), ended(), "executor")
+    tps = series[series.metric == "tps"]
+    assert tps.t.tolist() == pytest.approx([1001.1381, 1002.1381, 1003.1381])
+    assert tps.value.tolist() == [49.83, 20.46, 34.97]
+    assert set(series.host) == {"executor"}
+    assert set(tps.unit) == {"1/s"}
+    assert set(series[series.metric == "latency_ms"].unit) == {"ms"}
