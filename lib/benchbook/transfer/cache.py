@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from benchbook.transfer.ranges import Range
 
-_GLANCE_SECONDS = 0.2
+_GLANCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)

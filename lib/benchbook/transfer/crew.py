@@ -18,7 +18,7 @@ from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.ranges import Range
 from benchbook.transfer.settings import Settings, shares
 
-_GLANCE_SECONDS = 0.25
+_GLANCE_SECONDS = 0.5
 _GOODBYE_SECONDS = 5.0
 
 
@@ -44,7 +44,7 @@ class Crew:
         self.members = list(_started(settings))
 
     def run(self, parts: list[Range], document_limit: int) -> Iterator[None]:
-        """Yields several times a second, so that the caller can show progress, until all ranges are on the target."""
+        """Yields about twice a second, so that the caller can show progress, until all ranges are on the target."""
         # Longest first (taken from the end): the last minutes of a transfer are then busy ones.
         self._parts = sorted(parts, key=lambda part: part.documents)
         for member in self.members:

@@ -20,7 +20,7 @@ from benchbook.transfer.settings import Settings
 from benchbook.transfer.tally import Counts, Ended, Failure, Tick, Wanted, usage
 from benchbook.transfer.writer import Writer
 
-_TICK_SECONDS = 0.5
+_TICK_SECONDS = 1.0
 # No single batch takes a healthy server this long.
 _SILENCE_SECONDS = 30.0
 Link = connection.Connection
