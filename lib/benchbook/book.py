@@ -69,7 +69,7 @@ class Book:
     def _planned(self) -> Campaign:
         asked = self.kind.asked(self.parameters, self.profile, self.inventory)
         cells = self.kind.cells(self.published, self.parameters)
-        repetitions = self.parameters.repetitions or self.profile.repetitions
+        repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
         return campaign.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from benchbook import checks, measured
 from benchbook.design import Cell
 from benchbook.errors import BadInput
-from benchbook.experiments import saga_report, sysbench_report
+from benchbook.experiments import dm_report, saga_report, sysbench_report
 from benchbook.parameters import Parameters
+from benchbook.profiles import Profile
 from benchbook.record import Record
 from benchbook.results import Table
 
@@ -20,6 +21,7 @@ class Kind(NamedTuple):
 
     `tables(published, records, trials)` puts records beside the published tables, and `record_checks(record)` asks what
     every record must answer for; a module without them takes the ones of sysbench's reports.
+    `repetitions(profile)` is how many a report takes when its parameters do not say.
     """
 
     Parameters: type[Parameters]
@@ -29,15 +31,21 @@ class Kind(NamedTuple):
     builds: Callable[..., list[str]]
     tables: Callable[..., list[Table]]
     record_checks: Callable[[Record], list[checks.Check]]
+    repetitions: Callable[[Profile], int]
 
 
 def _kind(module: ModuleType, parameters: type[Parameters]) -> Kind:
     tables = getattr(module, "tables", measured.beside)
     record_checks = getattr(module, "record_checks", checks.of_sysbench)
-    return Kind(parameters, module.cells, module.asked, module.experiment, module.builds, tables, record_checks)
+    repetitions = getattr(module, "repetitions", lambda profile: profile.repetitions)
+    return Kind(
+        parameters, module.cells, module.asked, module.experiment, module.builds, tables, record_checks, repetitions
+    )
 
 
 KINDS = {
+    "dm_1_0_alpha": _kind(dm_report, dm_report.DmParameters),
+    "dm_1_0_ga": _kind(dm_report, dm_report.DmParameters),
     "dtm_mysql": _kind(saga_report, saga_report.SagaParameters),
     "tidb_v7_1_3_sysbench": _kind(sysbench_report, sysbench_report.SysbenchParameters),
 }

@@ -37,6 +37,27 @@ class SagaSize(_Strict):
     table_size: Count = 1000
 
 
+class DmSize(_Strict):
+    """DM's reports. Rows per table of the load test, of the smaller load tests, and of what a sync starts from.
+
+    `repetitions` 0 means the profile's own. `rate` is offered upstream (transactions/s, 0 = closed loop); `split_rows`
+    0 means the published --rows, which splits nothing in tables smaller than it. `settle_s` lets a sync idle before
+    its load: DM writes REPLACE for INSERT during the first 300 s.
+    """
+
+    repetitions: Annotated[int, Field(ge=0)] = 0
+    tables: Count = 4
+    large_rows: Count = 10_000
+    small_rows: Count = 5_000
+    sync_rows: Count = 1_000
+    split_rows: Annotated[int, Field(ge=0)] = 0
+    time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
+    rate: Annotated[int, Field(ge=0)] = 0
+    settle_s: Annotated[int, Field(ge=0, le=3600)] = 0
+    drain_s: Annotated[int, Field(ge=1, le=86_400, description="longest catch-up after the load's end")] = 300
+    sample_s: Annotated[float, Field(ge=0.2, le=10)] = 1.0
+
+
 class Profile(_Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither."""
 
@@ -48,6 +69,7 @@ class Profile(_Strict):
     buffer_pool_mb: Count = 512
     sysbench: SysbenchSize
     saga: SagaSize = SagaSize()
+    dm: DmSize = DmSize()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
 

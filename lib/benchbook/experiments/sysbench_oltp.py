@@ -82,7 +82,7 @@ class SysbenchOltp:
         system, command = self._systems[trial.cell.system], self.command(trial)
         with watching(self._session, self._probes(system)) as watched:
             job = self._session.start(self.client, "sysbench", command)
-            reader = _Lines(on_rate)
+            reader = Lines(on_rate)
             ended = job.wait(on_output=reader, every_s=0.1)
         self._session.forget(job)
         text, complaint = reader.text, job.stderr()
@@ -212,7 +212,7 @@ class SysbenchOltp:
             self._running = ""
 
 
-class _Lines:
+class Lines:
     """Cuts the stream into lines and passes each interval's rate on."""
 
     def __init__(self, on_rate: Callable[[float, float], None]) -> None:
