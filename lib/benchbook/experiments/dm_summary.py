@@ -161,7 +161,6 @@ def lag(dm: pd.DataFrame, mysql: pd.DataFrame) -> pd.DataFrame:
     t = applied.t.to_numpy()
     done = (applied.value * np.diff(t, prepend=_first(dm))).cumsum().to_numpy()
     behind = np.maximum(0.0, np.interp(t, there, changed) - done)
-    # From the right: where the count rested, the moment at which it had been reached.
     since = t - np.interp(done, *_rising(changed, there))
     return pd.DataFrame({"t": t, "rows": behind, "seconds": np.where(behind < 0.5, 0.0, np.maximum(0.0, since))})
 
@@ -181,8 +180,8 @@ def _upstream(mysql: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rising(values: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first moment of each value, without those at which nothing was added."""
-    keep = np.concatenate([[True], np.diff(values) > 0])
+    """The last moment of each value: a target that has it lags since the first change after that."""
+    keep = np.concatenate([np.diff(values) > 0, [True]])
     return values[keep], at[keep]
 
 
