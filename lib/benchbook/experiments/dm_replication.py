@@ -19,7 +19,7 @@ from benchbook.experiments import dm_summary
 from benchbook.experiments.dm_task import SYNC, TASK, Databases, task_of
 from benchbook.experiments.sysbench_oltp import Lines, check_end, interval_series
 from benchbook.hosts.facts import preflight
-from benchbook.hosts.http import Door
+from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import RemoteHost, quote
@@ -201,7 +201,8 @@ class DmReplication:
         return task_of(trial, self.databases, self.profile.dm.split_rows, *about)
 
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
-        started, progress = time.time(), []
+        progress: list[tuple[float, float]] = []
+        started = time.time()
         with self._watching() as (watched, scraped):
             self._dm.start_task(task)
             status = self._until(lambda s: s.stage == "Finished", progress, on_rate)
@@ -292,7 +293,10 @@ class DmReplication:
 
     def _drained(self, upstream: Position) -> bool:
         address, _, port = self._dm.address(WORKER).partition(":")
-        text = Door(self._dm.worker, address, int(port)).get("/metrics").body
+        try:
+            text = Door(self._dm.worker, address, int(port)).ask("/metrics").body
+        except UNANSWERED:
+            return False  # a busy worker breaks off now and then; one that has died is found by _look
         at = {kind: float(value) for kind, value in _SYNCER.findall(text)}
         read = (at.get("file"), at.get("pos")) == (float(upstream.file.rpartition(".")[2]), float(upstream.offset))
         return read and _jobs(text, "added") == _jobs(text, "finished")
@@ -307,7 +311,10 @@ class DmReplication:
     def _watching(self) -> Iterator[tuple[Watched, Scraped]]:
         machines = {h.name: h for h in (self.client, self._upstream.hosts[0], self._dm.worker, self._target.hosts[0])}
         upstream = self._upstream.hosts[0]
-        probes = [*map(host_probe, machines.values()), mysql_probe(upstream, self._upstream.endpoints()[0], upstream.name)]
+        probes = [
+            *map(host_probe, machines.values()),
+            mysql_probe(upstream, self._upstream.endpoints()[0], upstream.name),
+        ]
         tidb = self._target.hosts[0]
         status = f"http://{tidb.address}:{self._target.settings.status_port or 10080}/metrics"
         targets = [
@@ -397,7 +404,10 @@ class DmReplication:
     def _proof(self, trial: Trial, watched: Watched, scraped: Scraped, wrote: str) -> dict[str, Any]:
         """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer."""
         database = self.databases.of(trial.cell.table)
-        ends = [(self._upstream.hosts[0], self._upstream.endpoints()[0]), (self._target.hosts[0], self._target.endpoints()[0])]
+        ends = [
+            (self._upstream.hosts[0], self._upstream.endpoints()[0]),
+            (self._target.hosts[0], self._target.endpoints()[0]),
+        ]
         with ExitStack() as stack:
             source, target = (stack.enter_context(_executing(host, endpoint)) for host, endpoint in ends)
             evidence = checksum.prove(source, target, database)
@@ -411,7 +421,9 @@ class DmReplication:
 
 def _jobs(metrics: str, what: str) -> float:
     """Sum over queues and types of the row jobs that were added or finished."""
-    found = re.findall(rf'^dm_syncer_{what}_jobs_total\{{.*type="(?:insert|update|del)"\}} (\S+)$', metrics, re.MULTILINE)
+    found = re.findall(
+        rf'^dm_syncer_{what}_jobs_total\{{.*type="(?:insert|update|del)"\}} (\S+)$', metrics, re.MULTILINE
+    )
     return sum(map(float, found))
 
 

@@ -42,7 +42,9 @@ def names(published: Published, parameters: DmParameters) -> list[str]:
     """The published tables that are restaged. Raises BadInput for one that the report does not have."""
     unknown = [name for name in parameters.tables if name not in published.tables]
     if unknown:
-        raise BadInput("unknown table", key="tables", value=unknown[0], fix=f"use some of {', '.join(published.tables)}")
+        raise BadInput(
+            "unknown table", key="tables", value=unknown[0], fix=f"use some of {', '.join(published.tables)}"
+        )
     return [name for name in published.tables if not parameters.tables or name in parameters.tables]
 
 
@@ -64,7 +66,9 @@ def _levels(published: Published, table: PublishedTable, parameters: DmParameter
         return [{"item": str(item), "pool_size": POOL_SIZE} for item in table.frame["item"]]
     if table.id == "load_pool_size":
         return [{"pool_size": size} for size in parameters.pool_sizes or _numbers(table, "pool_size")]
-    return [{"statement_size": n, "pool_size": int(table.fixed["pool_size"])} for n in _numbers(table, "statement_size")]
+    return [
+        {"statement_size": n, "pool_size": int(table.fixed["pool_size"])} for n in _numbers(table, "statement_size")
+    ]
 
 
 def _dump_levels(table: PublishedTable, *, separate: bool) -> list[Levels]:
@@ -115,9 +119,7 @@ def asked(parameters: DmParameters, profile: Profile, inventory: Inventory) -> d
     }  # fmt: skip
 
 
-def experiment(
-    published: Published, parameters: DmParameters, profile: Profile, inventory: Inventory
-) -> DmReplication:
+def experiment(published: Published, parameters: DmParameters, profile: Profile, inventory: Inventory) -> DmReplication:
     """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
     for role in ROLES:
         hosts = inventory.require(role)

@@ -66,7 +66,7 @@ def _rows(table: PublishedTable, levels: dict[str, Any], index: int | None, reco
     mine = [r for r in records if all(r.levels.get(name) == value for name, value in known)]
     outcomes = [name for name in OUTCOMES if name in table.levels]
     for metric in (*table.metrics, *outcomes):
-        cell = None if index is None else table.frame.at[index, metric]
+        cell: Any = None if index is None else table.frame.at[index, metric]
         published = None if cell is None or pd.isna(cell) else float(cell)
         found = _value(mine, _name(table.id, levels.get("component"), metric))
         if published is None and found is None and "component" in levels:

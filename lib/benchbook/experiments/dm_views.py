@@ -40,7 +40,9 @@ NOTHING = "No sync was measured in this campaign."
 def proofs(book: Book) -> HTML:
     """Per published table: trials, tables and rows compared, chunks, differences."""
     rows = [_proof(table, mine) for table, mine in _by_table(book.records)]
-    return show.table(rows, "Source against target after every trial") if rows else show.paragraph("Nothing was proved.")
+    return (
+        show.table(rows, "Source against target after every trial") if rows else show.paragraph("Nothing was proved.")
+    )
 
 
 def _proof(table: str, records: Sequence[Record]) -> dict[str, Any]:
@@ -78,13 +80,17 @@ def label(record: Record) -> str:
     """What tells this trial from the others of its table."""
     words = {"sync_worker_count": f"{record.levels.get('worker_count')} workers",
              "sync_distribution": str(record.levels.get("statement_type"))}  # fmt: skip
-    return words.get(record.table, f"{record.levels.get('threads')} threads, {record.levels.get('worker_count')} workers")
+    return words.get(
+        record.table, f"{record.levels.get('threads')} threads, {record.levels.get('worker_count')} workers"
+    )
 
 
 def lag(book: Book) -> HTML:
     """Lag in rows and in seconds, a column of panels per sync, with the end of the upstream load marked."""
     rows = {"rows behind": {("lag", "rows"): "rows"}, "seconds behind": {("lag", "seconds"): "seconds"}}
-    return _panels(book, rows, "lag", "replication lag", "Lag of the target, and its catch-up after the load's end (line)")
+    return _panels(
+        book, rows, "lag", "replication lag", "Lag of the target, and its catch-up after the load's end (line)"
+    )
 
 
 def lag_table(book: Book) -> HTML:
@@ -118,12 +124,12 @@ def indicators(book: Book) -> HTML:
 
 def tidb(book: Book) -> HTML:
     """TiDB's transactions, durations and statements, which the report shows as screenshots."""
-    return _panels(book, TIDB, "tidb", "TiDB's key indicators", "TiDB's transactions, statements and durations in every sync")
+    return _panels(
+        book, TIDB, "tidb", "TiDB's key indicators", "TiDB's transactions, statements and durations in every sync"
+    )
 
 
-def _panels(
-    book: Book, rows: dict[str, dict[tuple[str, str], str]], name: str, what: str, caption: str
-) -> HTML:
+def _panels(book: Book, rows: dict[str, dict[tuple[str, str], str]], name: str, what: str, caption: str) -> HTML:
     records = syncs(book)
     if not records:
         return show.paragraph(NOTHING)
@@ -144,7 +150,10 @@ def _panels(
 def _draw(axis: Axes, series: pd.DataFrame, record: Record, lines: dict[tuple[str, str], str]) -> None:
     for number, ((source, metric), name) in enumerate(lines.items()):
         part = _part(series, record, source, metric)
-        look = {"color": (*figures.COLOURS, figures.PUBLISHED)[number % 5], "marker": figures.MARKERS[number % 4]}
+        look: dict[str, Any] = {
+            "color": (*figures.COLOURS, figures.PUBLISHED)[number % 5],
+            "marker": figures.MARKERS[number % 4],
+        }
         axis.plot(part.t, part.value, label=name, markersize=3, linewidth=1, **look)
     axis.axvline(_load_s(record, series), color=figures.PUBLISHED, linewidth=0.8, linestyle=":")
     axis.set_ylim(bottom=0)
@@ -218,7 +227,9 @@ def _points(table: Table, metric: str, title: str, x: str) -> Iterable[dict[str,
 def _alt(frame: pd.DataFrame, x: str) -> str:
     parts = []
     for (metric, who), line in frame.groupby(["metric", "who"], sort=False):
-        values = ", ".join(f"{show.number(row['value'])} at {row[x]:g}" for row in line.sort_values(x).to_dict("records"))
+        values = ", ".join(
+            f"{show.number(row['value'])} at {row[x]:g}" for row in line.sort_values(x).to_dict("records")
+        )
         parts.append(f"{metric}, {who}: {values}")
     return f"Against {x}. {'; '.join(parts)}."
 

@@ -91,17 +91,20 @@ class DM:
     def _worker_config(self) -> str:
         return dm_config.render(
             dm_config.Worker(
-                worker_address=self.address(WORKER), folder=self.folder,
-                upstream=_account(self._upstream, self.session.inventory.file), flavor=self._flavor,
-            )  # fmt: skip
+                worker_address=self.address(WORKER),
+                folder=self.folder,
+                upstream=_account(self._upstream, self.session.inventory.file),
+                flavor=self._flavor,
+            )
         )
 
     def _master_config(self) -> str:
         return dm_config.render(
             dm_config.Master(
-                master_address=self.address(MASTER), worker_address=self.address(WORKER),
+                master_address=self.address(MASTER),
+                worker_address=self.address(WORKER),
                 folder=self.master.path("dm-master"),
-            )  # fmt: skip
+            )
         )
 
     def _await_port(self) -> None:

@@ -1,0 +1,122 @@
+"""A dm-worker killed in mid-sync, TiDB killed in mid-load, a task that DM pauses: failed with DM's words, then retried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from kit import PROFILE, Home
+
+from benchbook import campaign, design, parameters, published
+from benchbook.build import is_built
+from benchbook.campaign import Campaign, Measurement
+from benchbook.design import Trial
+from benchbook.experiments import dm_report
+from benchbook.experiments.dm_replication import DmReplication
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import load_profile
+from benchbook.systems.sql import query
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+REPORT, WHERE = "dm_1_0_ga", "lab_dm_test"
+SIZE = {"large_rows": 3000, "small_rows": 500, "sync_rows": 200, "split_rows": 500, "time_s": 2, "rate": 600,
+        "sample_s": 0.5, "repetitions": 1}  # fmt: skip
+
+
+@dataclass
+class Faulty(DmReplication):
+    """Breaks something once, when the first rate of a trial is reported: in the middle of its load."""
+
+    faults: dict[str, Callable[[DmReplication], None]] = field(default_factory=dict)
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        def breaking(seconds: float, rate: float) -> None:
+            fault = self.faults.pop(_kind(trial), None)
+            if fault:
+                fault(self)
+
+        return super().measure(trial, breaking)
+
+
+def _kind(trial: Trial) -> str:
+    return f"{trial.cell.table} {trial.cell.levels.get('worker_count', '')}".strip()
+
+
+@pytest.fixture
+def dm_home(home: Home, net: str) -> Iterator[Home]:
+    """A lab of four hosts, up for the test."""
+    if not all(is_built(name) for name in ("dm", "tidb")):
+        pytest.fail("DM and TiDB must be built first: run `make build`")
+    roles = {"dm": ["dm-worker", "dm-master"], "mysql": ["mysql", "client"], "tidb": ["tidb"]}
+    hosts = {name: {"address": f"{net}.{41 + i}", "roles": mine} for i, (name, mine) in enumerate(roles.items())}
+    secret = {"password_file": ".lab/secrets/database"}
+    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
+    systems = {"tidb": {"port": 4000, "status_port": 10080, **secret}, "mariadb": {"port": 3306, **secret}}
+    home.write(f"env/hosts/{WHERE}.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": SIZE})
+    labs.up(load_inventory(WHERE), by_hand=True)
+    yield home
+    labs.down(load_inventory(WHERE))
+
+
+def _planned() -> tuple[Faulty, Campaign]:
+    data, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
+    said = {"inventory": WHERE, "profile": "tiny", "tables": ["load", "sync_worker_count"], "worker_counts": [8, 16]}
+    asked = parameters.check(dm_report.DmParameters, REPORT, said)
+    made = dm_report.experiment(data, asked, profile, inventory)
+    own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
+    conditions = dm_report.asked(asked, profile, inventory)
+    trials = design.plan(dm_report.cells(data, asked), 1, seed=1, asked=conditions)
+    return Faulty(**own, seed=1), campaign.start_or_continue(REPORT, conditions, trials, seed=1)
+
+
+def _drop_table(experiment: DmReplication) -> None:
+    target = experiment._target
+    query(target.hosts[0], target.endpoints()[0], "DROP TABLE dm_sync.sbtest1")
+
+
+def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_home: Home) -> None:
+    def kill(*words: str) -> Callable[[Any], None]:
+        def fault(_: DmReplication) -> None:
+            victims = [p for p in dm_home.processes(*words) if "supervise" not in " ".join(p.cmdline())]
+            assert victims, words
+            for victim in victims:
+                victim.kill()
+
+        return fault
+
+    experiment, run = _planned()
+    experiment.faults = {"load": kill("/tidb-server", "unistore"), "sync_worker_count 8": kill("/dm-worker", "-config"),
+                         "sync_worker_count 16": _drop_table}  # fmt: skip
+    campaign.run(run, experiment, lambda progress: None)
+
+    assert experiment.faults == {}, "every fault was made"
+    assert run.records() == []
+    said = {
+        f"{r.table} {r.levels.get('worker_count', '')}".strip(): r.failure.message for r in run.failures() if r.failure
+    }
+    assert "DM paused the task in unit Load" in said["load"]
+    assert "signal 9" in said["sync_worker_count 8"] and "dm-worker" in said["sync_worker_count 8"]
+    assert "grpc request error" in said["sync_worker_count 8"]
+    assert "DM paused the task in unit Sync" in said["sync_worker_count 16"]
+    assert "1146" in said["sync_worker_count 16"] and "sbtest1" in said["sync_worker_count 16"]
+    kept = sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*"))
+    assert len(kept) == 1, "the upstream's data stay"
+
+    campaign.run(run, experiment, lambda progress: None)
+
+    assert run.missing() == []
+    for record in run.records():
+        assert record.proof["same"] and len(record.proof["tables"]) == 4
+        assert all(t["source_rows"] == t["target_rows"] > 0 for t in record.proof["tables"])
+        assert all(check["ok"] for check in dm_report.record_checks(record)), dm_report.record_checks(record)
+    assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*")) == kept
+    assert not [*(dm_home.path / ".lab").glob("*/dm/work/dm/*")], "relay log, dumps and metadata are removed"
+    assert not dm_home.processes("dm-worker") and not dm_home.processes("tidb-server")
+    password = (dm_home.path / ".lab" / "secrets" / "database").read_text().strip()
+    texts = [f.read_text(errors="replace") for f in run.folder.rglob("*") if f.suffix in (".json", ".txt")]
+    assert texts and not any(password in text for text in texts)

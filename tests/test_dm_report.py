@@ -1,0 +1,189 @@
+"""DM's reports as cells, summaries, lag and tables: each against figures worked out by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from pydantic import SecretStr
+
+from benchbook import design, published
+from benchbook.design import Cell, Trial
+from benchbook.errors import BadInput
+from benchbook.experiments import dm_report, dm_summary, dm_tables, dm_task
+from benchbook.experiments.dm_report import DmParameters
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import DmSize, load_profile
+from benchbook.record import Quantity, Record
+from benchbook.systems.dm_config import Account
+
+GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
+
+
+def parameters(**said: object) -> DmParameters:
+    return DmParameters.model_validate({"inventory": "lab_dm_ga", **said})
+
+
+def trial(table: str, **levels: str | int) -> Trial:
+    return Trial(id="t", identity="i", cell=Cell(table=table, system="dm", levels=levels), repetition=1, order=0)
+
+
+def record(table: str, levels: dict[str, str | int], **figures: float) -> Record:
+    summary = {name: Quantity(value=value, unit="1") for name, value in figures.items()}
+    return Record(
+        id=f"r01-{table}-{len(levels)}", identity="i", status="done", report="dm_1_0_ga", campaign="c", table=table,
+        system="dm", levels=levels, repetition=1, order=0, asked={}, started=1.0, ended=2.0, summary=summary,
+    )  # fmt: skip
+
+
+# -- cells ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_for_each_published_row_and_one_for_the_components_of_a_run() -> None:
+    counts = pd.Series([cell.table for cell in dm_report.cells(GA, parameters())]).value_counts().to_dict()
+    assert counts == {"dump": 2, "load": 1, "load_pool_size": 6, "load_rows_per_statement": 6, "sync_result": 1,
+                      "sync_worker_count": 6, "sync_distribution": 2}  # fmt: skip
+    (alpha,) = dm_report.cells(ALPHA, parameters())
+    assert alpha.levels | {"threads": 1024, "worker_count": 256, "batch": 100} == alpha.levels
+
+
+def test_every_trial_has_a_name_of_its_own() -> None:
+    trials = design.plan(dm_report.cells(GA, parameters(separate_dump_factors=True)), 2, seed=1, asked={})
+    assert len({t.id for t in trials}) == len(trials) == 52
+
+
+def test_separate_factors_cross_splitting_with_threads() -> None:
+    cells = dm_report.cells(GA, parameters(tables=["dump"], separate_dump_factors=True))
+    assert {tuple(c.levels.values()) for c in cells} == {("on", 32), ("on", 4), ("off", 32), ("off", 4)}
+
+
+def test_an_unknown_table_is_refused() -> None:
+    with pytest.raises(BadInput, match="unknown table"):
+        dm_report.cells(GA, parameters(tables=["sync_results"]))
+
+
+@pytest.mark.parametrize("name", ["lab_dm_ga", "lab_dm_alpha"])
+def test_the_inventories_have_every_role_once(name: str) -> None:
+    report = GA if name == "lab_dm_ga" else ALPHA
+    made = dm_report.experiment(report, parameters(inventory=name), load_profile("smoke"), load_inventory(name))
+    assert made.databases.tables == (4 if report is GA else 2)
+    assert made.options == {}
+
+
+# -- tasks ----------------------------------------------------------------------------------------------------------
+
+
+def task(of: Trial, split_rows: int = 1000) -> tuple[str, str, int | None, int | None, int, int]:
+    where = dm_task.databases(list(GA.tables), DmSize(), 4)
+    account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("x"))
+    t = dm_task.task_of(of, where, split_rows, "/dm", account, "mydumper")
+    return t.mode, t.database, t.dump.rows, t.dump.statement_size, t.load.pool_size, t.sync.worker_count
+
+
+def test_tasks_follow_the_levels() -> None:
+    assert task(trial("dump", table_split="off", dump_threads=4))[:3] == ("full", "dm_large", None)
+    assert task(trial("dump", table_split="on", dump_threads=32))[2] == 1000
+    assert task(trial("dump", table_split="on", dump_threads=32), 0)[2] == 320_000
+    assert task(trial("load_pool_size", pool_size=64))[:5] == ("full", "dm_small", 1000, 1_000_000, 64)
+    # A chunk must hold several statements, or its end decides their size.
+    by_size = task(trial("load_rows_per_statement", statement_size=62_500, pool_size=32))
+    assert by_size[2:5] == (320_000, 62_500, 32)
+    assert task(trial("sync_worker_count", worker_count=1024, batch=100))[::5] == ("all", 1024)
+
+
+def test_only_the_databases_that_are_needed_are_prepared() -> None:
+    assert dm_task.databases(["sync_result"], DmSize(), 4).kept == {}
+    assert dm_task.databases(["load", "load_pool_size"], DmSize(large_rows=7, small_rows=3), 4).kept == {
+        "dm_large": 7, "dm_small": 3,
+    }  # fmt: skip
+
+
+# -- summaries ------------------------------------------------------------------------------------------------------
+
+
+def scrapes(source: str, rows: list[tuple[float, str, dict[str, str], float]]) -> pd.DataFrame:
+    found = [(t, source, metric, tuple(sorted(labels.items())), value) for t, metric, labels, value in rows]
+    return pd.DataFrame(found, columns=["t", "source", "metric", "labels", "value"])
+
+
+def jobs(*values: float) -> list[tuple[float, str, dict[str, str], float]]:
+    kinds = {"queueNo": "q_0", "type": "insert"}
+    return [(10.0 + i, dm_summary.JOBS, kinds, value) for i, value in enumerate(values)]
+
+
+def test_a_rate_counts_from_the_loads_begin_to_the_last_growth() -> None:
+    frame = scrapes("dm", [*jobs(0, 100, 300, 300), (10.0, dm_summary.JOBS, {"type": "flush"}, 5.0)])
+    # 300 row jobs; the last growth was seen at 12, the load began at 10: 150/s, though it was watched for 3 s.
+    assert dm_summary.per_second(frame, 10.0, dm_summary.JOBS, **dm_summary.ROWS) == 150.0
+    assert dm_summary.grown(frame, dm_summary.JOBS, **dm_summary.ROWS) == 300.0
+    assert dm_summary.grown(frame, "dm_relay_write_size_sum") == 0.0
+
+
+def test_lag_in_rows_and_in_seconds() -> None:
+    """Upstream: 100 rows in each of the seconds before 11, 12 and 13. Applied: 0, 50, 150, 300 at 10, 11, 12, 13 s."""
+    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": 100.0})
+    lag = dm_summary.lag(scrapes("dm", jobs(0, 50, 150, 300)), mysql)
+    assert lag.t.tolist() == [11.0, 12.0, 13.0]
+    assert lag["rows"].tolist() == [50.0, 50.0, 0.0]
+    # At 11 s it has 50 rows, which upstream had at 10.5 s; at 12 s it has 150: 11.5 s.
+    assert lag["seconds"].tolist() == [0.5, 0.5, 0.0]
+
+
+def test_a_target_that_has_nothing_yet_lags_since_the_first_change() -> None:
+    """Upstream rests until 12, then changes 100 rows a second; nothing has been applied at 13."""
+    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": [0.0, 0.0, 100.0]})
+    lag = dm_summary.lag(scrapes("dm", jobs(0, 0, 0, 0)), mysql)
+    assert lag["rows"].tolist() == [0.0, 0.0, 100.0]
+    assert lag["seconds"].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_dump_and_load_speeds_are_of_the_data_files_in_mebibytes() -> None:
+    empty = scrapes("dm", [])
+    found = dm_summary.of_full(empty, empty, dump_s=0.5, load_s=4.0, load_bytes=8 * 2**20, rows_per_statement=4878.0)
+    assert found["dump_mb_s"].value == 16.0
+    assert found["load_mb_s"].value == 2.0
+    assert found["data_gb"].value == 8 / 1024
+    assert "txn_time_s" not in found, "what was not observed is no zero"
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+def cell(tables: list, table: str, metric: str, **levels: object) -> tuple[float | None, float | None]:  # type: ignore[type-arg]
+    (rows,) = [t.rows for t in tables if t.id == table]
+    (row,) = [r for r in rows if r.metric == metric and levels.items() <= (r.model_extra or {}).items()]
+    return row.published, row.measured.value if row.measured else None
+
+
+def test_outcomes_that_the_report_has_as_levels_are_measured() -> None:
+    mine = [record("load", {"item": "load data", "pool_size": 16}, rows_per_statement=900, load_mb_s=3.0, data_gb=0.5)]
+    found = dm_tables.tables(GA, mine, [])
+    assert cell(found, "load", "rows_per_statement") == (4878, 900)
+    assert cell(found, "load", "data_gb") == (38.14, 0.5)
+    assert cell(found, "load", "speed_mb_s") == (16.64, 3.0)
+    by_size = [record("load_rows_per_statement", {"statement_size": 62_500, "pool_size": 32}, rows_per_statement=309)]
+    found = dm_tables.tables(GA, by_size, [])
+    assert cell(found, "load_rows_per_statement", "rows_per_statement", statement_size=62_500) == (310, 309)
+
+
+def test_components_of_one_run_are_the_rows_of_a_table() -> None:
+    figures = {"mysql_qps": 9.0, "relay_mb_s": 2.0, "dm_qps": 8.0, "tidb_qps_insert": 7.0, "tidb_p99_ms": 5.0}
+    found = dm_tables.tables(GA, [record("sync_result", {"worker_count": 32}, **figures)], [])
+    assert cell(found, "sync_result", "qps", component="MySQL") == (42_790, 9.0)
+    assert cell(found, "sync_result", "relay_mb_s", component="DM relay log unit") == (11.3, 2.0)
+    assert cell(found, "sync_result", "qps", component="DM binlog replication unit") == (22_970, 8.0)
+    assert cell(found, "sync_result", "qps_insert", component="TiDB") == (22_760, 7.0)
+    assert cell(found, "sync_result", "p99_ms", component="TiDB") == (9, 5.0)
+
+
+def test_alphas_components_though_tidb_has_no_threads() -> None:
+    figures = {"mysql_tps": 9.0, "dm_qps": 8.0, "job_tps": 8.5, "tidb_qps_replace": 7.0}
+    found = dm_tables.tables(ALPHA, [record("result", {"worker_count": 256}, **figures)], [])
+    assert cell(found, "result", "tps", component="MySQL", threads=1024) == (15_100, 9.0)
+    assert cell(found, "result", "tps", component="DM", threads=256) == (13_890, 8.5)
+    assert cell(found, "result", "qps_replace", component="TiDB") == (13_800, 7.0)
+
+
+def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
+    found = dm_tables.tables(GA, [record("dump", {"table_split": "on", "dump_threads": 4}, dump_mb_s=6.0)], [])
+    assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=4) == (None, 6.0)
+    assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=32) == (191.03, None)
