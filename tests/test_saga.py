@@ -67,6 +67,7 @@ def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
 def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest() -> None:
     said = parameters(rungs=["dtm:2"], concurrency=[8, 4], sysbench=False, kill_dtm=True, fail=0.5)
     levels = [(c.table, c.levels["concurrency"]) for c in saga_report.cells(PUBLISHED, said)]
+    assert len({c.slug for c in saga_report.cells(PUBLISHED, said)}) == 5, "a trial's id is made of its levels"
     assert levels == [("saga", 8), ("saga", 4), ("saga_failing", 4), ("saga_failing", 4), ("saga_killed", 4)]
     assert [c.table for c in saga_report.cells(PUBLISHED, parameters(rungs=["dtm:2"], sysbench=False, fail=0))] == [
         "saga"

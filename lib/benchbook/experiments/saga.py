@@ -109,7 +109,7 @@ class SagaLadder(SysbenchOltp):
 
     def _saga(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
-        # What is asked of a dead server fails at once: more requests, so that some are left for the one that comes back.
+        # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
         killing = trial.cell.table == KILLED
         requests = self._warm_up(rung, concurrency) * (5 if killing else 1)
         self._dtm.forget()

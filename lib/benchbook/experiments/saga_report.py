@@ -51,7 +51,8 @@ def cells(published: Published, parameters: SagaParameters) -> list[Cell]:
     sweep = parameters.concurrency or load_profile(parameters.profile).saga.concurrency
     ladder = [_cell(LADDER, rung, c) for rung in rungs(published, parameters) for c in sweep]
     scenarios = [_cell(FAILING, Rung(mode, 2, parameters.fail), min(sweep)) for mode in ("dtm", "dtm_barrier")]
-    killed = [_cell(KILLED, Rung("dtm_barrier", 2), min(sweep))]
+    # A trial is known by its levels: the one with the kill must not be taken for the rung that it kills on.
+    killed = [_cell(KILLED, Rung("dtm_barrier", 2), min(sweep), kill=1)]
     return [
         *(_sysbench(published) if parameters.sysbench else []), *ladder, *(scenarios if parameters.fail else []),
         *(killed if parameters.kill_dtm else []),
@@ -63,8 +64,8 @@ def _sysbench(published: Published) -> list[Cell]:
     return [Cell(table=SYSBENCH, system=DtmStore.name, levels={"workload": "oltp_write_only", "threads": threads})]
 
 
-def _cell(table: str, rung: Rung, concurrency: int) -> Cell:
-    levels = {"mode": rung.mode, "sql_per_branch": rung.sql_per_branch, "concurrency": concurrency}
+def _cell(table: str, rung: Rung, concurrency: int, **more: int) -> Cell:
+    levels = {"mode": rung.mode, "sql_per_branch": rung.sql_per_branch, "concurrency": concurrency, **more}
     return Cell(table=table, system=DtmStore.name, levels={**levels, **({"fail": rung.fail} if rung.fail else {})})
 
 

@@ -11,7 +11,7 @@ from benchbook import show
 from benchbook.book import Book
 from benchbook.experiments.saga import KILLED
 from benchbook.experiments.saga_report import FAILING, LADDER
-from benchbook.experiments.saga_tables import by_rung, of_table, value
+from benchbook.experiments.saga_tables import by_rung, named, of_table, value
 from benchbook.record import Record
 from benchbook.results import Measured
 from benchbook.workloads.saga import Rung
@@ -23,22 +23,26 @@ def invariants(book: Book) -> HTML:
     for table in (LADDER, FAILING, KILLED):
         for rung, mine in by_rung(of_table(book.records, table)).items():
             parts.append(_invariant_row(rung, table, mine))
-    return show.table(parts, "Books after every trial") if parts else show.paragraph("No saga has been recorded.")
+    return (
+        show.table(parts, "Books after every trial; retried: DB transactions run again after a deadlock")
+        if parts
+        else show.paragraph("No saga has been recorded.")
+    )
 
 
 def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[str, Any]:
     ends = [r.proof["global"] for r in records]
     row = {
-        "rung": rung.label + (", DTM killed" if table == KILLED else ""),
+        "rung": named(rung) + (", DTM killed" if table == KILLED else ""),
         "trials": len(records),
-        "global transactions": show.number(sum(e["started"] for e in ends)),
+        "sagas": show.number(sum(e["started"] for e in ends)),
         "rolled back": show.number(sum(e["rolled_back"] for e in ends)),
     }
     for name in records[0].proof["invariants"]:
         found = [r.proof["invariants"][name] for r in records]
         wrong = [f["found"] for f in found if not f["holds"]]
         row[name] = f"in {len(found) - len(wrong)} of {len(found)}" + (f" ({wrong[0]})" if wrong else "")
-    row["DB transactions run again"] = show.number(sum(r.proof["db_transactions_retried"] for r in records))
+    row["retried"] = show.number(sum(r.proof["db_transactions_retried"] for r in records))
     return row
 
 
@@ -48,17 +52,19 @@ def failing(book: Book) -> HTML:
     for rung, mine in by_rung(of_table(book.records, FAILING)).items():
         branches = [r.proof["branches"] for r in mine]
         rows.append({
-            "rung": rung.label,
+            "rung": named(rung),
             "rolled back": _percent(value(mine, "rolled_back_share")),
             "Global-TPS": show.with_interval(value(mine, "global_tps")),
-            "committed, p50 / p95 (ms)": f"{_short(mine, 'p50_ms')} / {_short(mine, 'p95_ms')}",
-            "rolled back, p50 / p95 (ms)": " / ".join(_short(mine, f"rolled_back_{p}_ms") for p in ("p50", "p95")),
-            "compensations run": show.number(_events(branches, "executed")),
-            "held back by the barrier": show.number(_events(branches, "skipped")),
-            "sum of balances": ", ".join(dict.fromkeys(_sum(r) for r in mine)),
+            "committed p50 / p95 (ms)": _both(mine, ""),
+            "rolled back p50 / p95 (ms)": _both(mine, "rolled_back_"),
+            "compensations": show.number(_events(branches, "executed")),
+            "held back": show.number(_events(branches, "skipped")),
+            "sum of balances": ", ".join(dict.fromkeys(map(_sum, mine))).replace(", off by", ","),
         })  # fmt: skip
     return (
-        show.table(rows, "A share of TransIn branches fails") if rows else show.paragraph("Not in this run (fail = 0).")
+        show.table(rows, "A share of TransIn branches fails; held back: compensations that the barrier let do nothing")
+        if rows
+        else show.paragraph("Not in this run (fail = 0).")
     )
 
 
@@ -70,9 +76,10 @@ def _events(branches: Iterable[dict[str, dict[str, int]]], event: str) -> int:
     return sum(b.get(op, {}).get(event, 0) for b in branches for op in ("out.compensate", "in.compensate"))
 
 
-def _short(records: Sequence[Record], metric: str) -> str:
-    found = value(records, metric)
-    return show.number(found.value if found else None)
+def _both(records: Sequence[Record], prefix: str) -> str:
+    """Mean p50 and p95, which stay on one line."""
+    found = [value(records, f"{prefix}{p}_ms") for p in ("p50", "p95")]
+    return "\u00a0/\u00a0".join(show.number(m.value if m else None) for m in found)
 
 
 def _percent(m: Measured | None) -> str:

@@ -31,6 +31,11 @@ def by_rung(records: Iterable[Record]) -> dict[Rung, list[Record]]:
     return {rung: found[rung] for rung in sorted(found, key=_climb)}
 
 
+def named(rung: Rung) -> str:
+    """A rung's label for a table: it may break after a comma only."""
+    return rung.label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
+
+
 def _climb(rung: Rung) -> tuple[bool, bool, bool, bool, int]:
     idle = rung.sql_per_branch == 0 and not rung.with_dtm
     return rung.sql_per_branch > 2, not idle, rung.with_dtm, rung.barrier, rung.sql_per_branch
