@@ -196,7 +196,7 @@ class SagaLadder(SysbenchOltp):
 
     def _refuse(self, rung: Rung, proof: dict[str, Any], text: str) -> None:
         """Without a barrier the books may be off and are shown so; behind one they may not."""
-        unknown = proof["ab"]["non_2xx"] + proof["global"]["failed"]
+        unknown = max(proof["ab"]["non_2xx"], proof["global"]["failed"])
         if unknown and "killed" not in proof:
             raise _with_output(WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback"), text)
         if (wrong := saga_summary.violated(proof["invariants"])) and rung.keeps_books:
