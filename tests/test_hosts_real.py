@@ -334,13 +334,18 @@ def test_stop_ends_grandchildren_too_and_says_who_asked(session: Session) -> Non
     assert alive(group) == []
 
 
-def test_a_killed_supervisor_takes_its_command_along(session: Session) -> None:
-    host = session.hosts["db1"]
-    job = session.start(host, "test", command("sleep", "300"))
-    group = group_of(job)
-    psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()
-    until(lambda: not alive(group), "the command is gone")
-    assert job.stop() is None
+def test_a_killed_supervisor_takes_its_command_along_and_its_secrets_go_with_the_next_run(lab: Inventory) -> None:
+    with Session(lab, ["db1"]) as opened:
+        host = opened.hosts["db1"]
+        job = opened.start(host, "test", command("sleep", "300", secrets={"pw": "hush"}))
+        group = group_of(job)
+        psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()
+        until(lambda: not alive(group), "the command is gone")
+        assert "pw" in host.sftp.listdir(job.folder)
+        assert job.stop() is None
+    with Session(lab, ["db1"]) as opened:
+        assert opened.reaped == {}
+        assert "pw" not in opened.hosts["db1"].sftp.listdir(job.folder)
 
 
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:

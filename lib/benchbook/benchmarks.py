@@ -27,6 +27,7 @@ from benchbook.measured import interval
 from benchbook.profiles import load_profile
 from benchbook.progress import Progress
 from benchbook.results import replace_text
+from benchbook.stats.cost import measure_bootstrap_cost
 from benchbook.workloads import sysbench_output
 
 REPORT = "tidb_v7_1_3_sysbench"
@@ -157,6 +158,11 @@ def probe_cpu(console: Console) -> dict[str, Any]:
     return {"cores": {name: round(value, 5) for name, value in cores.items()}, "highest": max(cores.values())}
 
 
+def bootstrap(console: Console) -> dict[str, Any]:
+    """time of our bootstrap intervals over scipy's, on the same samples"""
+    return measure_bootstrap_cost()
+
+
 def _news(console: Console, progress: Progress) -> None:
     if progress.news:
         console.print(f"  {progress.line()}", markup=False)
@@ -166,4 +172,5 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "tps_ratio": tps_ratio,
     "load_share": load_share,
     "probe_cpu": probe_cpu,
+    "bootstrap": bootstrap,
 }

@@ -8,15 +8,11 @@ import pytest
 from scipy import stats
 
 from benchbook.errors import BadInput
-from benchbook.stats import (
-    DegenerateDataWarning,
+from benchbook.stats.compare import difference_test, effect_size, equivalence, holm, ratio_interval
+from benchbook.stats.results import DegenerateDataWarning
+from benchbook.stats.tables import (
     coefficient_of_variation,
     compare_cells,
-    difference_test,
-    effect_size,
-    equivalence,
-    holm,
-    ratio_interval,
     repetitions_for_half_width,
     repetitions_needed,
 )

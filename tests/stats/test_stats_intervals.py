@@ -8,14 +8,14 @@ import pytest
 from scipy import stats
 
 from benchbook.errors import BadInput
-from benchbook.stats import (
-    DegenerateDataWarning,
+from benchbook.stats.intervals import (
     bca_bootstrap,
     hierarchical_bootstrap,
     mean_interval,
     percentile_bootstrap,
     resampled_means,
 )
+from benchbook.stats.results import DegenerateDataWarning
 
 SIMULATIONS = 2000
 

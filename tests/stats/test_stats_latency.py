@@ -7,7 +7,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from benchbook.errors import BadInput
-from benchbook.stats import (
+from benchbook.stats.latency import (
     hdr_buckets,
     histogram_mean,
     little,

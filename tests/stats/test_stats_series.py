@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats import (
-    DegenerateDataWarning,
-    block_bootstrap,
-    block_length,
-    effective_samples,
-    series_interval,
-)
+from benchbook.stats.results import DegenerateDataWarning
+from benchbook.stats.series import block_bootstrap, block_length, effective_samples, series_interval
 
 SIMULATIONS = 4000
 

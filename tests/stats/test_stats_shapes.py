@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats import (
-    DegenerateDataWarning,
+from benchbook.stats.results import DegenerateDataWarning
+from benchbook.stats.shapes import (
     curve,
     knee_position,
     normalised_curve,
@@ -16,9 +16,8 @@ from benchbook.stats import (
     rank_agreement,
     ratio_slope,
     saturation_position,
-    usl_fit,
-    usl_throughput,
 )
+from benchbook.stats.usl import usl_fit, usl_throughput
 
 LEVELS = np.array([1.0, 2, 4, 8, 16, 32])
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchbook.stats import steady_state
+from benchbook.stats.steady import steady_state
 
 
 def _classes(ar1, shape, *, phi=0.5, noise=0.03, runs=60, seed=1):

@@ -123,6 +123,12 @@ def watch(pid, job):
             return end_group(pid, job["grace_s"]), reason
 
 
+def remove_secrets(job_dir, job):
+    for name in job.get("secret_files") or []:
+        if os.path.exists(os.path.join(job_dir, name)):
+            os.unlink(os.path.join(job_dir, name))
+
+
 def supervise(job_dir, report):
     job = read_json(os.path.join(job_dir, "job.json"))
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP + (signal.SIGCHLD,))
@@ -134,9 +140,7 @@ def supervise(job_dir, report):
     (status, cpu_s), reason = watch(pid, job)
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
-    for name in job.get("secret_files") or []:
-        if os.path.exists(os.path.join(job_dir, name)):
-            os.unlink(os.path.join(job_dir, name))
+    remove_secrets(job_dir, job)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     end = {"reason": reason, "exit": code, "signal": killed, "started": started, "ended": ended, "cpu_s": cpu_s}
@@ -190,6 +194,7 @@ def stop(job_dir):
         os.kill(pids["supervisor"], signal.SIGTERM)
     else:
         signal_group(pids["group"], signal.SIGKILL)
+        remove_secrets(job_dir, read_json(os.path.join(job_dir, "job.json")))
     while alive(pids["supervisor"]) or alive(pids["group"]):
         time.sleep(0.02)
     return True
@@ -215,6 +220,9 @@ def reap(jobs_dir, own_lease):
     for name in sorted(os.listdir(jobs_dir)) if os.path.isdir(jobs_dir) else []:
         job_dir = os.path.join(jobs_dir, name)
         pids = running(job_dir)
+        if not pids and os.path.exists(os.path.join(job_dir, "pid")):
+            # Its supervisor may have been killed, which then could not clean up.
+            remove_secrets(job_dir, read_json(os.path.join(job_dir, "job.json")))
         if pids and pids["lease"] != own_lease:
             if held(pids, own_lease):
                 found["held"].append(name)
