@@ -1,4 +1,4 @@
-"""A dm-worker killed in mid-sync, TiDB killed in mid-load, a task that DM pauses: failed with DM's words, then retried."""
+"""dm-worker killed in mid-sync, TiDB in mid-load, a task paused by DM: failed with DM's own words, then retried."""
 
 from __future__ import annotations
 
@@ -100,10 +100,12 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         f"{r.table} {r.levels.get('worker_count', '')}".strip(): r.failure.message for r in run.failures() if r.failure
     }
     assert "DM paused the task in unit Load" in said["load"]
-    assert "signal 9" in said["sync_worker_count 8"] and "dm-worker" in said["sync_worker_count 8"]
+    assert "signal 9" in said["sync_worker_count 8"]
+    assert "dm-worker" in said["sync_worker_count 8"]
     assert "grpc request error" in said["sync_worker_count 8"]
     assert "DM paused the task in unit Sync" in said["sync_worker_count 16"]
-    assert "1146" in said["sync_worker_count 16"] and "sbtest1" in said["sync_worker_count 16"]
+    assert "1146" in said["sync_worker_count 16"]
+    assert "sbtest1" in said["sync_worker_count 16"]
     kept = sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*"))
     assert len(kept) == 1, "the upstream's data stay"
 
@@ -111,12 +113,15 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
 
     assert run.missing() == []
     for record in run.records():
-        assert record.proof["same"] and len(record.proof["tables"]) == 4
+        assert record.proof["same"]
+        assert len(record.proof["tables"]) == 4
         assert all(t["source_rows"] == t["target_rows"] > 0 for t in record.proof["tables"])
         assert all(check["ok"] for check in dm_report.record_checks(record)), dm_report.record_checks(record)
     assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*")) == kept
     assert not [*(dm_home.path / ".lab").glob("*/dm/work/dm/*")], "relay log, dumps and metadata are removed"
-    assert not dm_home.processes("dm-worker") and not dm_home.processes("tidb-server")
+    assert not dm_home.processes("dm-worker")
+    assert not dm_home.processes("tidb-server")
     password = (dm_home.path / ".lab" / "secrets" / "database").read_text().strip()
     texts = [f.read_text(errors="replace") for f in run.folder.rglob("*") if f.suffix in (".json", ".txt")]
-    assert texts and not any(password in text for text in texts)
+    assert texts
+    assert not any(password in text for text in texts)

@@ -10,7 +10,8 @@ from benchbook import build
 from benchbook.design import Cell, Levels
 from benchbook.errors import BadInput
 from benchbook.experiments import dm_tables
-from benchbook.experiments.dm_replication import ROLES, DmReplication
+from benchbook.experiments.dm_replication import DmReplication
+from benchbook.experiments.dm_stage import ROLES
 from benchbook.experiments.dm_task import POOL_SIZE, SYNC, databases
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import NotNegative, Parameters, Positive

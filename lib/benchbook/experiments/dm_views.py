@@ -19,8 +19,10 @@ from benchbook.record import Record
 from benchbook.results import Table
 
 # (source, metric): what a line is called. Every panel has one unit.
-THROUGHPUT = {("sysbench", "tps"): "MySQL: transactions", ("dm", "job_tps"): "DM: row jobs", ("tidb", "qps"): "TiDB: statements",
-              ("tidb", "tps"): "TiDB: transactions"}  # fmt: skip
+THROUGHPUT = {
+    ("sysbench", "tps"): "MySQL: transactions", ("dm", "job_tps"): "DM: row jobs",
+    ("tidb", "qps"): "TiDB: statements", ("tidb", "tps"): "TiDB: transactions",
+}  # fmt: skip
 INDICATORS = {
     "events and jobs (1/s)": {("dm", "events_qps"): "binlog events", ("dm", "job_tps"): "row jobs"},
     "relay log (B/s)": {("dm", "relay_bytes"): "relay log written"},
@@ -86,11 +88,10 @@ def label(record: Record) -> str:
 
 
 def lag(book: Book) -> HTML:
-    """Lag in rows and in seconds, a column of panels per sync, with the end of the upstream load marked."""
+    """Lag in rows and in seconds, a row of panels per sync, with the end of the upstream load marked."""
     rows = {"rows behind": {("lag", "rows"): "rows"}, "seconds behind": {("lag", "seconds"): "seconds"}}
-    return _panels(
-        book, rows, "lag", "replication lag", "Lag of the target, and its catch-up after the load's end (line)"
-    )
+    caption = "Lag of the target, and its catch-up after the load's end (line)"
+    return _panels(book, rows, "lag", "replication lag", caption)
 
 
 def lag_table(book: Book) -> HTML:
@@ -124,9 +125,7 @@ def indicators(book: Book) -> HTML:
 
 def tidb(book: Book) -> HTML:
     """TiDB's transactions, durations and statements, which the report shows as screenshots."""
-    return _panels(
-        book, TIDB, "tidb", "TiDB's key indicators", "TiDB's transactions, statements and durations in every sync"
-    )
+    return _panels(book, TIDB, "tidb", "TiDB's key indicators", "TiDB in every sync")
 
 
 def _panels(book: Book, rows: dict[str, dict[tuple[str, str], str]], name: str, what: str, caption: str) -> HTML:
@@ -227,9 +226,8 @@ def _points(table: Table, metric: str, title: str, x: str) -> Iterable[dict[str,
 def _alt(frame: pd.DataFrame, x: str) -> str:
     parts = []
     for (metric, who), line in frame.groupby(["metric", "who"], sort=False):
-        values = ", ".join(
-            f"{show.number(row['value'])} at {row[x]:g}" for row in line.sort_values(x).to_dict("records")
-        )
+        points = line.sort_values(x).to_dict("records")
+        values = ", ".join(f"{show.number(row['value'])} at {row[x]:g}" for row in points)
         parts.append(f"{metric}, {who}: {values}")
     return f"Against {x}. {'; '.join(parts)}."
 

@@ -19,6 +19,13 @@ from benchbook.workloads import dm_status
 MASTER, WORKER = "dm-master", "dm-worker"
 PORTS = {MASTER: 8261, WORKER: 8262}
 LONGEST_S = 7 * 86_400
+# The whole page is tens of kB, of which a few lines are wanted: they are chosen on the host.
+_FETCH = """
+import sys, urllib.request
+for line in urllib.request.urlopen(sys.argv[1], timeout=5).read().decode().splitlines(True):
+    if line.startswith(sys.argv[2]):
+        sys.stdout.write(line)
+"""
 # A worker that has just started is not reached by the master until gRPC has given up backing off.
 BACK_OFF_S = 15.0
 
@@ -108,15 +115,12 @@ class DM:
         )
 
     def _await_port(self) -> None:
-        url = f"http://{self.address(WORKER)}/status"
-        fetch = ["python3", "-c", "import sys, urllib.request as r; r.urlopen(sys.argv[1], timeout=2).read()", url]
         for attempt in Retrying(stop=stop_after_delay(30), wait=wait_fixed(0.1), reraise=True,
                                 retry=retry_if_exception_type(_NotYet)):  # fmt: skip
             with attempt:
                 self.check_alive()
-                said = self.worker.run(fetch, check=False)
-                if said.status:
-                    raise _NotYet(f"dm-worker does not serve: {said.stderr.strip()[-200:]}")
+                if not self.metrics("dm_relay_"):
+                    raise _NotYet("dm-worker does not serve its metrics")
 
     def ready(self) -> None:
         """Return once the master reaches the worker and neither knows a task. Raises SystemFailed."""
@@ -134,6 +138,11 @@ class DM:
             return
         except SystemFailed as problem:
             raise _NotYet(str(problem)) from problem
+
+    def metrics(self, beginning: str) -> str:
+        """The lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
+        said = self.worker.run(["python3", "-c", _FETCH, self.metrics_url, beginning], check=False)
+        return said.stdout
 
     def stop(self) -> None:
         for role in list(self._jobs):
