@@ -26,7 +26,7 @@ from benchbook.workloads.dm_status import CommandRefused, Status, TaskPaused
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
 # Per row: binlog upstream and its copy in the relay log (five events), and the row's text in a dump.
-BINLOG_ROW_B, DUMP_ROW_B = 620, 200
+BINLOG_ROW_B, DUMP_ROW_B = 620, 300
 # The fastest upstream load seen here is a tenth of this; it only bounds the disk that a sync may need.
 FASTEST_ROWS_S = 100_000
 # How long DM is waited for to say itself what a dead server did to its task.

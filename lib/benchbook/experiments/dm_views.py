@@ -114,8 +114,8 @@ def _wide(table: Table) -> list[dict[str, Any]]:
 
 def throughput(book: Book) -> HTML:
     """Upstream, DM and TiDB on one time axis, a panel per sync."""
-    return _panels(book, {"per second": THROUGHPUT}, "throughput", "throughput",
-                   "Throughput of MySQL, DM and TiDB on one time axis; the line is the end of the upstream load")  # fmt: skip
+    caption = "Throughput of MySQL, DM and TiDB on one time axis; the line is the end of the upstream load"
+    return _panels(book, {"per second": THROUGHPUT}, "throughput", "throughput", caption)
 
 
 def indicators(book: Book) -> HTML:
