@@ -180,7 +180,7 @@ class DmStage:
             died = [each for each in self._died() if each not in str(said)]
             if isinstance(said, TaskPaused):
                 raise TaskPaused("; ".join([str(said), *died])) from said
-            raise SystemFailed("; ".join([*died, str(said), *self._masters_words()])) from said
+            raise SystemFailed("; ".join(dict.fromkeys([*died, str(said), *self._masters_words()]))) from said
         if died := self._died():
             raise self._last_words("; ".join(died))
         return status
