@@ -21,6 +21,8 @@ from benchbook.record import Record
 
 tables = dm_tables.tables
 SYSTEM = "dm"
+# Settings that no profile changes; each trial has its own among its levels.
+AS_PUBLISHED = ("tables", "threads", "worker_count", "batch", "pool_size")
 # sysbench's script for each of the statement types that the report compares.
 SCRIPTS = {"insert_only": "oltp_insert", "write_only": "oltp_write_only"}
 
@@ -113,7 +115,7 @@ def asked(parameters: DmParameters, profile: Profile, inventory: Inventory) -> d
         "profile": profile.name, "inventory": inventory.name, "seed": parameters.seed, "report_interval_s": 1,
         "time_s": parameters.time_s or size.time_s, "rate": parameters.rate or size.rate, "large_rows": size.large_rows,
         "small_rows": size.small_rows, "sync_rows": size.sync_rows, "split_rows": size.split_rows,
-        "settle_s": size.settle_s, "drain_s": size.drain_s, "sample_s": size.sample_s,
+        **dict.fromkeys(AS_PUBLISHED, "as published"), "settle_s": size.settle_s, "drain_s": size.drain_s, "sample_s": size.sample_s,
         "table_size": f"{size.large_rows} (dump, load), {size.small_rows} (other loads), {size.sync_rows} (sync)",
         "reset": "upstream restored per repetition; DM and target empty per trial",
         "buffer_pool_mb": profile.buffer_pool_mb, "hosts": {name: h.address for name, h in inventory.hosts.items()},
