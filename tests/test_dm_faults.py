@@ -23,7 +23,7 @@ from benchbook.systems.sql import query
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 REPORT, WHERE = "dm_1_0_ga", "lab_dm_test"
-SIZE = {"large_rows": 500, "small_rows": 20_000, "sync_rows": 200, "split_rows": 2500, "time_s": 2, "rate": 600,
+SIZE = {"large_rows": 500, "small_rows": 20_000, "sync_rows": 500, "split_rows": 2500, "time_s": 2, "rate": 600,
         "sample_s": 0.5, "repetitions": 1}  # fmt: skip
 
 
@@ -65,7 +65,8 @@ def dm_home(home: Home, net: str) -> Iterator[Home]:
 
 def _planned() -> tuple[Faulty, Campaign]:
     data, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
-    said = {"inventory": WHERE, "profile": "tiny", "tables": ["load_pool_size", "sync_worker_count"], "pool_sizes": [2], "worker_counts": [8, 16]}
+    chosen = {"tables": ["load_pool_size", "sync_worker_count"], "pool_sizes": [2], "worker_counts": [8, 16]}
+    said = {"inventory": WHERE, "profile": "tiny", **chosen}
     asked = parameters.check(dm_report.DmParameters, REPORT, said)
     made = dm_report.experiment(data, asked, profile, inventory)
     own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
@@ -90,8 +91,11 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         return fault
 
     experiment, run = _planned()
-    experiment.faults = {"load_pool_size": kill("/tidb-server", "unistore"), "sync_worker_count 8": kill("/dm-worker", "-config"),
-                         "sync_worker_count 16": _drop_table}  # fmt: skip
+    experiment.faults = {
+        "load_pool_size": kill("/tidb-server", "unistore"),
+        "sync_worker_count 8": kill("/dm-worker", "-config"),
+        "sync_worker_count 16": _drop_table,
+    }
     campaign.run(run, experiment, lambda progress: None)
 
     assert experiment.faults == {}, "every fault was made"

@@ -109,7 +109,8 @@ def of_sync(
     return quantities(
         {
             "mysql_qps": (sysbench["qps"], "1/s"), "mysql_tps": (sysbench["tps"], "1/s"),
-            "mysql_p95_ms": (sysbench["p95_ms"], "ms"), "mysql_errors": (sysbench["ignored_errors"], "1"),
+            "mysql_p95_ms": (sysbench["p95_ms"], "ms"), "mysql_events": (sysbench["events"], "1"),
+            "mysql_errors": (sysbench["ignored_errors"], "1"),
             "catch_up_s": (max(0.0, done - ended), "s"),
             "lag_max_rows": (float(lag["rows"].max()), "rows"), "lag_max_s": (float(lag["seconds"].max()), "s"),
             **_of_dm(dm, began), **_of_tidb(tidb, began),

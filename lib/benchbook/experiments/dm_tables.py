@@ -69,11 +69,11 @@ def _rows(table: PublishedTable, levels: dict[str, Any], index: int | None, reco
         cell: Any = None if index is None else table.frame.at[index, metric]
         published = None if cell is None or pd.isna(cell) else float(cell)
         found = _value(mine, _name(table.id, levels.get("component"), metric))
-        if published is None and found is None and "component" in levels:
-            continue
+        if published is None and "component" in levels:
+            continue  # of a component the report prints only what it has
         yield Row.model_validate(
             {"system": "dm", **levels, "metric": metric, "unit": table.fields[metric].unit, "published": published,
-             "measured": found if "component" not in levels or published is not None else None}
+             "measured": found}
         )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ BEYOND = ("catch_up_s", "lag_max_rows", "lag_max_s", "jobs", "txn_mean_ms", "tid
 def beyond(records: Sequence[Record]) -> list[Table]:
     """Lag, catch-up and statements by type of every sync, by its table and levels; none without a sync."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
-    for r in records:
+    for r in sorted(records, key=lambda r: (r.table, int(r.levels.get("worker_count", 0)))):
         if "catch_up_s" in r.summary:
             groups.setdefault((r.table, *r.levels.items()), []).append(r)
     rows = [

@@ -198,7 +198,9 @@ def curves(book: Book, table: str, *, x: str, metrics: Sequence[str]) -> HTML:
     figure = figures.curves(frame, panel="metric", x=x, metric_label="", x_label=x)
     for axis in figure.axes:
         axis.set_xscale("log", base=2)
-        axis.set_xticks(sorted(set(frame[x])), labels=[f"{value:g}" for value in sorted(set(frame[x]))], fontsize=7)
+        axis.set_xticks(
+            sorted(set(frame[x])), labels=[EngFormatter(sep="")(value) for value in sorted(set(frame[x]))], fontsize=7
+        )
     caption = (
         f"{found.title}. Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
         "Other hardware and an embedded store: compare shapes."
