@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from benchbook import checks, measured
 from benchbook.design import Cell
 from benchbook.errors import BadInput
-from benchbook.experiments import saga_report, sysbench_report
+from benchbook.experiments import saga_report, sysbench_report, transfer_report
 from benchbook.parameters import Parameters
 from benchbook.record import Record
 from benchbook.results import Table
@@ -38,6 +38,7 @@ def _kind(module: ModuleType, parameters: type[Parameters]) -> Kind:
 
 
 KINDS = {
+    "ddt_full_scale": _kind(transfer_report, transfer_report.TransferParameters),
     "dtm_mysql": _kind(saga_report, saga_report.SagaParameters),
     "tidb_v7_1_3_sysbench": _kind(sysbench_report, sysbench_report.SysbenchParameters),
 }

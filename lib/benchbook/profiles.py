@@ -37,6 +37,14 @@ class SagaSize(_Strict):
     table_size: Count = 1000
 
 
+class TransferSize(_Strict):
+    """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine."""
+
+    documents: Annotated[int, Field(ge=10)] = 10_000
+    cache_gb: Annotated[float, Field(ge=0.25)] = 0.25
+    ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
+
+
 class Profile(_Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither."""
 
@@ -48,6 +56,7 @@ class Profile(_Strict):
     buffer_pool_mb: Count = 512
     sysbench: SysbenchSize
     saga: SagaSize = SagaSize()
+    transfer: TransferSize = TransferSize()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
 
