@@ -68,8 +68,10 @@ class Transfer:
             self._source, self._target = (
                 mongo.make(self._session, side, self.server, sizes.cache_gb) for side in mongo.SIDES
             )
-            for part in (self._source, self._target, *self._engines.values()):
-                part.install()
+            for server in (self._source, self._target):
+                server.install()
+            for engine in self._engines.values():
+                engine.install()
             yield {"hosts": self._facts, "findings": [f.as_dict() for f in findings]}
             for server in (self._source, self._target):
                 server.stop()
@@ -195,5 +197,3 @@ class Transfer:
         for name, host in hosts.items():
             first.setdefault(self._facts[name].get("boot_id") or name, host)
         return list(first.values())
-
-

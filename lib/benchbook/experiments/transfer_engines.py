@@ -207,5 +207,3 @@ def make(name: str, host: RemoteHost, jar: str, heap_mb: int) -> Engine:
     if name == "ddt":
         return Ddt(host, jar, heap_mb)
     return {"pymongo": Pymongo, PEER: Mongodump}[name](host)
-
-

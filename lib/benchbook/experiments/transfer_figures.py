@@ -32,11 +32,13 @@ def scatter(frame: pd.DataFrame, label: str) -> Figure:
 def _scatter_panel(axis: Axes, part: pd.DataFrame, title: str) -> None:
     for colour, marker, (cache, mine) in zip(COLOURS, MARKERS, part.groupby("cache"), strict=False):
         axis.scatter(mine.qps, mine.value, color=colour, marker=marker, label=f"cache {cache} x {cache}")
-        for row in mine.itertuples():
-            axis.annotate(str(row.threads), (row.qps, row.value), textcoords="offset points", xytext=(4, 4), fontsize=7)
+        for row in mine.to_dict("records"):
+            axis.annotate(
+                row["threads"], (row["qps"], row["value"]), textcoords="offset points", xytext=(4, 4), fontsize=7
+            )
     axis.set_title(title)
     axis.set_xlim(0, 1.2 * part.qps.max())
-    axis.set_ylim(0, 1.2 * part.value.max() or 1)
+    axis.set_ylim(0, 1.2 * max(float(part.value.max()), 1e-9))
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     axis.yaxis.set_major_formatter(EngFormatter(sep=""))
 
@@ -63,10 +65,12 @@ def _heat_panel(axis: Axes, part: pd.DataFrame, caches: list[int], threads: list
     values = grid.to_numpy(dtype=float)
     axis.imshow(values, cmap="Blues", aspect="auto", vmin=0.5 * np.nanmin(values), vmax=1.1 * np.nanmax(values))
     middle = 0.8 * float(np.nanmax(values))
-    for row in part.itertuples():
-        x, y = threads.index(str(row.threads)), caches.index(int(row.cache))
-        colour = "white" if row.value > middle else "black"
-        axis.text(x, y, _in_cell(row.value, row.low, row.high), ha="center", va="center", fontsize=7, color=colour)
+    for row in part.to_dict("records"):
+        x, y = threads.index(row["threads"]), caches.index(row["cache"])
+        colour = "white" if row["value"] > middle else "black"
+        axis.text(
+            x, y, _in_cell(row["value"], row["low"], row["high"]), ha="center", va="center", fontsize=7, color=colour
+        )
     axis.grid(visible=False)
     axis.set_title(title)
     axis.set_xlabel("threads, source/target")
@@ -82,7 +86,10 @@ def _in_cell(value: float, low: float | None, high: float | None) -> str:
 
 
 def time_series(frame: pd.DataFrame, label: str) -> Figure:
-    """Small multiples, caches down and threads across, a line per repetition. `frame`: [cache, threads, repetition, t, value]."""
+    """Small multiples, caches down and threads across, a line per repetition.
+
+    `frame`: [cache, threads, repetition, t, value].
+    """
     caches, threads = list(dict.fromkeys(frame.cache.sort_values())), _by_size(frame.threads)
     figure, axes = panels(len(caches) * len(threads), columns=len(threads), width=2.3, height=1.6)
     for index, axis in enumerate(axes):
@@ -101,7 +108,5 @@ def _series_panel(axis: Axes, part: pd.DataFrame, title: str, top: float) -> Non
     for colour, (_, line) in zip(cycle(COLOURS), part.groupby("repetition"), strict=False):
         axis.plot(line.t, line.value, color=colour, marker=".", markersize=4, linewidth=1)
     axis.set_title(title, fontsize=8)
-    axis.set_ylim(0, 1.1 * top or 1)
+    axis.set_ylim(0, 1.1 * max(top, 1e-9))
     axis.yaxis.set_major_formatter(EngFormatter(sep=""))
-
-

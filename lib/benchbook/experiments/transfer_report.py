@@ -34,7 +34,7 @@ PEER_METRICS = {
 
 
 class TransferParameters(Parameters):
-    """`engines`: pymongo, mongodump, ddt; `server`: mongod, ferret or endpoint; `caches` and `threads` (5/15) narrow."""
+    """`engines`: pymongo, mongodump, ddt; `server`: mongod, ferret, endpoint; `caches` and `threads` (5/15) narrow."""
 
     engines: list[str] = Field(default=[])
     ddt_jar: str = ""
@@ -53,8 +53,10 @@ def cells(published: Published, parameters: TransferParameters) -> list[Cell]:
     chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
     if not chosen:
         known = sorted({f"{x['source_threads']}/{x['target_threads']}" for _, x in points})
-        raise BadInput("no published combination is left", key="caches, threads",
-                       value=[parameters.caches, parameters.threads], fix=f"threads are {', '.join(known)}")  # fmt: skip
+        raise BadInput(
+            "no published combination is left", key="caches, threads", value=[parameters.caches, parameters.threads],
+            fix=f"threads are {', '.join(known)}",
+        )  # fmt: skip
     knobs = [name for name in parameters.names() if name in KNOBS]
     found = [Cell(table=table, system=name, levels=levels) for name in knobs for table, levels in chosen]
     peers = [Cell(table=PEER_TABLE, system=PEER, levels=PEER_LEVELS)] if PEER in parameters.names() else []
@@ -90,7 +92,9 @@ def asked(parameters: TransferParameters, profile: Profile, inventory: Inventory
     }  # fmt: skip
 
 
-def experiment(published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory) -> Transfer:
+def experiment(
+    published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
+) -> Transfer:
     """Raises BadInput for an engine that is unknown or a role that no host has."""
     inventory.require("client")
     mongo.check(inventory, parameters.server)

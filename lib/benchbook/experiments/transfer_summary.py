@@ -40,14 +40,41 @@ class Load:
         """Seconds of copying; where the engine does not say, the program's whole run."""
         return self.moved.seconds or (self.ended.ended - self.ended.started)
 
-    def inside(self, metric: str) -> pd.DataFrame:
-        """[t, value] of a process metric from the beginning of copying to the end."""
-        rows = self.series[(self.series.source == "process") & (self.series.metric == metric)]
-        return rows[(rows.t > self.begin) & (rows.t <= self.ended.ended)][["t", "value"]]
+    def process(self, metric: str) -> pd.DataFrame:
+        """[t, value] of a metric of the process probes."""
+        return self.series[(self.series.source == "process") & (self.series.metric == metric)][["t", "value"]]
 
-    def mean(self, metric: str) -> float:
-        found = self.inside(metric)
-        return float(found.value.mean()) if len(found) else 0.0
+    def inside(self, metric: str) -> pd.DataFrame:
+        """The same from the beginning of copying to the end."""
+        rows = self.process(metric)
+        return rows[(rows.t > self.begin) & (rows.t <= self.ended.ended)]
+
+    def cores(self, label: str) -> float:
+        """Cores that a watched job used while copying.
+
+        A probe cannot see what a process uses between the last sample and its end, which the transfer's supervisor
+        can: its total less what the probe saw before copying began.
+        """
+        rates = self.process(f"cpu.{label}")
+        if label != "transfer":
+            return overlapping_mean(rates, self.begin, self.ended.ended)
+        started = self.begin - self.ended.started
+        before = started * overlapping_mean(rates, self.ended.started, self.begin)
+        return max(0.0, self.ended.cpu_s - before) / self.seconds
+
+    def resident(self) -> pd.Series[float]:
+        """Resident memory (bytes) of the transfer's processes while copying; of the whole run if that was too short."""
+        inside = self.inside("rss.transfer").value
+        seen = inside if len(inside) else self.process("rss.transfer").value
+        return seen[seen > 0] if (seen > 0).any() else pd.Series([0.0])
+
+
+def overlapping_mean(rates: pd.DataFrame, begin: float, end: float) -> float:
+    """Mean of a rate over [begin, end]; a sample's value holds from the sample before it. 0 without any sample."""
+    ordered = rates.sort_values("t")
+    since = ordered.t.shift(1).fillna(begin)
+    weights = (ordered.t.clip(begin, end) - since.clip(begin, end)).clip(lower=0)
+    return float((ordered.value * weights).sum() / weights.sum()) if weights.sum() > 0 else 0.0
 
 
 def summarise(load: Load) -> dict[str, Quantity]:
@@ -57,23 +84,18 @@ def summarise(load: Load) -> dict[str, Quantity]:
     the program, its start included. Memory is resident memory summed over the processes: the mean, and the highest.
     """
     wall, documents = load.ended.ended - load.ended.started, load.moved.documents
-    resident = load.inside("rss.transfer").value
-    cores = load.mean("cpu.transfer") or load.ended.cpu_s / wall
+    resident = load.resident()
     found = {
-        "qps": (documents / load.seconds, "1/s"), "cpu_percent": (100 * cores, "%"),
-        "memory_mb": (_or_zero(resident.mean()) / MEGABYTE, "MB"),
-        "peak_memory_mb": (_or_zero(resident.max()) / MEGABYTE, "MB"), "documents": (documents, "1"),
+        "qps": (documents / load.seconds, "1/s"), "cpu_percent": (100 * load.cores("transfer"), "%"),
+        "memory_mb": (resident.mean() / MEGABYTE, "MB"),
+        "peak_memory_mb": (resident.max() / MEGABYTE, "MB"), "documents": (documents, "1"),
         "total_time_s": (load.seconds, "s"), "wall_s": (wall, "s"), "wall_qps": (documents / wall, "1/s"),
         "cpu_s": (load.ended.cpu_s, "s"), "cpu_s_per_million": (1e6 * load.ended.cpu_s / max(documents, 1), "s"),
-        "source_cores": (load.mean("cpu.source"), "cores"), "target_cores": (load.mean("cpu.target"), "cores"),
+        "source_cores": (load.cores("source"), "cores"), "target_cores": (load.cores("target"), "cores"),
     }  # fmt: skip
     if load.moved.cache_full is not None:
         found["cache_full"] = (load.moved.cache_full, "1")
     return {name: Quantity(value=float(value), unit=unit) for name, (value, unit) in found.items()}
-
-
-def _or_zero(value: float) -> float:
-    return 0.0 if pd.isna(value) else float(value)
 
 
 def rate_series(load: Load) -> pd.DataFrame:
@@ -90,7 +112,7 @@ def rate_series(load: Load) -> pd.DataFrame:
 
 
 def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:
-    """[t, value]: means over windows of 10 s from `begin`, each at the end of its last sample; the last may be shorter."""
+    """[t, value]: means over windows of 10 s from `begin`, each at its last sample; the last may be shorter."""
     window = ((frame.t - begin) // WINDOW_S).astype(int)
     means = frame.groupby(window, sort=True).agg(t=("t", "max"), value=("value", "mean"))
     return means.reset_index(drop=True)
@@ -106,7 +128,7 @@ def bottleneck(load: Load, facts: dict[str, Any], places: dict[str, str]) -> dic
     A machine whose cores are all in use is the limit through whoever uses most of it. Else a transfer whose processes
     are all busy is. Else it waits: for the target if its cache was full, for the source if it was not.
     """
-    cores = {label: load.mean(f"cpu.{label}") for label in LABELS if label in places}
+    cores = {label: load.cores(label) for label in LABELS if label in places}
     for host, busy in _busy(load).items():
         there = [label for label, name in places.items() if _same_machine(facts, host, name)]
         total = float(facts.get(host, {}).get("cores", 0))
@@ -130,8 +152,8 @@ def _waiting(moved: Moved, cores: dict[str, float]) -> dict[str, str]:
 def _busy(load: Load) -> dict[str, float]:
     """Cores in use while copying, by host that has a probe of its machine."""
     busy = busy_cores(load.series)
-    inside = busy[(busy.t > load.begin) & (busy.t <= load.ended.ended + 1)]
-    return {str(host): float(mean) for host, mean in inside.groupby("host").busy.mean().items()}
+    rates = busy.rename(columns={"busy": "value"})
+    return {str(h): overlapping_mean(part, load.begin, load.ended.ended) for h, part in rates.groupby("host")}
 
 
 def _same_machine(facts: dict[str, Any], one: str, other: str) -> bool:

@@ -26,7 +26,7 @@ TITLES = {
 
 
 def against_qps(book: Book, metric: str, *, label: str) -> HTML:
-    """The report's figure: `metric` against documents/s, published and measured side by side, a mark per combination."""
+    """The report's figure: `metric` against documents/s, published and measured, a mark per combination."""
     frame = points(book, metric)
     figure = transfer_figures.scatter(frame, label)
     words = [f"{who}: {_ranks(part)}" for who, part in frame.groupby("who", sort=False)]
@@ -47,8 +47,9 @@ def points(book: Book, metric: str) -> pd.DataFrame:
         if name in REPEATED:
             continue
         for level in table.frame[table.levels].to_dict("records"):
-            key = _key({**level, **table.fixed})
-            printed = [table.value(m, **{str(k): v for k, v in level.items()}) for m in ("qps", metric)]
+            named = {str(name): value for name, value in level.items()}
+            key = _key({**named, **table.fixed})
+            printed = [table.value(m, **named) for m in ("qps", metric)]
             rows.append({"who": "published", **key, "qps": printed[0], "value": printed[1]})
     rows += [
         {"who": who, **key, "qps": _mean(mine, "qps").value, "value": _mean(mine, metric).value}
@@ -86,9 +87,10 @@ def heat_map(book: Book) -> HTML:
     frame = pd.concat([published[["who", "cache", "threads", "value", "low", "high"]], pd.DataFrame(mine)])
     figure = transfer_figures.heat_map(frame)
     alt = "Documents/s over cache and threads. " + "; ".join(
-        f"{r.who}, cache {r.cache}, threads {r.threads}: {show.number(r.value)}" for r in frame.itertuples()
+        f"{r['who']}, cache {r['cache']}, threads {r['threads']}: {show.number(r['value'])}"
+        for r in frame.to_dict("records")
     )
-    caption = "Documents/s over cache (buckets x batches in a bucket) and threads (source/target); below: ± half the 95% interval."
+    caption = "Documents/s over cache (buckets x batches in each) and threads (source/target); ± half the 95% interval."
     return figures.show(figure, alt, caption, save_as=_file(book, "heat-map"))
 
 
@@ -110,8 +112,7 @@ def bottlenecks(book: Book) -> HTML:
     for record in book.records:
         groups.setdefault((record.system, str(record.levels.get("cache_bucket_size", "–"))), []).append(record)
     rows = [_limits(engine, cache, mine) for (engine, cache), mine in sorted(groups.items())]
-    return show.table(rows, "What limited the transfer, and cores in use while copying (means)") if rows else show.paragraph(
-        "No records.")  # fmt: skip
+    return show.table(rows, "What limited the transfer, and cores in use while copying (means)")
 
 
 def _limits(engine: str, cache: str, records: list[Record]) -> dict[str, Any]:
@@ -159,5 +160,3 @@ def _every_trial(book: Book, engine: str, metric: str, source: str, label: str) 
 
 def _file(book: Book, name: str) -> Path:
     return book.campaign.folder / "figures" / f"{name}.png"
-
-

@@ -46,14 +46,18 @@ class MongoServer(ABC):
     @abstractmethod
     def about(self) -> About: ...
 
+    @abstractmethod
     def install(self) -> None:
         """Put its program on its host, where there is one to put."""
 
+    @abstractmethod
     def start(self, *, fresh: bool) -> None:
         """Start it and return once it serves; `fresh` = without any data."""
 
+    @abstractmethod
     def stop(self) -> None: ...
 
+    @abstractmethod
     def check_alive(self) -> None:
         """Raises SystemFailed when it has ended although nobody asked it to."""
 
@@ -203,6 +207,18 @@ class ExistingServer(MongoServer):
         s = self.settings
         user = f"{s.user}@" if self.password else ""
         return Endpoint(f"mongodb://{user}{s.host}:{s.port}/?tls={str(s.tls).lower()}", self.password or None)
+
+    def install(self) -> None:
+        """Nothing to install."""
+
+    def start(self, *, fresh: bool) -> None:
+        """Somebody else runs it; the copy of an earlier run is dropped before each trial."""
+
+    def stop(self) -> None:
+        """Somebody else runs it."""
+
+    def check_alive(self) -> None:
+        """Its owner's to watch: a transfer that cannot reach it says so."""
 
     def about(self) -> About:
         title = self.settings.product or f"existing server at {self.settings.host}:{self.settings.port}"

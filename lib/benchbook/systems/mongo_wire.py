@@ -39,7 +39,9 @@ def ask(
         channel.close()
 
 
-def tell(via: RemoteHost, address: str, port: int, command: dict[str, Any], *, database: str = "admin") -> dict[str, Any]:
+def tell(
+    via: RemoteHost, address: str, port: int, command: dict[str, Any], *, database: str = "admin"
+) -> dict[str, Any]:
     """Like `ask`, for a command that must succeed. Raises SystemFailed with the server's own words."""
     where, name = f"{address}:{port}", next(iter(command))
     try:

@@ -154,7 +154,7 @@ def load(endpoint: Endpoint, dataset: Dataset, on_progress: Progress = lambda do
 
 
 def make_room(endpoint: Endpoint, database: str) -> None:
-    """Drops a copy that an earlier transfer left. Raises BadInput if the database holds what no run of ours put there."""
+    """Drops a copy that an earlier transfer left. Raises BadInput if the database holds other data."""
     with connected(endpoint) as client:
         _refuse_foreign(client, endpoint, Dataset(0, COLLECTIONS, database))
         client[_MARKER_DATABASE]["markers"].replace_one({"_id": database}, {"identity": "copy"}, upsert=True)
