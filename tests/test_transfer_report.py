@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_our_transfer_is_given_every_knob_and_no_password(client: RemoteHost) ->
     engine.program = "/venv/bin/python"
     command = engine.command(LEVELS, SOURCE, TARGET)
     words = [str(word) for word in command.argv]
-    given = dict(zip(words[3:], words[4:], strict=False))
+    given = dict(pairwise(words))
     assert given["--source-threads"] == "5"
     assert given["--target-threads"] == "15"
     assert given["--cache-bucket-size"] == "32"

@@ -46,10 +46,10 @@ def plan(campaign: Campaign) -> HTML:
          "to do": sum(t in missing for t in part)}
         for (table, system), part in _grouped(campaign).items()
     ]  # fmt: skip
-    left = len(missing) * float(campaign.asked.get("time_s", 0))
-    caption = (
-        f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do, {left / 60:.1f} min of load"
-    )
+    # Where a load ends when its work is done, nobody knows beforehand how long it takes.
+    time_s = float(campaign.asked.get("time_s", 0))
+    load = f", {len(missing) * time_s / 60:.1f} min of load" if time_s else ""
+    caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do{load}"
     return show.table(rows, caption)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import cycle
 
 import numpy as np
@@ -80,7 +81,7 @@ def _heat_panel(axis: Axes, part: pd.DataFrame, caches: list[int], threads: list
 
 def _in_cell(value: float, low: float | None, high: float | None) -> str:
     short = EngFormatter(places=1, sep="")
-    if low is None or high is None or pd.isna(low) or pd.isna(high):
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
         return short(value)
     return f"{short(value)}\n±{short((high - low) / 2)}"
 

@@ -86,7 +86,8 @@ def asked(parameters: TransferParameters, profile: Profile, inventory: Inventory
     return {
         "profile": profile.name, "inventory": inventory.name, "systems": parameters.names(), "seed": parameters.seed,
         "documents": documents(parameters, profile), "collections": COLLECTIONS, "document_bytes": DOCUMENT_BYTES,
-        "cache_size_gb": profile.transfer.cache_gb, "server": parameters.server, "ddt_jar": parameters.ddt_jar,
+        "cache_size_gb": f"{profile.transfer.cache_gb:g} for a mongod; FerretDB has none to set",
+        "server": parameters.server, "ddt_jar": parameters.ddt_jar,
         "cache_bucket_size": "as published", "cache_bucket_num": "as published", "data_batch_size": "as published",
         "reset": "the copy dropped before each trial", "hosts": {n: h.address for n, h in inventory.hosts.items()},
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def against_qps(book: Book, metric: str, *, label: str) -> HTML:
 
 def _ranks(part: pd.DataFrame) -> str:
     rho = part.qps.corr(part.value, method="spearman") if len(part) > 2 else float("nan")
-    return f"{len(part)} combinations" + ("" if pd.isna(rho) else f", rank correlation {rho:.2f}")
+    return f"{len(part)} combinations" + ("" if math.isnan(rho) else f", rank correlation {rho:.2f}")
 
 
 def points(book: Book, metric: str) -> pd.DataFrame:

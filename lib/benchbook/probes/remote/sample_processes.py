@@ -46,7 +46,7 @@ class Groups:
 
     def __init__(self, patterns):
         self.patterns = patterns
-        self.used = dict((label, {}) for label in patterns)
+        self.used = {label: {} for label in patterns}  # type: ignore[var-annotated]
 
     def sample(self):
         seen, values = list(processes()), {}
