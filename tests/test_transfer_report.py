@@ -185,8 +185,11 @@ def test_the_published_columns_are_among_the_figures(report: published.Published
 
 
 def test_ten_second_averages_begin_with_the_copying() -> None:
-    frame = pd.DataFrame({"t": [101.0, 109.0, 111.0, 115.0], "value": [1.0, 3.0, 10.0, 30.0]})
-    assert ten_seconds(frame, 100.0).to_dict("list") == {"t": [109.0, 115.0], "value": [2.0, 20.0]}
+    # A sample holds since the one before: (1 x 1 + 3 x 4 + 10 x 5) / 10 first, then (10 x 1 + 30 x 4) / 5.
+    frame = pd.DataFrame({"t": [101.0, 105.0, 111.0, 115.0], "value": [1.0, 3.0, 10.0, 30.0]})
+    found = ten_seconds(frame, 100.0).to_dict("list")
+    assert found == {"t": [110.0, 115.0], "value": pytest.approx([6.3, 26.0])}
+    assert ten_seconds(frame.iloc[:0], 100.0).empty
 
 
 # -- the bottleneck --------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from benchbook.figures import COLOURS, MARKERS, handles_of, panels
 
 
 def scatter(frame: pd.DataFrame, label: str) -> Figure:
-    """A panel for what was published and one per engine; a colour and a mark per cache, threads beside the marks.
+    """A panel for what was published and one per engine; a colour and a mark per cache, threads beside marks.
 
     `frame`: [who, cache, threads, qps, value]. Each panel has its own scales: only the shape can be compared.
     """
@@ -33,15 +33,23 @@ def scatter(frame: pd.DataFrame, label: str) -> Figure:
 def _scatter_panel(axis: Axes, part: pd.DataFrame, title: str) -> None:
     for colour, marker, (cache, mine) in zip(COLOURS, MARKERS, part.groupby("cache"), strict=False):
         axis.scatter(mine.qps, mine.value, color=colour, marker=marker, label=f"cache {cache} x {cache}")
-        for row in mine.to_dict("records"):
-            axis.annotate(
-                row["threads"], (row["qps"], row["value"]), textcoords="offset points", xytext=(4, 4), fontsize=7
-            )
+    for x, y, text in _apart(part):
+        axis.annotate(text, (x, y), textcoords="offset points", xytext=(4, 4), fontsize=7)
     axis.set_title(title)
     axis.set_xlim(0, 1.2 * part.qps.max())
     axis.set_ylim(0, 1.2 * max(float(part.value.max()), 1e-9))
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def _apart(part: pd.DataFrame) -> list[tuple[float, float, str]]:
+    """The marks whose labels do not cover another: one that lies close to an earlier one goes without."""
+    kept: list[tuple[float, float, str]] = []
+    wide, high = 0.12 * part.qps.max(), 0.06 * part.value.max()
+    for row in part.sort_values("qps", ascending=False).to_dict("records"):
+        if all(abs(row["qps"] - x) > wide or abs(row["value"] - y) > high for x, y, _ in kept):
+            kept.append((row["qps"], row["value"], row["threads"]))
+    return kept
 
 
 def heat_map(frame: pd.DataFrame) -> Figure:
@@ -110,4 +118,5 @@ def _series_panel(axis: Axes, part: pd.DataFrame, title: str, top: float) -> Non
         axis.plot(line.t, line.value, color=colour, marker=".", markersize=4, linewidth=1)
     axis.set_title(title, fontsize=8)
     axis.set_ylim(0, 1.1 * max(top, 1e-9))
-    axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+    if top >= 1000:
+        axis.yaxis.set_major_formatter(EngFormatter(sep=""))

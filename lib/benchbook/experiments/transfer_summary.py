@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from benchbook.experiments.transfer_engines import Moved
@@ -112,10 +113,12 @@ def rate_series(load: Load) -> pd.DataFrame:
 
 
 def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:
-    """[t, value]: means over windows of 10 s from `begin`, each at its last sample; the last may be shorter."""
-    window = ((frame.t - begin) // WINDOW_S).astype(int)
-    means = frame.groupby(window, sort=True).agg(t=("t", "max"), value=("value", "mean"))
-    return means.reset_index(drop=True)
+    """[t, value]: means over windows of 10 s from `begin`, each at its end; the last ends with the last sample."""
+    last = float(frame.t.max()) if len(frame) else begin
+    starts = np.arange(begin, last, WINDOW_S)
+    ends = np.minimum(starts + WINDOW_S, last)
+    values = [overlapping_mean(frame, start, end) for start, end in zip(starts, ends, strict=True)]
+    return pd.DataFrame({"t": ends, "value": values})
 
 
 def _rows(frame: pd.DataFrame, host: str, metric: str, unit: str) -> pd.DataFrame:

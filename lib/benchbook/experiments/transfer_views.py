@@ -17,7 +17,7 @@ from benchbook.experiments.transfer_engines import KNOBS
 from benchbook.experiments.transfer_report import REPEATED, peer_table
 from benchbook.measured import interval
 from benchbook.record import Record
-from benchbook.results import Measured
+from benchbook.results import Measured, Row, Table
 
 TITLES = {
     "qps": "documents/s while copying", "wall_qps": "documents/s, whole run", "cpu_percent": "CPU (%)",
@@ -93,6 +93,17 @@ def heat_map(book: Book) -> HTML:
     )
     caption = "Documents/s over cache (buckets x batches in each) and threads (source/target); ± half the 95% interval."
     return figures.show(figure, alt, caption, save_as=_file(book, "heat-map"))
+
+
+def beside(book: Book) -> HTML:
+    """Each published table beside what was measured; the cache, which is a table's own, stands in its title alone."""
+    return show.beside([_without_constants(book, part) for part in book.tables()], book.published)
+
+
+def _without_constants(book: Book, part: Table) -> Table:
+    constants = book.published.tables[part.id].fixed if part.id in book.published.tables else {}
+    rows = [Row.model_validate({k: v for k, v in dict(row).items() if k not in constants}) for row in part.rows]
+    return part.model_copy(update={"rows": rows})
 
 
 def engines(book: Book) -> HTML:
