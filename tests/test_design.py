@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from benchbook.design import Cell, Trial, blocks, digest, plan
+from benchbook.errors import BadInput
 
 CELLS = [
     Cell(table=f"t_{workload}", system=system, levels={"workload": workload, "threads": threads})
@@ -80,3 +83,9 @@ def test_names_of_trials_are_names_of_folders() -> None:
 def test_digests_do_not_depend_on_the_order_of_keys() -> None:
     assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
     assert digest([1, 2]) != digest([2, 1])
+
+
+def test_two_cells_of_one_name_are_refused_because_one_record_would_replace_the_other():
+    cell = Cell(table="a", system="tidb", levels={"workload": "w", "threads": 1})
+    with pytest.raises(BadInput, match="r01-tidb-w-threads1"):
+        plan([cell, cell.model_copy(update={"table": "b"})], 1, seed=1, asked={})

@@ -15,7 +15,8 @@ from benchbook.campaign import Campaign
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
-CAMPAIGN = ["-p", "systems=[tidb, mariadb]", "-p", "workloads=[oltp_read_write]", "-p", "threads=[2]"]
+# Rows are only read: MariaDB may answer writers with a deadlock, which the report's options do not ignore.
+CAMPAIGN = ["-p", "systems=[tidb, mariadb]", "-p", "workloads=[oltp_point_select]", "-p", "threads=[2]"]
 FIGURES = re.compile(r'<img alt="([^"]+)"')
 
 

@@ -175,3 +175,12 @@ def test_intervals_are_placed_on_the_host_s_clock() -> None:
     assert set(series.host) == {"executor"}
     assert set(tps.unit) == {"1/s"}
     assert set(series[series.metric == "latency_ms"].unit) == {"ms"}
+
+
+def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own():
+    options = {"mysql-ignore-errors": "1062,2013,1205", "auto-inc": "false"}
+    assert sysbench.also_ignoring(options, (1213, 1205)) == {
+        "mysql-ignore-errors": "1062,2013,1205,1213",
+        "auto-inc": "false",
+    }
+    assert sysbench.also_ignoring({}, ()) == {}

@@ -78,6 +78,8 @@ class Book:
     def run(self) -> HTML:
         """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs."""
         if not self.parameters.replay:
+            # Results of an earlier attempt must not pass for this one's if it breaks off.
+            (self.campaign.folder / "results.json").unlink(missing_ok=True)
             campaign.run(self.campaign, self._experiment, listeners())
         return self.failures()
 

@@ -178,6 +178,7 @@ def run(campaign: Campaign, experiment: Experiment, listen: Listener) -> None:
         return
     began = time.time()
     with _alone(campaign.asked["inventory"]), experiment.running() as environment:
+        _same_hosts(campaign, environment)
         campaign.note(**environment)
         for block in blocks(todo):
             _run_block(campaign, experiment, block, tracker)
@@ -194,7 +195,7 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], t
             if not fresh:
                 unable += 1
                 about = experiment.begin(block[index:], tracker.say)
-                campaign.note(systems={**campaign.environment().get("systems", {}), **about})
+                _note_systems(campaign, about)
                 fresh, unable = True, 0
             measured = experiment.measure(trial, tracker.rate)
             campaign.keep(_done(campaign, trial, measured), measured.series, measured.output)
@@ -207,6 +208,31 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], t
                 raise CampaignStopped(
                     f"{trial.cell.system} did not come up {unable} times in a row: {problem}"
                 ) from problem
+
+
+def _same_hosts(campaign: Campaign, environment: dict[str, Any]) -> None:
+    """Trials of one campaign are pooled: they must come from the same machines."""
+    before, now = campaign.environment().get("hosts", {}), environment.get("hosts", {})
+    for name, facts in before.items():
+        for key in ("cpu_model", "cores", "memory_bytes", "kernel"):
+            if name in now and now[name].get(key) != facts.get(key):
+                raise _other("host", f"{name}.{key}", now[name].get(key), facts.get(key), campaign)
+
+
+def _note_systems(campaign: Campaign, about: dict[str, Any]) -> None:
+    """Keep what a system is; another version than the one that the campaign began with is refused."""
+    before = campaign.environment().get("systems", {})
+    for name, system in about.items():
+        if name in before and before[name].get("version") != system.get("version"):
+            raise _other("system", f"{name}.version", system.get("version"), before[name].get("version"), campaign)
+    campaign.note(systems={**before, **about})
+
+
+def _other(what: str, key: str, now: Any, before: Any, campaign: Campaign) -> BadInput:
+    return BadInput(
+        f"the unfinished campaign was begun on another {what} ({before!r})", file=campaign.folder, key=key, value=now,
+        fix="finish it there, or remove its folder (or change `seed`) to begin a new one",
+    )  # fmt: skip
 
 
 def _common(campaign: Campaign, trial: Trial) -> dict[str, Any]:

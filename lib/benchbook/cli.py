@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from types import FrameType
+from importlib import import_module
+from types import FrameType, ModuleType
 from typing import Annotated, Any
 
 import typer
 import yaml
 from rich.console import Console
 
-from benchbook import benchmarks, published, restage
 from benchbook import build as builds
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import known_inventories, load_inventory
+
+
+def _heavy(name: str) -> ModuleType:
+    """A module that loads papermill, nbconvert or scipy: only a command that needs it waits for them."""
+    return import_module(f"benchbook.{name}")
+
 
 app = typer.Typer(
     help="Restage published database benchmark reports.", no_args_is_help=True, pretty_exceptions_enable=False,
@@ -44,7 +50,7 @@ def report(
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
     said: dict[str, Any] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update(_parameters(parameter or []))
-    raise typer.Exit(max(_each(names, lambda name: restage.restage(name, said, console))))
+    raise typer.Exit(max(_each(names, lambda name: _heavy("restage").restage(name, said, console))))
 
 
 @app.command()
@@ -52,10 +58,10 @@ def site(
     names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Rebuild pages and figures from data/runs; no host is needed."""
-    recorded = names or [name for name in restage.reports() if restage.has_records(name)]
+    recorded = names or [name for name in _heavy("restage").reports() if _heavy("restage").has_records(name)]
     if not recorded:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
-    raise typer.Exit(max(_each(recorded, lambda name: restage.replay(name, campaign, console))))
+    raise typer.Exit(max(_each(recorded, lambda name: _heavy("restage").replay(name, campaign, console))))
 
 
 @app.command()
@@ -68,8 +74,8 @@ def build(names: Names = None) -> None:
 @app.command()
 def check(names: Names = None) -> None:
     """Check published tables: shape, types, units, and that they are valid Frictionless packages."""
-    for name in names or published.known_reports():
-        found = published.validate(name)
+    for name in names or _heavy("published").known_reports():
+        found = _heavy("published").validate(name)
         console.print(
             f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
         )
@@ -78,7 +84,7 @@ def check(names: Names = None) -> None:
 @app.command()
 def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
-    benchmarks.run(names, console)
+    _heavy("benchmarks").run(names, console)
 
 
 @lab_app.command("up")
@@ -112,7 +118,7 @@ def _labs() -> list[str]:
 def _each(names: list[str] | None, step: Any) -> list[int]:
     """Every report is tried: one that cannot run must not keep the others from it."""
     statuses = []
-    for name in names or restage.reports():
+    for name in names or _heavy("restage").reports():
         try:
             statuses.append(step(name))
         except BenchbookError as problem:

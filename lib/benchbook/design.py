@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+from benchbook.errors import BadInput
 
 Levels = dict[str, str | int | float]
 
@@ -59,6 +62,11 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: dict[str,
             mine = [cell for cell in cells if cell.system == system]
             dice.shuffle(mine)
             trials += [_trial(cell, repetition, len(trials) + i, asked) for i, cell in enumerate(mine)]
+    twice = [name for name, count in Counter(trial.id for trial in trials).items() if count > 1]
+    if twice:
+        # A record is kept under its trial's name: the second would silently take the place of the first.
+        raise BadInput("two cells of a design have the same name", key="levels", value=twice[0],
+                       fix="tell them apart by a level")  # fmt: skip
     return trials
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import nbformat
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
@@ -35,9 +35,10 @@ Model = TypeVar("Model", bound=Parameters)
 
 def tagged_cell(notebook: Path, tag: str = "parameters") -> str:
     """The source of the cell with this tag. Raises BadInput when there is none."""
-    for cell in nbformat.read(str(notebook), as_version=4).cells:
-        if tag in cell.metadata.get("tags", []):
-            return str(cell.source)
+    # A notebook is JSON; nbformat would check its schema, which takes seconds to load, on every start of a kernel.
+    for cell in json.loads(notebook.read_text())["cells"]:
+        if tag in cell["metadata"].get("tags", []):
+            return "".join(cell["source"])
     raise BadInput("no cell is tagged `parameters`", file=notebook, fix="tag the cell that holds the parameters")
 
 

@@ -145,7 +145,8 @@ def _cell(field: FieldMeta, text: str, number: int, path: Path) -> Cell:
     pattern, kind, fix = _KINDS[field.type]
     if not pattern.fullmatch(text):
         raise BadInput(f"is not of type {field.type}", file=path, key=where, value=text, fix=f"write {fix}")
-    _bounded(field, value := kind(text), where, path)
+    value: int | float = kind(text)
+    _bounded(field, value, where, path)
     return value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from benchbook import build, campaign, parameters, paths, publish, published
-from benchbook.errors import BenchbookError
+from benchbook.errors import BadInput, BenchbookError
 from benchbook.execute import Executed, execute
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -81,12 +81,17 @@ def _sweep(inventory: Inventory, console: Console) -> None:
 
 
 def _publish(report: str, done: Executed, console: Console) -> int:
-    """Keep the executed notebook with its campaign, make the page, say how it went."""
+    """Keep the executed notebook with its campaign, make the page, say how it went.
+
+    A run that bad input stopped has measured nothing: the page of an earlier run stays.
+    """
+    if done.problem:
+        console.print(done.problem, style="red", markup=False, highlight=False)
+    if done.status == BadInput.exit_status:
+        return done.status
     results = done.campaign / "results.json" if done.campaign else None
     if done.campaign:
         shutil.copy(done.notebook, done.campaign / "executed.ipynb")
     page = publish.publish(report, done.notebook, results, paths.site_dir())
-    if done.problem:
-        console.print(done.problem, style="red", markup=False, highlight=False)
     console.print(f"page: {page}", highlight=False)
     return done.status

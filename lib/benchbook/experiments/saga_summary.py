@@ -37,7 +37,8 @@ def summarise(ab: AbSummary, stats: Mapping[str, Any], counted: Mapping[str, int
         "ops": (counters.statements(counted) / seconds, "1/s"),
         "events": (float(whole), "1"),
         "total_time_s": (seconds, "s"),
-        "errors": (float(ab.non_2xx + stats["global"]["failed"]), "1"),
+        # The same requests, seen from both ends; one that was cut off on its way is known to one end only.
+        "errors": (float(max(ab.non_2xx, stats["global"]["failed"])), "1"),
         "rolled_back_share": (stats["global"]["rolled_back"] / max(1, whole), "1"),
         **_per_global(counted, whole),
         **_latencies(stats["latency"]["committed"], ""),

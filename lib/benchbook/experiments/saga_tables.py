@@ -11,7 +11,6 @@ from benchbook.measured import interval
 from benchbook.published import Published
 from benchbook.record import Record
 from benchbook.results import Measured, Row, Table
-from benchbook.stats.shapes import saturation_position
 from benchbook.workloads.saga import Rung
 
 LADDER = "saga"
@@ -32,8 +31,14 @@ def by_rung(records: Iterable[Record]) -> dict[Rung, list[Record]]:
     return {rung: found[rung] for rung in sorted(found, key=_climb)}
 
 
-def _climb(rung: Rung) -> tuple[bool, int, bool, bool]:
-    return rung.sql_per_branch == 10, int(rung.sql_per_branch != 0 or rung.with_dtm), rung.with_dtm, rung.barrier
+def named(rung: Rung) -> str:
+    """A rung's label for a table: it may break after a comma only."""
+    return rung.label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
+
+
+def _climb(rung: Rung) -> tuple[bool, bool, bool, bool, int]:
+    idle = rung.sql_per_branch == 0 and not rung.with_dtm
+    return rung.sql_per_branch > 2, not idle, rung.with_dtm, rung.barrier, rung.sql_per_branch
 
 
 def knees(records: Iterable[Record]) -> dict[Rung, int]:
@@ -42,10 +47,9 @@ def knees(records: Iterable[Record]) -> dict[Rung, int]:
 
 
 def _knee(records: Sequence[Record]) -> int:
-    rows = [{"c": r.levels["concurrency"], "tps": r.summary["global_tps"].value} for r in records]
-    if len({row["c"] for row in rows}) == 1:
-        return int(rows[0]["c"])
-    return int(saturation_position(pd.DataFrame(rows), x="c", y="tps", tolerance=NEAR, resamples=200).position)
+    rows = [(int(r.levels["concurrency"]), r.summary["global_tps"].value) for r in records]
+    means = pd.DataFrame(rows, columns=["clients", "tps"]).groupby("clients").tps.mean()
+    return int(means.index[means >= (1 - NEAR) * means.max()].min())
 
 
 def at_knee(records: Sequence[Record]) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,12 +11,12 @@ from IPython.display import HTML
 from benchbook import figures, outcome, show
 from benchbook.book import Book
 from benchbook.experiments import saga_figures, saga_tables
-from benchbook.experiments.saga import KILLED, SYSBENCH
-from benchbook.experiments.saga_report import CEILING, FAILING, LADDER
-from benchbook.experiments.saga_tables import TYPES, at_knee, by_rung, knees, of_table, value
+from benchbook.experiments.saga import SYSBENCH
+from benchbook.experiments.saga_report import CEILING, LADDER
+from benchbook.experiments.saga_tables import TYPES, at_knee, by_rung, knees, named, of_table, value
 from benchbook.record import Record
 from benchbook.results import Measured
-from benchbook.workloads.saga import Rung
+from benchbook.workloads.saga import MODES, Rung
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 # The rung that everything is relative to: the business alone.
@@ -38,17 +38,17 @@ def ladder(book: Book) -> HTML:
     return figures.show(figure, saga_figures.in_words(relative), caption, save_as=_file(book, "ladder"))
 
 
-def _published_rungs(book: Book) -> list[dict[str, Any]]:
+def _published_rungs(book: Book, name: Callable[[Rung], str] = lambda rung: rung.label) -> list[dict[str, Any]]:
     table = book.published.table(LADDER)
     rows = [
-        (Rung(mode, int(sql)).label, metric, table.value(metric, mode=mode, sql_per_branch=int(sql)))
+        (name(Rung(mode, int(sql))), metric, table.value(metric, mode=mode, sql_per_branch=int(sql)))
         for mode, sql in zip(table.frame["mode"], table.frame["sql_per_branch"], strict=True) for metric in MEASURES
     ]  # fmt: skip
     alone = [
         ("sysbench alone", m, book.published.table(SYSBENCH).value(m, workload="oltp_write_only"))
         for m in ("db_tps", "ops")
     ]
-    return [_row("published", name, metric, Measured(value=v, n=1)) for name, metric, v in [*alone, *rows] if v]
+    return [_row("published", who, metric, Measured(value=v, n=1)) for who, metric, v in [*alone, *rows] if v]
 
 
 def _measured_rungs(book: Book) -> list[dict[str, Any]]:
@@ -62,43 +62,61 @@ def _row(who: str, rung: str, metric: str, m: Measured) -> dict[str, Any]:
     return {"who": who, "rung": rung, "measure": MEASURES[metric], "value": m.value, "low": m.low, "high": m.high}
 
 
+def beside(book: Book) -> HTML:
+    """Published and measured Global-TPS, DB-TPS and OPS of every rung, the measured ones with intervals."""
+    groups = {"sysbench alone": of_table(book.records, SYSBENCH)}
+    groups |= {named(rung): mine for rung, mine in by_rung(at_knee(of_table(book.records))).items()}
+    printed = {(row["rung"], row["measure"]): row["value"] for row in _published_rungs(book, named)}
+    rows = [_beside(name, mine, printed) for name, mine in groups.items() if mine]
+    return show.table(rows, "Published, and here: mean [95% interval over n repetitions], per second")
+
+
+def _beside(name: str, records: Sequence[Record], printed: dict[tuple[str, str], float]) -> dict[str, Any]:
+    row: dict[str, Any] = {"rung": name, "n": len(records)}
+    for metric, measure in MEASURES.items():
+        row[measure] = show.number(printed.get((name, measure)))
+        row[f"{measure} here"] = show.with_interval(value(records, metric))
+    return row
+
+
 def counters(book: Book) -> HTML:
     """Per rung, what the report multiplies and what the server counted; by how much they differ."""
-    rungs = by_rung(at_knee(of_table(book.records)))
-    each = [_per_global(book, rung, mine) for rung, mine in rungs.items() if rung != CEILING]
-    rates = [row for rung, mine in rungs.items() if (row := _rates(book, rung, mine))]
-    return show.stack([
-        show.table(each, "One global transaction: the report's integers, and what the server counted (mean)"),
-        show.table(rates, "Rates: measured Global-TPS times the report's integers, and what the server counted"),
-    ])  # fmt: skip
+    rungs = {rung: mine for rung, mine in by_rung(at_knee(of_table(book.records))).items() if rung != CEILING}
+    each = [_per_global(book, rung, mine) for rung, mine in rungs.items()]
+    caption = "One global transaction: DB transactions (tx) and SQL, by the report and counted; other: BEGIN, COMMIT"
+    rates = [
+        show.table([row for rung, mine in rungs.items() if (row := _rates(book, rung, mine, metric))],
+                   f"{MEASURES[metric]}: measured Global-TPS times the report's integer, and what the server counted")
+        for metric in ("db_tps", "ops")
+    ]  # fmt: skip
+    return show.stack([show.table(each, caption), *rates])
 
 
 def _per_global(book: Book, rung: Rung, records: Sequence[Record]) -> dict[str, Any]:
     said = saga_tables.arithmetic(book.published, rung) or {}
     return {
-        "rung": rung.label,
-        "DB transactions, report": said.get("db_tps", "–"),
-        "counted": _mean(records, "db_tx_per_global"),
+        "rung": named(rung),
+        "tx, report": said.get("db_tps", "–"),
+        "tx counted": _mean(records, "db_tx_per_global"),
         "SQL, report": said.get("ops", "–"),
         "SQL counted": _mean(records, "sql_per_global"),
-        **{name: _mean(records, f"{name}_per_global") for name in TYPES},
-        "BEGIN and COMMIT": _mean(records, "begins_and_commits_per_global"),
+        **{name: _mean(records, f"{name}_per_global") for name in TYPES if name != "deletes"},
+        "other": _mean(records, "begins_and_commits_per_global"),
     }
 
 
-def _rates(book: Book, rung: Rung, records: Sequence[Record]) -> dict[str, Any] | None:
-    said, tps = saga_tables.arithmetic(book.published, rung), value(records, "global_tps")
-    if said is None or tps is None:
+def _rates(book: Book, rung: Rung, records: Sequence[Record], metric: str) -> dict[str, Any] | None:
+    said, tps, counted = (
+        saga_tables.arithmetic(book.published, rung), value(records, "global_tps"), value(records, metric)
+    )  # fmt: skip
+    if said is None or tps is None or counted is None:
         return None
-    row: dict[str, Any] = {"rung": rung.label, "Global-TPS": show.number(tps.value)}
-    for metric in ("db_tps", "ops"):
-        counted = value(records, metric)
-        if counted:
-            calculated = tps.value * said[metric]
-            row[f"{MEASURES[metric]} multiplied"] = show.number(calculated)
-            row[f"{MEASURES[metric]} counted"] = show.number(counted.value)
-            row[f"{MEASURES[metric]} differs by"] = f"{saga_tables.off(counted.value, calculated):+.1%}"
-    return row
+    calculated = tps.value * said[metric]
+    return {
+        "rung": named(rung), "Global-TPS": show.number(tps.value), "times": said[metric],
+        "multiplied": show.number(calculated), "counted": show.number(counted.value),
+        "differs by": f"{saga_tables.off(counted.value, calculated):+.1%}",
+    }  # fmt: skip
 
 
 def _mean(records: Sequence[Record], metric: str) -> str:
@@ -125,7 +143,7 @@ def _knee_rows(records: Sequence[Record]) -> list[dict[str, Any]]:
     groups, chosen = by_rung(at_knee(records)), knees(records)
     metrics = {"Global-TPS": "global_tps", "p50 (ms)": "p50_ms", "p95 (ms)": "p95_ms", "p99 (ms)": "p99_ms"}
     return [
-        {"rung": rung.label, "clients": chosen[rung], "n": len(mine),
+        {"rung": named(rung), "clients": chosen[rung],
          **{title: show.with_interval(value(mine, metric)) for title, metric in metrics.items()}}
         for rung, mine in groups.items()
     ]  # fmt: skip
@@ -166,100 +184,17 @@ def ceiling(book: Book) -> HTML:
     for rung, mine in by_rung(at_knee(of_table(book.records))).items():
         top, here = best.get(int(mine[0].levels["concurrency"])), value(mine, "global_tps")
         if rung != CEILING and top and here:
-            rows.append({"rung": rung.label, "Global-TPS": show.number(here.value), "ceiling": show.with_interval(top),
+            rows.append({"rung": named(rung), "Global-TPS": show.number(here.value), "ceiling": show.with_interval(top),
                          "rung / ceiling": f"{here.value / top.value:.0%}"})  # fmt: skip
     if not rows:
         return show.paragraph("The ceiling was not measured in this run.")
     return show.table(rows, "The service's ceiling (no DTM, empty branches, same clients) against every rung")
 
 
-def invariants(book: Book) -> HTML:
-    """Per rung: trials, global transactions, and how many trials each invariant holds in."""
-    parts = []
-    for table in (LADDER, FAILING, KILLED):
-        for rung, mine in by_rung(of_table(book.records, table)).items():
-            parts.append(_invariant_row(rung, table, mine))
-    return show.table(parts, "Books after every trial") if parts else show.paragraph("No saga has been recorded.")
-
-
-def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[str, Any]:
-    ends = [r.proof["global"] for r in records]
-    row = {
-        "rung": rung.label + (", DTM killed" if table == KILLED else ""),
-        "trials": len(records),
-        "global transactions": show.number(sum(e["started"] for e in ends)),
-        "rolled back": show.number(sum(e["rolled_back"] for e in ends)),
-    }
-    for name in records[0].proof["invariants"]:
-        found = [r.proof["invariants"][name] for r in records]
-        wrong = [f["found"] for f in found if not f["holds"]]
-        row[name] = f"in {len(found) - len(wrong)} of {len(found)}" + (f" ({wrong[0]})" if wrong else "")
-    row["DB transactions run again"] = show.number(sum(r.proof["db_transactions_retried"] for r in records))
-    return row
-
-
-def failing(book: Book) -> HTML:
-    """Failing TransIn branches: share rolled back, latency of a commit and of a compensation, state of the books."""
-    rows = []
-    for rung, mine in by_rung(of_table(book.records, FAILING)).items():
-        branches = [r.proof["branches"] for r in mine]
-        rows.append({
-            "rung": rung.label,
-            "rolled back": _percent(value(mine, "rolled_back_share")),
-            "Global-TPS": show.with_interval(value(mine, "global_tps")),
-            "committed, p50 / p95 (ms)": f"{_short(mine, 'p50_ms')} / {_short(mine, 'p95_ms')}",
-            "rolled back, p50 / p95 (ms)": " / ".join(_short(mine, f"rolled_back_{p}_ms") for p in ("p50", "p95")),
-            "compensations run": show.number(_events(branches, "executed")),
-            "held back by the barrier": show.number(_events(branches, "skipped")),
-            "sum of balances": ", ".join(dict.fromkeys(_sum(r) for r in mine)),
-        })  # fmt: skip
-    return (
-        show.table(rows, "A share of TransIn branches fails") if rows else show.paragraph("Not in this run (fail = 0).")
-    )
-
-
-def _sum(record: Record) -> str:
-    return str(record.proof["invariants"]["sum of balances unchanged"]["found"])
-
-
-def _events(branches: Iterable[dict[str, dict[str, int]]], event: str) -> int:
-    return sum(b.get(op, {}).get(event, 0) for b in branches for op in ("out.compensate", "in.compensate"))
-
-
-def _short(records: Sequence[Record], metric: str) -> str:
-    found = value(records, metric)
-    return show.number(found.value if found else None)
-
-
-def _percent(m: Measured | None) -> str:
-    if m is None:
-        return "–"
-    return (
-        f"{m.value:.1%}" if m.low is None or m.high is None else f"{m.value:.1%} [{max(0.0, m.low):.1%}, {m.high:.1%}]"
-    )
-
-
-def killed(book: Book) -> HTML:
-    """DTM killed in mid-load and started again: what was under way, and when all of it had ended."""
-    mine = of_table(book.records, KILLED)
-    if not mine:
-        return show.paragraph(
-            "Not in this run; -p kill_dtm=true adds it. The project's tests do it on the real server each time."
-        )
-    rows = [
-        {"repetition": r.repetition, "under way when killed": r.proof["killed"]["under_way"],
-         "DTM away (s)": show.number(r.summary["down_s"].value),
-         "until all had ended (s)": show.number(r.summary["recovery_s"].value),
-         "requests without an answer": r.proof["global"]["failed"],
-         **{name: "yes" if about["holds"] else about["found"] for name, about in r.proof["invariants"].items()}}
-        for r in mine
-    ]  # fmt: skip
-    return show.table(rows, "DTM killed (SIGKILL) under load and started again")
-
-
 def every_trial(book: Book, metric: str, *, source: str, label: str) -> HTML:
     """The series of every trial of the ladder at its knee: a panel per rung, a line per repetition."""
-    mine = at_knee(of_table(book.records))
+    mine = [record for part in by_rung(at_knee(of_table(book.records))).values() for record in part]
+    mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
     if not mine:
         return show.paragraph("No saga has been recorded.")
     names = ["mode", "sql_per_branch"]

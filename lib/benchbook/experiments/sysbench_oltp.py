@@ -120,7 +120,8 @@ class SysbenchOltp:
 
     def _load(self, trial: Trial) -> sysbench.Load:
         workload, threads = str(trial.cell.levels["workload"]), int(trial.cell.levels["threads"])
-        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, self.rate, self.options)
+        options = sysbench.also_ignoring(self.options, self._systems[trial.cell.system].retried_errors)
+        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, self.rate, options)
 
     def _start_from(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
         """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""

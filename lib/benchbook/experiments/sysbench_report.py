@@ -53,7 +53,8 @@ def asked(parameters: SysbenchParameters, profile: Profile, inventory: Inventory
     return {
         "profile": profile.name, "inventory": inventory.name, "systems": parameters.names(), "seed": parameters.seed,
         "tables": size.tables, "table_size": size.table_size, "time_s": time_s(parameters, profile),
-        "report_interval_s": 1, "rate": parameters.rate or size.rate, "reset": profile.reset, "buffer_pool_mb": profile.buffer_pool_mb,
+        "report_interval_s": 1, "rate": parameters.rate or size.rate,
+        "reset": profile.reset, "buffer_pool_mb": profile.buffer_pool_mb,
         "hosts": {name: host.address for name, host in inventory.hosts.items()},
     }  # fmt: skip
 

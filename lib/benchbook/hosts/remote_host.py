@@ -24,6 +24,8 @@ from benchbook.hosts.inventory import Inventory, resolve
 # What a broken connection raises, depending on which layer notices first.
 LOST = (OSError, EOFError, paramiko.SSHException)
 
+# Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
+_TCP_USER_TIMEOUT = 18
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
 
@@ -105,10 +107,17 @@ class RemoteHost:
             ) from problem
         except LOST as problem:
             raise self._unusable(*_why_unreachable(problem, where, known)) from problem
-        transport = connection.transport
+        connection.transport.set_keepalive(5)
+        self._tune(connection.transport.sock)
+
+    def _tune(self, sock: object) -> None:
+        """Socket options; a jump host's pipe has none."""
+        if not isinstance(sock, socket.socket):
+            return
         # paramiko leaves Nagle's algorithm on, which costs a delayed acknowledgement (40 ms) on every command.
-        transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        transport.set_keepalive(5)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A peer that falls silent is given up within half a lease, so that the other half is left to come back.
+        sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(self.inventory.ssh.lease_s * 500))
 
     def _unusable(self, problem: str, value: str, fix: str) -> HostUnusable:
         return HostUnusable(problem, file=self.inventory.file, key=f"hosts.{self.name}", value=value, fix=fix)

@@ -1,7 +1,7 @@
 """Statistics for benchmarks: stateless functions, explicit seeds, small frozen results; nothing here knows a record.
 
-The unit of replication is a repetition. Import from the chapters, so that a page that needs an interval does not wait for
-all of them to load:
+The unit of replication is a repetition. Import from the chapters, so that a page that needs an interval does not
+wait for all of them to load:
 
     intervals   mean over repetitions, bootstraps          series     interval over an autocorrelated series
     steady      change points, warm-up, steady state       compare    ratio, tests, Holm, effect size, equivalence

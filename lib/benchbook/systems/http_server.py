@@ -101,7 +101,8 @@ class HttpServer(ABC):
         if self._job is None:
             return
         group = json.loads(self.host.read(f"{self._job.folder}/pid"))["group"]
-        self.host.run(["kill", "-KILL", "--", f"-{group}"])
+        # Shells differ in how they spell a signal to a group.
+        self.host.run(["python3", "-c", "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)", group])
         self._job.wait(every_s=0.05)
         self.stop()
 

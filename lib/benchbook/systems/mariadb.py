@@ -51,6 +51,11 @@ class MariaDB(SqlServer):
             timeout=120,
         )  # fmt: skip
 
+    def notes(self) -> tuple[str, ...]:
+        return (
+            "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default",
+        )
+
     def options(self) -> tuple[str, ...]:
         """Server options beside addresses and paths; a system built on this one adds its own."""
         return (*OPTIONS, f"--innodb-buffer-pool-size={self.profile.buffer_pool_mb}M", "--skip-log-bin")

@@ -109,7 +109,7 @@ class SqlServer(System):
         for name, job in self._jobs.items():
             ended = job.status()
             if ended:
-                words = " | ".join(job.stderr().strip().splitlines()[-5:])
+                words = "".join(job.stderr().strip().splitlines()[-1:])
                 how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
                 raise SystemFailed(f"{self.name} on {name} has died ({how}): {words or 'no word'}")
 

@@ -54,6 +54,11 @@ class Rung:
         return self.mode == "dtm_barrier"
 
     @property
+    def keeps_books(self) -> bool:
+        """Branches that fail need the barrier: else their compensations undo what was never done."""
+        return self.barrier or not self.fail
+
+    @property
     def path(self) -> str:
         """What a client asks the business service for."""
         query = f"dtm={int(self.with_dtm)}&barrier={int(self.barrier)}&pairs={self.sql_per_branch // 2}"

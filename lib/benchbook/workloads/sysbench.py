@@ -35,6 +35,13 @@ class Load:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str, str]:
+    """The options with these server errors added to those that `mysql-ignore-errors` names."""
+    named = [int(code) for code in options.get("mysql-ignore-errors", "").split(",") if code]
+    codes = dict.fromkeys([*named, *errors])
+    return {**options, **({"mysql-ignore-errors": ",".join(map(str, codes))} if codes else {})}
+
+
 def _target(endpoints: Sequence[SqlEndpoint], database: str) -> list[str]:
     ports = {e.port for e in endpoints}
     if len(ports) != 1:

@@ -13,6 +13,7 @@ from the last *change* that was seen, so a step of the host's wall clock cannot 
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -229,7 +230,22 @@ def reap(jobs_dir, own_lease):
                 break
             stop(job_dir)
             found["ended"].append(name)
+        forget(job_dir, own_lease)
     return found
+
+
+def forget(job_dir, own_lease, stale_s=60.0):
+    """Remove what an ended job left, and its lease, once no driver can still be reading it."""
+    try:
+        lease = read_json(os.path.join(job_dir, "job.json"))["lease"]
+        fresh = time.time() - os.stat(lease).st_mtime < stale_s
+    except (OSError, ValueError):
+        lease, fresh = "", False
+    if running(job_dir) or fresh or lease == own_lease:
+        return
+    shutil.rmtree(job_dir, ignore_errors=True)
+    if os.path.exists(lease):
+        os.unlink(lease)
 
 
 def main(argv):

@@ -1,0 +1,270 @@
+"""The DTM report without a server: rungs, command lines, arithmetic, books, tables and figures, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from kit import Home
+from records import record
+
+from benchbook import published
+from benchbook.design import Cell
+from benchbook.errors import BadInput
+from benchbook.experiments import saga_figures, saga_report, saga_summary, saga_tables
+from benchbook.experiments.saga import ab_version
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.measured import interval
+from benchbook.profiles import load_profile
+from benchbook.record import Quantity, Record
+from benchbook.systems import counters
+from benchbook.workloads import saga
+from benchbook.workloads.ab import AbSummary
+from benchbook.workloads.saga import Rung
+
+PUBLISHED = published.load("dtm_mysql")
+
+
+def parameters(**said: Any) -> saga_report.SagaParameters:
+    return saga_report.SagaParameters(inventory="lab_dtm", **said)
+
+
+# -- rungs and cells ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rung", "path", "label"),
+    [
+        (Rung("no_dtm", 2), "/saga?dtm=0&barrier=0&pairs=1", "no DTM, 2 SQL"),
+        (Rung("dtm", 0), "/saga?dtm=1&barrier=0&pairs=0", "DTM, empty"),
+        (Rung("dtm_barrier", 10, 0.25), "/saga?dtm=1&barrier=1&pairs=5&fail=0.25", "DTM + barrier, 10 SQL, 25% fail"),
+    ],
+)
+def test_a_rung_is_a_request_and_a_label(rung: Rung, path: str, label: str) -> None:
+    assert (rung.path, rung.label) == (path, label)
+
+
+@pytest.mark.parametrize("said", ["dtm", "dtm:x", "xa:2", "dtm:3"])
+def test_a_rung_that_does_not_exist_is_refused(said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        saga_report.cells(PUBLISHED, parameters(rungs=[said]))
+    assert caught.value.key == "rungs"
+    assert caught.value.fix
+
+
+def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
+    cells = saga_report.cells(PUBLISHED, parameters())
+    assert [c.table for c in cells] == ["mysql_write_only", *["saga"] * 8, *["saga_failing"] * 2]
+    assert cells[0] == Cell(
+        table="mysql_write_only", system="mariadb", levels={"workload": "oltp_write_only", "threads": 10}
+    )
+    assert cells[1].levels == {"mode": "no_dtm", "sql_per_branch": 0, "concurrency": 10}
+    assert [c.levels["mode"] for c in cells[2:9]] == list(PUBLISHED.table("saga").frame["mode"])
+    assert cells[-1].levels == {"mode": "dtm_barrier", "sql_per_branch": 2, "concurrency": 10, "fail": 0.2}
+
+
+def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest() -> None:
+    said = parameters(rungs=["dtm:2"], concurrency=[8, 4], sysbench=False, kill_dtm=True, fail=0.5)
+    levels = [(c.table, c.levels["concurrency"]) for c in saga_report.cells(PUBLISHED, said)]
+    assert len({c.slug for c in saga_report.cells(PUBLISHED, said)}) == 5, "a trial's id is made of its levels"
+    assert levels == [("saga", 8), ("saga", 4), ("saga_failing", 4), ("saga_failing", 4), ("saga_killed", 4)]
+    assert [c.table for c in saga_report.cells(PUBLISHED, parameters(rungs=["dtm:2"], sysbench=False, fail=0))] == [
+        "saga"
+    ]
+
+
+def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Home) -> None:
+    lab, profile = load_inventory("lab_dtm") if _copied(home) else None, load_profile("smoke")
+    assert lab is not None
+    assert saga_report.experiment(PUBLISHED, parameters(), profile, lab).dataset.tables == 10
+    hosts = {name: host for name, host in lab.hosts.items() if "client" in host.roles}
+    with pytest.raises(BadInput, match="no host has a role"):
+        saga_report.experiment(PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts}))
+    with pytest.raises(BadInput, match="one server of each kind"):
+        saga_report.experiment(PUBLISHED, parameters(), profile, _two_clients(lab))
+
+
+def _copied(home: Home) -> bool:
+    from kit import ROOT
+
+    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env" / "hosts" / "lab_dtm.yaml").read_text())
+    return True
+
+
+def _two_clients(lab: Inventory) -> Inventory:
+    second = lab.hosts["client"].model_copy(update={"address": "127.0.75.10"})
+    return lab.model_copy(update={"hosts": {**lab.hosts, "second": second}})
+
+
+# -- ab -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_of_a_load() -> None:
+    command = saga.for_requests("/usr/bin/ab", "http://h:1/saga?a=1&b=2", concurrency=10, requests=500, longest_s=60)
+    assert saga.shown(command) == "/usr/bin/ab -l -s 90 -n 500 -c 10 http://h:1/saga?a=1&b=2"
+    few = saga.for_requests("ab", "u", concurrency=10, requests=3, longest_s=60)
+    assert "-n 20 -c 10" in saga.shown(few), "ab refuses fewer requests than clients"
+    assert "-t 2 -n 50000000 -c 4" in saga.shown(saga.for_seconds("ab", "u", concurrency=4, seconds=2))
+
+
+def test_progress_is_the_rate_between_the_tenths_that_ab_announces() -> None:
+    moments, rates = iter([0.0, 2.0, 2.5, 4.0]), []
+    progress = saga.Progress(lambda s, rate: rates.append((s, rate)), clock=lambda: next(moments))
+    for part in (b"Benchmarking h\nCompleted 100 requests\n", b"Compl", b"eted 300 requests\n"):
+        progress(part)
+    assert rates == [(2.0, 50.0), (4.0, 100.0)]
+    assert progress.text.endswith("300 requests\n")
+
+
+def test_the_version_of_ab() -> None:
+    assert ab_version("This is ApacheBench, Version 2.3 <$Revision$>\nCopyright") == "ab 2.3"
+
+
+# -- figures of a trial ---------------------------------------------------------------------------------------------
+
+AB = AbSummary(
+    complete=1000, failed=0, non_2xx=0, requests_per_s=500, time_s=2, concurrency=10, mean_ms=20, percentiles_ms={}
+)
+NOTHING = {"count": 0, "mean_ms": 0, "max_ms": 0, "hdr_us": ""}
+COUNTED = {"Binlog_commits": 4100, "Com_insert": 4100, "Com_update": 3000, "Com_delete": 0, "Com_replace": 0,
+           "Com_select": 10, "Com_commit": 3000, "Com_begin": 3000, "Com_rollback": 0, "Questions": 13000}  # fmt: skip
+
+
+def stats(**ends: int) -> dict[str, Any]:
+    counts = {"started": 1000, "committed": 1000, "rolled_back": 0, "failed": 0, **ends}
+    return {"global": counts, "latency": {"committed": NOTHING, "rolled_back": NOTHING}}
+
+
+def test_rates_and_what_a_global_transaction_costs_are_counted() -> None:
+    found = {name: q.value for name, q in saga_summary.summarise(AB, stats(), COUNTED).items()}
+    assert (found["global_tps"], found["db_tps"], found["ops"]) == (500, 2050, 3555)
+    assert (found["db_tx_per_global"], found["sql_per_global"]) == (4.1, 7.11)
+    assert (found["inserts_per_global"], found["updates_per_global"], found["selects_per_global"]) == (4.1, 3.0, 0.01)
+    assert found["begins_and_commits_per_global"] == 6
+    assert "p95_ms" not in found, "no latency where nothing has one"
+
+
+def test_answers_without_an_end_are_no_throughput() -> None:
+    broken = AbSummary(**{**vars(AB), "non_2xx": 100})
+    found = saga_summary.summarise(broken, stats(committed=600, rolled_back=300, failed=100), COUNTED)
+    assert found["global_tps"].value == 450
+    assert found["errors"].value == 100
+    assert found["rolled_back_share"].value == pytest.approx(1 / 3)
+
+
+def test_counters() -> None:
+    assert counters.difference({"a": 1, "b": 2}, {"a": 4, "b": 2}) == {"a": 3, "b": 0}
+    assert counters.statements(COUNTED) == 7110
+
+
+# -- books ----------------------------------------------------------------------------------------------------------
+
+GOOD = {"accounts": 100, "balance_sum": 1000, "balance_expected": 1000, "repeated_steps": 0, "bare_compensations": 0,
+        "unbalanced_transactions": 0, "accounts_not_matching_the_log": 0}  # fmt: skip
+
+
+def proof(**changes: Any) -> dict[str, Any]:
+    """Ten transactions behind DTM, eight committed and two rolled back."""
+    return {
+        "global": {"started": 10, "committed": 8, "rolled_back": 2, "failed": 0}, "books": GOOD,
+        "branches": {"out.action": {"executed": 10}, "in.action": {"executed": 8}},
+        "dtm_ends": {"succeed": 8, "failed": 2}, **changes,
+    }  # fmt: skip
+
+
+def wrong(mode: str = "dtm_barrier", **changes: Any) -> list[str]:
+    return saga_summary.violated(saga_summary.invariants(Rung(mode, 2), proof(**changes)))
+
+
+def test_good_books_hold() -> None:
+    assert wrong() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"dtm_ends": {"succeed": 8, "submitted": 2}}, "every global transaction ended: 2 of 10 without an end"),
+        ({"dtm_ends": {"succeed": 8}}, "every global transaction ended: 0 of 8 without an end"),
+        ({"books": {**GOOD, "balance_sum": 997}}, "sum of balances unchanged: off by -3"),
+        ({"books": {**GOOD, "repeated_steps": 1}}, "every branch exactly once: 1 steps repeated"),
+        ({"branches": {"out.action": {"executed": 10}}}, "every branch exactly once: 8 actions too few or too many"),
+    ],
+)
+def test_what_is_wrong_with_books_is_said(changes: dict[str, Any], said: str) -> None:
+    assert wrong(**changes) == [said]
+
+
+def test_without_dtm_the_service_alone_knows_what_ended() -> None:
+    assert wrong("no_dtm", dtm_ends={}) == []
+    cut = {"started": 10, "committed": 7, "rolled_back": 2, "failed": 1}
+    assert wrong("no_dtm", **{"global": cut})[0].endswith("1 of 10 without an end")
+
+
+def test_after_a_kill_dtm_s_own_store_says_what_ended() -> None:
+    cut = {"started": 30, "committed": 5, "rolled_back": 0, "failed": 25}
+    assert wrong(killed={"under_way": 3}, **{"global": cut}) == []
+    assert wrong(killed={"under_way": 3}, dtm_ends={"submitted": 3})[0].endswith("3 of 3 without an end")
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+def ladder(tps: dict[int, list[float]], mode: str = "dtm", sql: int = 2) -> list[Record]:
+    return [
+        record(
+            f"r{n}-{mode}{sql}-{c}", table="saga", system="mariadb", repetition=n,
+            levels={"mode": mode, "sql_per_branch": sql, "concurrency": c},
+            summary={"global_tps": Quantity(value=value, unit="1/s"), "db_tps": Quantity(value=4 * value, unit="1/s")},
+        )
+        for c, values in tps.items() for n, value in enumerate(values, 1)
+    ]  # fmt: skip
+
+
+def test_a_rung_is_compared_at_its_knee() -> None:
+    records = ladder({10: [80, 82], 20: [97, 99], 40: [100, 102]}) + ladder({10: [50, 50]}, sql=10)
+    assert saga_tables.knees(records) == {Rung("dtm", 2): 20, Rung("dtm", 10): 10}
+    assert [r.levels["concurrency"] for r in saga_tables.at_knee(records)] == [20, 20, 10, 10]
+
+
+def test_published_tables_show_the_knee_and_the_sweep_stands_beside_them() -> None:
+    records = ladder({10: [80, 82], 40: [100, 102]})
+    trials: list[Any] = []
+    tables = {table.id: table for table in saga_report.tables(PUBLISHED, records, trials)}
+    assert set(tables) == {"mysql_write_only", "saga", "saga_sweep"}
+    swept = [(row.model_extra, row.metric, row.measured) for row in tables["saga_sweep"].rows]
+    assert len(swept) == 4
+    assert swept[0] == (
+        {"system": "mariadb", "mode": "dtm", "sql_per_branch": 2, "concurrency": 10}, "global_tps", interval([80, 82])
+    )  # fmt: skip
+
+
+def test_the_report_s_own_arithmetic() -> None:
+    assert saga_tables.arithmetic(PUBLISHED, Rung("dtm_barrier", 2)) == {"db_tps": 4, "ops": 12}
+    assert saga_tables.arithmetic(PUBLISHED, Rung("no_dtm", 0)) is None
+    assert saga_tables.off(90, 120) == -0.25
+
+
+def test_rungs_climb_as_the_report_does() -> None:
+    rungs = [Rung("dtm_barrier", 10), Rung("dtm", 2), Rung("dtm", 0), Rung("no_dtm", 2), Rung("no_dtm", 0)]
+    records = [r for rung in rungs for r in ladder({10: [1]}, rung.mode, rung.sql_per_branch)]
+    found = [rung.label for rung in saga_tables.by_rung(records)]
+    assert found == ["no DTM, empty", "no DTM, 2 SQL", "DTM, empty", "DTM, 2 SQL", "DTM + barrier, 10 SQL"]
+
+
+# -- the figure -----------------------------------------------------------------------------------------------------
+
+
+def test_the_ladder_is_relative_to_each_one_s_own_base() -> None:
+    rows = [
+        ("published", "base", "OPS", 100.0, None, None), ("published", "top", "OPS", 50.0, None, None),
+        ("measured", "base", "OPS", 10.0, 8.0, 12.0), ("measured", "top", "OPS", 4.0, 3.0, 5.0),
+        ("published", "top", "TPS", 7.0, None, None),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["who", "rung", "measure", "value", "low", "high"])
+    found = saga_figures.relative(frame, base="base")
+    assert found.value.tolist() == [1.0, 0.5, 1.0, 0.4]
+    assert found.low.tolist()[2:] == [0.8, 0.3]
+    figure = saga_figures.ladder(found, ["OPS"], base="base")
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["base", "top"]
+    assert "OPS, top: published 0.50, measured 0.40" in saga_figures.in_words(found)
