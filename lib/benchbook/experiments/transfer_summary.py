@@ -138,8 +138,10 @@ def bottleneck(load: Load, facts: dict[str, Any], places: dict[str, str]) -> dic
         if total and busy >= FULL * total:
             who = max(there, key=lambda label: cores[label])
             who = "others" if sum(cores[label] for label in there) < busy / 2 else who
-            share = f"; {who} uses {cores[who]:.1f} of them" if who in cores else ""
-            return {"who": who, "why": f"{busy:.1f} of {total:g} cores are in use{share}", "cores": cores}
+            share = (
+                f"{who} uses {cores[who]:.1f} of them" if who in cores else "most by programs that are no part of this"
+            )
+            return {"who": who, "why": f"{busy:.1f} of {total:g} cores are in use; {share}", "cores": cores}
     return {**_waiting(load.moved, cores), "cores": cores}
 
 

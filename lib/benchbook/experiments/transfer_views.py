@@ -133,8 +133,12 @@ def _limits(engine: str, cache: str, records: list[Record]) -> dict[str, Any]:
     return {
         "engine": engine, "cache": cache, "limited by (trials)": ", ".join(f"{w} ({n})" for w, n in said.most_common()),
         **{f"{label} (cores)": show.number(float(value)) for label, value in cores.items()},
-        "for example": records[0].proof["bottleneck"]["why"],
+        "for example": _example(records, said.most_common(1)[0][0]),
     }  # fmt: skip
+
+
+def _example(records: list[Record], who: str) -> str:
+    return next(str(r.proof["bottleneck"]["why"]) for r in records if r.proof["bottleneck"]["who"] == who)
 
 
 def proofs(book: Book) -> HTML:
