@@ -78,12 +78,12 @@ class OwnServer(MongoServer):
     def endpoint(self) -> Endpoint:
         return Endpoint(f"mongodb://{self.host.address}:{self.port}/?directConnection=true")
 
+    @abstractmethod
+    def command(self) -> Command: ...
+
     @property
     def data(self) -> str:
         return self.host.path("mongo", f"{self.kind}-{self.side}")
-
-    @abstractmethod
-    def command(self) -> Command: ...
 
     def ask(self, command: dict[str, Any], database: str = "admin") -> dict[str, Any]:
         return mongo_wire.tell(self.host, self.host.address, self.port, command, database=database)
@@ -134,10 +134,8 @@ class OwnServer(MongoServer):
             job.remove()
 
     def _about(self, version: str, title: str, stand_in_for: str | None, notes: tuple[str, ...]) -> About:
-        command = " ".join(str(word) for word in self.command().argv)
-        return About(
-            self.name, version, f"{title} ({self.side})", stand_in_for, notes, (self.host.name,), {"command": command}
-        )
+        config = {"command": " ".join(map(str, self.command().argv))}
+        return About(self.name, version, f"{title} ({self.side})", stand_in_for, notes, (self.host.name,), config)
 
 
 class Mongod(OwnServer):
@@ -184,8 +182,7 @@ class Ferret(OwnServer):
 
     def about(self) -> About:
         notes = (
-            "FerretDB v1.24 over SQLite: it answers MongoDB's protocol, but its speed, its locking and its memory are "
-            "those of SQLite and of translating documents",
+            "over SQLite: it answers MongoDB's protocol, but its speed, locking and memory are SQLite's",
             "no replica set and no oplog; it has no cache size to set",
             f"it calls itself MongoDB {self.ask({'buildInfo': 1})['version']}",
         )
@@ -221,8 +218,9 @@ class ExistingServer(MongoServer):
         """Its owner's to watch: a transfer that cannot reach it says so."""
 
     def about(self) -> About:
-        title = self.settings.product or f"existing server at {self.settings.host}:{self.settings.port}"
-        return About(self.name, "not asked", f"{title} ({self.side})", None, ("an existing server: never restarted",))
+        s = self.settings
+        title = f"{s.product or f'existing server at {s.host}:{s.port}'} ({self.side})"
+        return About(self.name, "not asked", title, None, ("an existing server: never restarted",))
 
 
 def check(inventory: Inventory, kind: str) -> list[str]:
