@@ -155,11 +155,11 @@ def check_summary(found: pd.DataFrame) -> HTML:
         for name, part in found.groupby("check", sort=False)
     ]  # fmt: skip
     parts = [show.table(rows, "Checks on every record")]
-    failing: dict[tuple[str, str], list[str]] = {}
+    failing: dict[str, list[dict[str, str]]] = {}
     for row in found[~found.ok].to_dict("records"):
-        failing.setdefault((row["check"], row["found"]), []).append(row["trial"])
+        failing.setdefault(row["check"], []).append({"trial": row["trial"], "found": row["found"]})
     bad = [
-        {"check": k[0], "found": k[1], "trials": ", ".join(v[:4]) + (" …" if len(v) > 4 else "")}
-        for k, v in failing.items()
+        {"check": check, "trials": len(rows), "such as": rows[0]["trial"], "found": rows[0]["found"]}
+        for check, rows in failing.items()
     ]
     return show.stack([*parts, show.table(bad, "Not as it should be")] if bad else parts)
