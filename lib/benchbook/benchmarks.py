@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbook import build, campaign, design, paths, published
+from benchbook import build, campaign, design, paths, published, transfer_bench
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.experiments import sysbench_report
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
@@ -172,5 +172,6 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "tps_ratio": tps_ratio,
     "load_share": load_share,
     "probe_cpu": probe_cpu,
+    "transfer": transfer_bench.transfer,
     "bootstrap": bootstrap,
 }

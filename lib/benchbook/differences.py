@@ -46,10 +46,10 @@ def plan(campaign: Campaign) -> HTML:
          "to do": sum(t in missing for t in part)}
         for (table, system), part in _grouped(campaign).items()
     ]  # fmt: skip
-    left = len(missing) * float(campaign.asked.get("time_s", 0))
-    caption = (
-        f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do, {left / 60:.1f} min of load"
-    )
+    # Where a load ends when its work is done, nobody knows beforehand how long it takes.
+    time_s = float(campaign.asked.get("time_s", 0))
+    load = f", {len(missing) * time_s / 60:.1f} min of load" if time_s else ""
+    caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do{load}"
     return show.table(rows, caption)
 
 
@@ -155,11 +155,11 @@ def check_summary(found: pd.DataFrame) -> HTML:
         for name, part in found.groupby("check", sort=False)
     ]  # fmt: skip
     parts = [show.table(rows, "Checks on every record")]
-    failing: dict[tuple[str, str], list[str]] = {}
+    failing: dict[str, list[dict[str, str]]] = {}
     for row in found[~found.ok].to_dict("records"):
-        failing.setdefault((row["check"], row["found"]), []).append(row["trial"])
+        failing.setdefault(row["check"], []).append({"trial": row["trial"], "found": row["found"]})
     bad = [
-        {"check": k[0], "found": k[1], "trials": ", ".join(v[:4]) + (" …" if len(v) > 4 else "")}
-        for k, v in failing.items()
+        {"check": check, "trials": len(rows), "such as": rows[0]["trial"], "found": rows[0]["found"]}
+        for check, rows in failing.items()
     ]
     return show.stack([*parts, show.table(bad, "Not as it should be")] if bad else parts)

@@ -85,7 +85,7 @@ def curves(
         axis.set_xlabel(x_label)
     for axis in axes[::COLUMNS]:
         axis.set_ylabel(f"{metric_label},\nrelative to lowest {x}" if normalised else metric_label)
-    handles, labels = _handles(axes)
+    handles, labels = handles_of(axes)
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
@@ -145,7 +145,8 @@ def _bars(line: pd.DataFrame) -> np.ndarray | None:
     return reach if reach.any() else None
 
 
-def _handles(axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
+def handles_of(axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
+    """Handles and labels of all axes for one legend, each label once."""
     seen: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -171,7 +172,7 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Fi
         for axis in axes[part[column].nunique() :]:
             axis.set_visible(False)
         axes[0].set_ylim(bottom=0)
-    handles, labels = _handles(list(grid.flat))
+    handles, labels = handles_of(list(grid.flat))
     figure.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False)
     figure.supylabel(label, fontsize=9)
     figure.supxlabel("time since the load began (s)", fontsize=9)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from benchbook import checks, measured
 from benchbook.design import Cell
 from benchbook.errors import BadInput
-from benchbook.experiments import dm_report, saga_report, sysbench_report
+from benchbook.experiments import dm_report, saga_report, sysbench_report, transfer_report
 from benchbook.parameters import Parameters
 from benchbook.profiles import Profile
 from benchbook.record import Record
@@ -44,6 +44,7 @@ def _kind(module: ModuleType, parameters: type[Parameters]) -> Kind:
 
 
 KINDS = {
+    "ddt_full_scale": _kind(transfer_report, transfer_report.TransferParameters),
     "dm_1_0_alpha": _kind(dm_report, dm_report.DmParameters),
     "dm_1_0_ga": _kind(dm_report, dm_report.DmParameters),
     "dtm_mysql": _kind(saga_report, saga_report.SagaParameters),

@@ -46,7 +46,6 @@ class DmSize(_Strict):
     """
 
     repetitions: Annotated[int, Field(ge=0)] = 0
-    tables: Count = 4
     large_rows: Count = 10_000
     small_rows: Count = 5_000
     sync_rows: Count = 1_000
@@ -56,6 +55,14 @@ class DmSize(_Strict):
     settle_s: Annotated[int, Field(ge=0, le=3600)] = 0
     drain_s: Annotated[int, Field(ge=1, le=86_400, description="longest catch-up after the load's end")] = 300
     sample_s: Annotated[float, Field(ge=0.2, le=10)] = 1.0
+
+
+class TransferSize(_Strict):
+    """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine."""
+
+    documents: Annotated[int, Field(ge=10)] = 10_000
+    cache_gb: Annotated[float, Field(ge=0.25)] = 0.25
+    ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
 
 
 class Profile(_Strict):
@@ -70,6 +77,7 @@ class Profile(_Strict):
     sysbench: SysbenchSize
     saga: SagaSize = SagaSize()
     dm: DmSize = DmSize()
+    transfer: TransferSize = TransferSize()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
 

@@ -232,7 +232,7 @@ class Lines:
         return "".join(self._parts)
 
 
-def check_end(ended: Ended, text: str) -> None:
+def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:
     """Raises WorkloadFailed unless the program ended by itself with status 0; its output goes along."""
     if ended.reason == "exited" and ended.exit == 0:
         return
@@ -241,7 +241,7 @@ def check_end(ended: Ended, text: str) -> None:
            "stopped": "stopped from outside"}.get(ended.reason) or (
         f"killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}"
     )  # fmt: skip
-    problem = WorkloadFailed(f"sysbench {how}{': ' + said if said else ''}")
+    problem = WorkloadFailed(f"{name} {how}{': ' + said if said else ''}")
     problem.output = text  # type: ignore[attr-defined]
     raise problem
 

@@ -43,7 +43,12 @@ def to_series(samples: Sequence[dict[str, Any]], host: str, source: str) -> pd.D
 
 
 def _levels(sample: dict[str, Any]) -> list[tuple[float, str, float, str]]:
-    return [(sample["t"], name, float(v), _LEVELS[name]) for name, v in sample["v"].items() if name in _LEVELS]
+    return [(sample["t"], name, float(v), unit) for name, v in sample["v"].items() if (unit := _level_unit(name))]
+
+
+def _level_unit(name: str) -> str | None:
+    """The unit of a level; None for a counter. Resident memory is named after the processes that hold it."""
+    return "B" if name.startswith("rss.") else _LEVELS.get(name)
 
 
 def _rates(before: dict[str, Any], sample: dict[str, Any]) -> list[tuple[float, str, float, str]]:
@@ -51,7 +56,7 @@ def _rates(before: dict[str, Any], sample: dict[str, Any]) -> list[tuple[float, 
     grown = [
         (name, value - before["v"][name])
         for name, value in sample["v"].items()
-        if name not in _LEVELS and name in before["v"]
+        if _level_unit(name) is None and name in before["v"]
     ]
     return [(sample["t"], name, d / seconds, _rate_unit(name)) for name, d in grown if d >= 0 and seconds > 0]
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,6 +49,14 @@ class Watched:
 def host_probe(host: RemoteHost) -> Probe:
     program = host.push(remote_program("probes", "sample_host.py"))
     return Probe(host, "host", host.name, Command(["python3", program, "{job}/samples"], timeout_s=LONGEST_S))
+
+
+def process_probe(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:
+    """CPU and memory of the jobs on this host, by label: `jobs` maps it to the name that the job is started under."""
+    program = host.push(remote_program("probes", "sample_processes.py"))
+    patterns = [f"{label}={host.path('jobs', f'{name}-*', 'pid')}" for label, name in jobs.items()]
+    argv = ["python3", program, "{job}/samples", every_s, *patterns]
+    return Probe(host, "process", host.name, Command(argv, timeout_s=LONGEST_S))
 
 
 def mysql_probe(host: RemoteHost, endpoint: SqlEndpoint, about: str) -> Probe:

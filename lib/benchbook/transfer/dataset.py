@@ -153,6 +153,14 @@ def load(endpoint: Endpoint, dataset: Dataset, on_progress: Progress = lambda do
         return True
 
 
+def make_room(endpoint: Endpoint, database: str) -> None:
+    """Drops a copy that an earlier transfer left. Raises BadInput if the database holds other data."""
+    with connected(endpoint) as client:
+        _refuse_foreign(client, endpoint, Dataset(0, COLLECTIONS, database))
+        client[_MARKER_DATABASE]["markers"].replace_one({"_id": database}, {"identity": "copy"}, upsert=True)
+        client.drop_database(database)
+
+
 def is_there(client: Client, dataset: Dataset) -> bool:
     """Whether the marker has this data set's identity and every collection its number of documents."""
     marker = client[_MARKER_DATABASE]["markers"].find_one({"_id": dataset.database})

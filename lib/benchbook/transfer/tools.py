@@ -1,4 +1,4 @@
-"""What a trial needs around a transfer, as commands: `python -m benchbook.transfer.tools load|prove`."""
+"""What a trial needs around a transfer, as commands: `python -m benchbook.transfer.tools load|prove|clear`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from benchbook.errors import BenchbookError
-from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import Dataset, make_room
 from benchbook.transfer.dataset import load as load_dataset
 from benchbook.transfer.proof import gather
 from benchbook.transfer.settings import Endpoint, Settings
@@ -60,6 +60,16 @@ def prove(
         if not each.agrees:
             print(f"prove: {each}", file=sys.stderr)
     raise typer.Exit(0 if agrees else 1)
+
+
+@app.command()
+def clear(
+    url: Annotated[str, typer.Option(help="The target of the next transfer.")],
+    database: Annotated[str, typer.Option(help="Dropped, if it is the copy of an earlier run.")] = "ddt",
+    password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
+) -> None:
+    """Makes room on a target: drops what an earlier run copied there, and refuses to drop anything else."""
+    make_room(Endpoint.with_secret(url, password_file, "BENCHBOOK_TARGET_PASSWORD"), database)
 
 
 def main() -> None:

@@ -1,0 +1,250 @@
+"""The two servers of a transfer: a mongod where its host has one, else FerretDB, or endpoints that exist already."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from benchbook import build
+from benchbook.errors import BadInput, SystemFailed
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.remote_host import RemoteHost, file_hash
+from benchbook.hosts.session import Session
+from benchbook.systems import mongo_wire
+from benchbook.systems.base import About
+from benchbook.transfer.settings import Endpoint
+
+LONGEST_S = 7 * 86_400
+SIDES = ("source", "target")
+KINDS = ("mongod", "ferret", "endpoint")
+PUBLISHED = "MongoDB, single-node replica set, cacheSize 30GB"
+_NOT_INITIALIZED = 94
+
+
+class MongoServer(ABC):
+    """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already."""
+
+    host: RemoteHost | None
+
+    def __init__(self, session: Session, side: str) -> None:
+        self.session, self.side = session, side
+        self.name = f"mongo:{side}"
+
+    @property
+    @abstractmethod
+    def endpoint(self) -> Endpoint:
+        """How a client on any host of the inventory reaches it."""
+
+    @property
+    def job_name(self) -> str:
+        """What its job is started under, for the probe of its processes."""
+        return f"mongo-{self.side}"
+
+    @abstractmethod
+    def about(self) -> About: ...
+
+    @abstractmethod
+    def install(self) -> None:
+        """Put its program on its host, where there is one to put."""
+
+    @abstractmethod
+    def start(self, *, fresh: bool) -> None:
+        """Start it and return once it serves; `fresh` = without any data."""
+
+    @abstractmethod
+    def stop(self) -> None: ...
+
+    @abstractmethod
+    def check_alive(self) -> None:
+        """Raises SystemFailed when it has ended although nobody asked it to."""
+
+
+class OwnServer(MongoServer):
+    """A server that the kit starts on the host with the role of its side, without accounts, bound to its address."""
+
+    host: RemoteHost
+    kind: str
+
+    def __init__(self, session: Session, side: str, cache_gb: float) -> None:
+        super().__init__(session, side)
+        self.host, self.cache_gb = session.with_role(side)[0], cache_gb
+        self.port = int(session.inventory.port("mongo") or 0)
+        self._job: Job | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint(f"mongodb://{self.host.address}:{self.port}/?directConnection=true")
+
+    @abstractmethod
+    def command(self) -> Command: ...
+
+    @property
+    def data(self) -> str:
+        return self.host.path("mongo", f"{self.kind}-{self.side}")
+
+    def ask(self, command: dict[str, Any], database: str = "admin") -> dict[str, Any]:
+        return mongo_wire.tell(self.host, self.host.address, self.port, command, database=database)
+
+    def start(self, *, fresh: bool) -> None:
+        if fresh:
+            self.host.run(["rm", "-rf", "--", self.data], timeout=600)
+        self.host.mkdir(self.data)
+        self._job = self.session.start(self.host, self.job_name, self.command())
+        self.ready()
+
+    def ready(self, *, timeout_s: float = 120.0) -> None:
+        patient = Retrying(
+            retry=retry_if_result(lambda said: said is not None), stop=stop_after_delay(timeout_s),
+            wait=wait_fixed(0.05), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )  # fmt: skip
+        said = patient(self._knock)
+        if said is not None:
+            raise SystemFailed(f"{self.name} on {self.host.name} does not serve after {timeout_s:g} s: {said}")
+
+    def _knock(self) -> str | None:
+        self.check_alive()
+        try:
+            hello = mongo_wire.ask(self.host, self.host.address, self.port, {"hello": 1}, timeout=5)
+        except mongo_wire.UNANSWERED as problem:
+            return repr(problem)
+        return None if hello.get("isWritablePrimary") else self.not_primary()
+
+    def not_primary(self) -> str:
+        """Called while the server answers but takes no writes yet; what it waits for."""
+        return "it is no primary"
+
+    def check_alive(self) -> None:
+        ended = self._job.status() if self._job else None
+        if self._job and ended:
+            words = (self._job.stderr() + self._job.stdout().decode(errors="replace")).strip().splitlines()[-5:]
+            how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
+            raise SystemFailed(f"{self.name} on {self.host.name} has died ({how}): {' | '.join(words) or 'no word'}")
+
+    @property
+    def runs(self) -> bool:
+        return self._job is not None and self._job.status() is None
+
+    def stop(self) -> None:
+        job, self._job = self._job, None
+        if job is not None:
+            self.session.end(job)
+            job.remove()
+
+    def _about(self, version: str, title: str, stand_in_for: str | None, notes: tuple[str, ...]) -> About:
+        config = {"command": " ".join(map(str, self.command().argv))}
+        return About(self.name, version, f"{title} ({self.side})", stand_in_for, notes, (self.host.name,), config)
+
+
+class Mongod(OwnServer):
+    """The real server as a replica set of one node, with the profile's cache size."""
+
+    kind = "mongod"
+
+    def install(self) -> None:
+        self.program = self.host.require_program("mongod", package="mongodb-org-server")
+
+    def command(self) -> Command:
+        argv = [
+            self.program, "--replSet", "benchbook", "--dbpath", self.data, "--bind_ip", self.host.address, "--port",
+            self.port, "--wiredTigerCacheSizeGB", self.cache_gb, "--quiet", "--nounixsocket",
+        ]  # fmt: skip
+        return Command(argv, timeout_s=LONGEST_S, grace_s=30)
+
+    def not_primary(self) -> str:
+        """A new replica set has to be initiated once."""
+        status = mongo_wire.ask(self.host, self.host.address, self.port, {"replSetGetStatus": 1}, timeout=5)
+        if status.get("code") == _NOT_INITIALIZED:
+            members = [{"_id": 0, "host": f"{self.host.address}:{self.port}"}]
+            self.ask({"replSetInitiate": {"_id": "benchbook", "members": members}})
+        return "its replica set has no primary yet"
+
+    def about(self) -> About:
+        notes = (f"single-node replica set, cache {self.cache_gb:g} GB",)
+        return self._about(str(self.ask({"buildInfo": 1})["version"]), "MongoDB", None, notes)
+
+
+class Ferret(OwnServer):
+    """FerretDB, which speaks MongoDB's protocol and keeps its documents in SQLite files."""
+
+    kind = "ferret"
+
+    def install(self) -> None:
+        self.binary = build.artefact("mongo") / "ferret-server"
+        self.host.push(self.binary, executable=True)
+
+    def command(self) -> Command:
+        program = self.host.push(self.binary, executable=True)
+        argv = [program, "--listen", f"{self.host.address}:{self.port}", "--dir", self.data]
+        return Command(argv, timeout_s=LONGEST_S, grace_s=10)
+
+    def about(self) -> About:
+        notes = (
+            "over SQLite: it answers MongoDB's protocol, but its speed, locking and memory are SQLite's",
+            "no replica set and no oplog; it has no cache size to set",
+            f"it calls itself MongoDB {self.ask({'buildInfo': 1})['version']}",
+        )
+        return self._about(f"1.24.0 (program {file_hash(self.binary)[:12]})", "FerretDB", PUBLISHED, notes)
+
+
+class ExistingServer(MongoServer):
+    """An endpoint of the inventory; its name is its side."""
+
+    host = None
+
+    def __init__(self, session: Session, side: str) -> None:
+        super().__init__(session, side)
+        self.settings = session.inventory.endpoints[side]
+        self.password = self.settings.password(f"endpoints.{side}")
+
+    @property
+    def endpoint(self) -> Endpoint:
+        s = self.settings
+        user = f"{s.user}@" if self.password else ""
+        return Endpoint(f"mongodb://{user}{s.host}:{s.port}/?tls={str(s.tls).lower()}", self.password or None)
+
+    def install(self) -> None:
+        """Nothing to install."""
+
+    def start(self, *, fresh: bool) -> None:
+        """Somebody else runs it; the copy of an earlier run is dropped before each trial."""
+
+    def stop(self) -> None:
+        """Somebody else runs it."""
+
+    def check_alive(self) -> None:
+        """Its owner's to watch: a transfer that cannot reach it says so."""
+
+    def about(self) -> About:
+        s = self.settings
+        title = f"{s.product or f'existing server at {s.host}:{s.port}'} ({self.side})"
+        return About(self.name, "not asked", title, None, ("an existing server: never restarted",))
+
+
+def check(inventory: Inventory, kind: str) -> list[str]:
+    """The hosts that both servers need, by name. Raises BadInput for an unknown kind or a role that nobody has."""
+    if kind and kind not in KINDS:
+        raise BadInput("unknown kind of server", key="server", value=kind, fix=f"one of {', '.join(KINDS)}, or nothing")
+    missing = [side for side in SIDES if side not in inventory.endpoints]
+    if kind == "endpoint" and missing:
+        raise BadInput(
+            "no such endpoint", file=inventory.file, key="endpoints", value=missing[0],
+            fix="describe both servers under `endpoints`, by the names source and target",
+        )  # fmt: skip
+    return [name for side in SIDES if not _is_endpoint(inventory, side, kind) for name in inventory.require(side)[:1]]
+
+
+def _is_endpoint(inventory: Inventory, side: str, kind: str) -> bool:
+    return kind == "endpoint" or (not kind and side in inventory.endpoints)
+
+
+def make(session: Session, side: str, kind: str, cache_gb: float) -> MongoServer:
+    """The server of this side: an endpoint if the inventory has one by its name, a mongod if its host has one."""
+    if _is_endpoint(session.inventory, side, kind):
+        return ExistingServer(session, side)
+    host = session.with_role(side)[0]
+    program = session.inventory.program("mongod")
+    has_mongod = program in host.which(program)
+    return (Mongod if kind == "mongod" or (not kind and has_mongod) else Ferret)(session, side, cache_gb)

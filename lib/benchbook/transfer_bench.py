@@ -1,0 +1,105 @@
+"""What our transfer costs beside `mongodump | mongorestore`: part of `make bench`, on the same servers in one run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from benchbook import build, design, published
+from benchbook.design import Cell, Levels, Trial
+from benchbook.experiments import transfer_report
+from benchbook.experiments.transfer import Transfer
+from benchbook.experiments.transfer_report import PEER_LEVELS, PEER_TABLE, TransferParameters
+from benchbook.hosts import lab
+from benchbook.hosts.inventory import load_inventory
+from benchbook.measured import interval
+from benchbook.profiles import load_profile
+from benchbook.record import Quantity
+
+REPORT = "ddt_full_scale"
+# Starting Python costs as much CPU as some 30,000 documents: with fewer, that is what would be compared.
+PAIRS, DOCUMENTS = 5, 100_000
+# Our transfer as somebody would start it: the defaults of its command.
+DEFAULTS: Levels = {
+    "source_threads": 2, "target_threads": 6, "cache_bucket_size": 8, "cache_bucket_num": 8, "data_batch_size": 1000,
+}  # fmt: skip
+# Buckets, and batches in each, of 128 documents: a bound of 512 to 32,768 documents in flight.
+CACHES = (2, 4, 8, 16)
+
+Summary = dict[str, Quantity]
+
+
+def transfer(console: Console) -> dict[str, Any]:
+    """documents/s of our transfer over those of mongodump | mongorestore, client CPU of both, memory by cache size"""
+    ours, theirs = _trial("pymongo", "bench", DEFAULTS), _trial("mongodump", PEER_TABLE, PEER_LEVELS)
+    with _running() as experiment:
+        experiment.begin([ours], lambda step: None)
+        pairs = [_pair(experiment, (ours, theirs), console, number) for number in range(PAIRS)]
+        sweep = [_by_cache(experiment, size, console) for size in CACHES]
+    return {**compared(pairs), "documents": DOCUMENTS, "memory_by_cache": sweep}
+
+
+def compared(pairs: list[tuple[Summary, Summary]]) -> dict[str, Any]:
+    """Ratios ours/theirs with 95% intervals over the pairs (of logarithms), and client CPU s per million documents."""
+    cpu = {
+        name: interval([pair[side]["cpu_s_per_million"].value for pair in pairs]).model_dump()
+        for side, name in enumerate(("pymongo", "mongodump"))
+    }
+    return {
+        "rate_ratio": _ratio(pairs, "wall_qps"), "cpu_ratio": _ratio(pairs, "cpu_s_per_million"),
+        "cpu_s_per_million": cpu, "pairs": len(pairs),
+    }  # fmt: skip
+
+
+def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float | None]:
+    found = interval([math.log(ours[metric].value / theirs[metric].value) for ours, theirs in pairs])
+    low, high = (math.exp(bound) if bound is not None else None for bound in (found.low, found.high))
+    return {"ratio": math.exp(found.value), "low": low, "high": high}
+
+
+def _pair(experiment: Transfer, trials: tuple[Trial, Trial], console: Console, number: int) -> tuple[Summary, Summary]:
+    """Both on an empty target each, in alternating order."""
+    found: dict[str, Summary] = {}
+    for trial in trials if number % 2 == 0 else reversed(trials):
+        found[trial.cell.system] = experiment.measure(trial, lambda into, rate: None).summary
+    rates = ", ".join(f"{name} {summary['wall_qps'].value:.0f} documents/s" for name, summary in found.items())
+    console.print(f"  pair {number + 1}/{PAIRS}: {rates}")
+    return found["pymongo"], found["mongodump"]
+
+
+def _by_cache(experiment: Transfer, size: int, console: Console) -> dict[str, float]:
+    levels = {**DEFAULTS, "cache_bucket_size": size, "cache_bucket_num": size, "data_batch_size": 128}
+    measured = experiment.measure(_trial("pymongo", "bench", levels), lambda into, rate: None)
+    said = measured.proof["said"]
+    found = {
+        "cache": size, "documents_in_flight_bound": said["knobs"]["documents_in_flight_bound"],
+        "most_documents_in_flight": said["most_documents_in_flight"], "peak_rss_mb": said["peak_rss_mb"],
+    }  # fmt: skip
+    console.print(f"  cache {size} x {size} x 128: {found}")
+    return found
+
+
+def _trial(engine: str, table: str, levels: Levels) -> Trial:
+    (planned,) = design.plan([Cell(table=table, system=engine, levels=levels)], 1, seed=1, asked={"bench": time.time()})
+    return planned
+
+
+@contextmanager
+def _running() -> Iterator[Transfer]:
+    parameters = TransferParameters(inventory="lab_ddt", engines=["pymongo", "mongodump"], documents=DOCUMENTS)
+    inventory = load_inventory(parameters.inventory)
+    for name in transfer_report.builds(parameters):
+        build.build(name)
+    lab.up(inventory)
+    experiment = transfer_report.experiment(published.load(REPORT), parameters, load_profile("smoke"), inventory)
+    try:
+        with experiment.running():
+            yield experiment
+    finally:
+        if not lab.by_hand(inventory):
+            lab.down(inventory)
