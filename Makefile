@@ -9,7 +9,7 @@ PROFILE ?= smoke
 INVENTORY ?=
 BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
-TEST_SYSTEMS ?= tidb dtm mongo
+TEST_SYSTEMS ?= tidb dtm mongo dm
 PYTEST_ARGS ?=
 
 # Servers and Go are often missing from a user's PATH.
