@@ -59,7 +59,7 @@ class Job:
         """Start `command` on `host` under the lease file `lease`; returns once it runs."""
         supervisor = host.push(remote_program("hosts", "supervise.py"))
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
-        host.mkdir(folder)
+        host.make_folder(folder)
         for secret, content in command.secrets.items():
             host.write(f"{folder}/{secret}", content)
         host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease)))
@@ -115,7 +115,8 @@ class Job:
         self.host.fetch(f"{self.folder}/{name}", local)
 
     def remove(self) -> None:
-        self.host.run(["rm", "-rf", "--", self.folder])
+        """Its folder is no longer needed: it goes before the connection closes."""
+        self.host.discard(self.folder)
 
 
 def _description(host: RemoteHost, command: Command, folder: str, lease: str) -> dict[str, object]:

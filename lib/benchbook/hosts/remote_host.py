@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import fabric
@@ -62,6 +63,8 @@ class RemoteHost:
         self._lock = threading.RLock()
         self._connection: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
+        self._pushed: set[str] = set()
+        self._discarded: list[str] = []
 
     # -- connection ---------------------------------------------------------------------------------------------
 
@@ -124,6 +127,9 @@ class RemoteHost:
 
     def close(self) -> None:
         with self._lock:
+            if self._connection is not None and self._discarded:
+                self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
+                self._discarded = []
             if self._connection is not None:
                 self._connection.close()
             self._connection = self._sftp = None
@@ -214,6 +220,11 @@ class RemoteHost:
         with self._lock, self._guard(path), self.sftp.open(path, "w") as out:
             out.write(b"held\n")
 
+    def make_folder(self, path: str) -> None:
+        """One new folder, without starting a shell for it."""
+        with self._lock, self._guard(path):
+            self.sftp.mkdir(path, 0o700)
+
     def mkdir(self, *paths: str) -> None:
         self.run(["mkdir", "-p", "-m", "700", *paths])
 
@@ -222,18 +233,29 @@ class RemoteHost:
         digest = file_hash(local)
         folder = self.path("artefacts", digest[:16])
         target = f"{folder}/{local.name}"
+        if target in self._pushed:
+            return target
         with self._lock, self._guard(target):
-            try:
-                if self.sftp.stat(target).st_size == local.stat().st_size:
-                    return target
-            except FileNotFoundError:
-                pass  # not pushed yet: the ordinary case on a new host
+            if self._is_there(target, local.stat().st_size):
+                self._pushed.add(target)
+                return target
             self.mkdir(folder)
             partial = f"{target}.{os.getpid()}.partial"
             self.sftp.put(str(local), partial)
             self.sftp.chmod(partial, 0o700 if executable else 0o600)
             self.sftp.posix_rename(partial, target)
+            self._pushed.add(target)
         return target
+
+    def _is_there(self, path: str, size: int) -> bool:
+        try:
+            return self.sftp.stat(path).st_size == size
+        except FileNotFoundError:
+            return False
+
+    def discard(self, folder: str) -> None:
+        """Remove a folder some time before the connection closes: not now, between two measurements."""
+        self._discarded.append(folder)
 
     def fetch(self, path: str, local: Path) -> None:
         with self._lock, self._guard(path):
@@ -266,6 +288,13 @@ class _Guard:
 
 
 def file_hash(path: Path) -> str:
+    """SHA-256 of a file, computed once as long as it does not change."""
+    about = path.stat()
+    return _file_hash(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=256)
+def _file_hash(path: Path, changed: int, size: int) -> str:
     with path.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
 

@@ -6,7 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts.fanout import on_each, try_on_each
@@ -26,6 +26,8 @@ class Session:
         self.hosts = {name: RemoteHost(inventory, name) for name in dict.fromkeys(names)}
         self.id = uuid.uuid4().hex[:12]
         self.reaped: dict[str, list[str]] = {}
+        # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
+        self.standing: dict[tuple[str, ...], Any] = {}
         self._jobs: list[Job] = []
         self._over = threading.Event()
         self._renewer = threading.Thread(target=self._renew, name="lease", daemon=True)
@@ -43,8 +45,7 @@ class Session:
             self._end(job)
         self._over.set()
         self._renewer.join(timeout=10)
-        for host in self.hosts.values():
-            host.close()
+        try_on_each(self.hosts.values(), lambda host: host.close(), timeout=130)
 
     def each(self, what: str, step: Callable[[RemoteHost], T], *, timeout: float = 60.0) -> dict[str, T]:
         """`step` on every host of the session."""

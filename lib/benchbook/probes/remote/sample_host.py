@@ -2,8 +2,9 @@
 
     sample_host.py OUT_FILE [INTERVAL_S]
 
-One JSON line a second: {"t": epoch seconds, "v": {name: raw counter or level}}. Counters are written as the kernel
-keeps them; rates are made from the file by whoever reads it. The schedule is absolute, so samples do not drift.
+One JSON line a second: {"t": epoch seconds, "cpu": seconds that this program has used, "v": {name: counter or level}}.
+Counters are written as the kernel keeps them; rates are made from the file by whoever reads it. The schedule is
+absolute, so samples do not drift.
 """
 
 import json
@@ -109,10 +110,10 @@ def main(argv):
     sample, due = sampler(), time.monotonic()
     with open(out_path, "w", buffering=1) as out:
         while True:
-            out.write(json.dumps({"t": time.time(), "v": sample()}) + "\n")
+            out.write(json.dumps({"t": time.time(), "cpu": time.process_time(), "v": sample()}) + "\n")
             due += interval
             if signal.sigtimedwait(STOP, max(0.0, due - time.monotonic())):
-                out.write(json.dumps({"t": time.time(), "v": sample()}) + "\n")
+                out.write(json.dumps({"t": time.time(), "cpu": time.process_time(), "v": sample()}) + "\n")
                 return 0
 
 

@@ -2,7 +2,8 @@
 
     sample_mysql.py OUT_FILE ADDRESS PORT USER PASSWORD_FILE CLIENT_LIBRARY [INTERVAL_S]
 
-CLIENT_LIBRARY is a zip with PyMySQL. One JSON line a second: {"t": epoch seconds, "v": {variable: number}}; a sample
+CLIENT_LIBRARY is a zip with PyMySQL. One JSON line a second: {"t": epoch seconds, "cpu": CPU seconds used by
+this program, "v": {variable: number}}; a sample
 that the server did not answer is {"t", "error"}: a gap is shown as a gap.
 """
 
@@ -80,10 +81,10 @@ def main(argv):
     due = time.monotonic()
     with open(out_path, "w", buffering=1) as out:
         while True:
-            out.write(json.dumps(dict(t=time.time(), **server.sample())) + "\n")
+            out.write(json.dumps(dict(t=time.time(), cpu=time.process_time(), **server.sample())) + "\n")
             due += interval
             if signal.sigtimedwait(STOP, max(0.0, due - time.monotonic())):
-                out.write(json.dumps(dict(t=time.time(), **server.sample())) + "\n")
+                out.write(json.dumps(dict(t=time.time(), cpu=time.process_time(), **server.sample())) + "\n")
                 return 0
 
 
