@@ -19,6 +19,9 @@ from benchbook.profiles import Profile
 from benchbook.systems.sql import SqlEndpoint
 
 
+RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
+
+
 @dataclass(frozen=True)
 class About:
     """What a system is, for the record and the page; `stand_in_for` names what it replaces here, and how it differs."""
@@ -38,7 +41,7 @@ class System(ABC):
     name: str
     can_reset = True
     # Server errors after which sysbench's own default is to try again: deadlock, changed record, lock wait timeout. A
-    # report's `--mysql-ignore-errors` replaces that default, which a server with row locks cannot do without.
+    # report's `--mysql-ignore-errors` replaces that default; on tables smaller than the published ones rows collide.
     retried_errors: tuple[int, ...] = (1213, 1020, 1205)
 
     def __init__(self, session: Session, profile: Profile) -> None:

@@ -6,6 +6,7 @@ from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
+from benchbook.systems.base import RETRY_NOTE
 from benchbook.systems.sql_server import LONGEST_S, SqlServer
 
 # Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
@@ -52,9 +53,7 @@ class MariaDB(SqlServer):
         )  # fmt: skip
 
     def notes(self) -> tuple[str, ...]:
-        return (
-            "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default",
-        )
+        return (RETRY_NOTE,)
 
     def options(self) -> tuple[str, ...]:
         """Server options beside addresses and paths; a system built on this one adds its own."""

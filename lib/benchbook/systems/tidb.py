@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchbook import build
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
+from benchbook.systems.base import RETRY_NOTE
 from benchbook.systems.sql import SqlEndpoint, query, try_login
 from benchbook.systems.sql_server import LONGEST_S, SqlServer
 
@@ -15,8 +16,6 @@ class TiDB(SqlServer):
     name = "tidb"
     title = "TiDB (unistore)"
     stand_in_for = "a TiDB cluster on TiKV"
-    # The published command lines name all that TiDB needs.
-    retried_errors = ()
 
     def install(self) -> None:
         self._binary = build.artefact("tidb") / "tidb-server"
@@ -55,4 +54,5 @@ class TiDB(SqlServer):
             "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
             *([copies] if count > 1 else []),
+            RETRY_NOTE,
         )
