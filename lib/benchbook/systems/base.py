@@ -18,7 +18,6 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.sql import SqlEndpoint
 
-
 RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
 
 
