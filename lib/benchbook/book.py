@@ -164,7 +164,8 @@ class Book:
         return show.stack(parts)
 
     def _every_trial(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
-        mine = [r for r in self.records if r.system == system]
+        order = {table: index for index, table in enumerate(self.published.tables)}
+        mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = figures.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"

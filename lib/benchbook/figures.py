@@ -162,7 +162,7 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Fi
     rows, columns = list(dict.fromkeys(frame[row])), 3
     with mpl.rc_context(_STYLE):
         figure, grid = plt.subplots(
-            len(rows), columns, figsize=(9.3, 1.6 * len(rows)), squeeze=False, sharex=True, sharey="row",
+            len(rows), columns, figsize=(9.3, 1.6 * len(rows)), squeeze=False, sharex="row", sharey="row",
             layout="constrained",
         )  # fmt: skip
     for axes, name in zip(grid, rows, strict=True):
