@@ -162,6 +162,7 @@ def test_a_push_that_was_cut_off_is_done_again(host: RemoteHost, tmp_path: Path)
     local.write_bytes(os.urandom(1000))
     there = host.push(local)
     host.shell(f"truncate -s 10 {there}")
+    host.close()  # what one connection has seen on a host is looked up anew by the next
     assert host.push(local) == there
     assert host.read(there) == local.read_bytes()
 
@@ -259,6 +260,7 @@ def test_a_job_s_output_and_end_come_back(session: Session) -> None:
     assert (b"".join(seen), job.stderr()) == (b"b c\n", "oh\n")
     session.forget(job)
     job.remove()
+    job.host.close()  # by then, what was removed is gone
     assert job.status() is None
 
 

@@ -133,6 +133,7 @@ class RemoteHost:
             if self._connection is not None:
                 self._connection.close()
             self._connection = self._sftp = None
+            self._pushed.clear()
 
     # -- commands -----------------------------------------------------------------------------------------------
 
