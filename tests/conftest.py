@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import database as databases
@@ -13,6 +15,9 @@ from kit import INVENTORY, Home
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session
+
+# A shell that starts us in the background has Ctrl-C ignored, and every program we start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -56,14 +61,22 @@ def net() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def _lab_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home]:
     made = Home.make(tmp_path_factory.mktemp("lab") / "home", net)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHBOOK_HOME", str(made.path))
+    with _at(made):
         inventory = load_inventory(INVENTORY)
         labs.up(inventory, by_hand=True)
-        yield made
+    # Between the two, tests that do not ask for this home must see the project's own.
+    yield made
+    with _at(made):
         labs.down(inventory)
-        for process in made.processes():
-            process.kill()
+    for process in made.processes():
+        process.kill()
+
+
+@contextmanager
+def _at(home: Home) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHBOOK_HOME", str(home.path))
+        yield
 
 
 @pytest.fixture

@@ -89,6 +89,7 @@ class Session:
         """Leaving must end as much as it can: a host that is gone ends the job itself when the lease runs out."""
         try:
             job.stop()
+            job.remove()
         except BenchbookError as problem:
             print(f"benchbook: could not stop a job on {job.host.name}; its lease ends it: {problem}")
 
