@@ -83,7 +83,7 @@ class SysbenchOltp:
         with watching(self._session, self._probes(system)) as watched:
             job = self._session.start(self.client, "sysbench", command)
             reader = Lines(on_rate)
-            ended = job.wait(on_output=reader, every_s=0.1)
+            ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         self._session.forget(job)
         text, complaint = reader.text, job.stderr()
         job.remove()

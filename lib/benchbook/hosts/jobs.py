@@ -77,12 +77,16 @@ class Job:
     def stderr(self) -> str:
         return self.host.read(f"{self.folder}/stderr").decode(errors="replace")
 
-    def wait(self, *, on_output: Callable[[bytes], None] = lambda _: None, every_s: float = 0.25) -> Ended:
+    def wait(
+        self, *, on_output: Callable[[bytes], None] = lambda _: None, every_s: float = 0.25, expected_s: float = 0.0
+    ) -> Ended:
         """Follow the job to its end, passing on what it prints; goes on after lost connections.
+
+        Until `expected_s` have passed it looks once a second only: on a small machine looking costs the load something.
 
         Raises JobLost when the host stays out of reach for longer than the lease.
         """
-        offset = 0
+        offset, due = 0, time.monotonic() + expected_s
         patient = Retrying(
             retry=retry_if_exception_type((ConnectionLost, HostUnusable)),
             stop=stop_after_delay(self.host.inventory.ssh.lease_s),
@@ -99,7 +103,7 @@ class Job:
                 on_output(fresh)
             if ended:
                 return ended
-            time.sleep(every_s)
+            time.sleep(max(every_s, min(1.0, due - time.monotonic())))
 
     def _look(self, offset: int) -> tuple[Ended | None, bytes]:
         """Status first: what is printed before the end is then surely in the output that is read after it."""
