@@ -13,7 +13,7 @@ COLUMNS = ["t", "host", "source", "metric", "value", "unit"]
 _LEVELS = {
     "load.1min": "1", "procs_running": "tasks", "procs_blocked": "tasks", "memory.total": "B",
     "memory.available": "B", "memory.cached": "B", "memory.dirty": "B",
-    "Threads_running": "threads", "Threads_connected": "threads",
+    "answer_ms": "ms", "Threads_running": "threads", "Threads_connected": "threads",
 }  # fmt: skip
 
 

@@ -58,8 +58,11 @@ class Server:
 
     def sample(self):
         try:
+            began = time.monotonic()
             values = {name: number(value) for name, value in self.ask(QUERY)}
             values = {name: value for name, value in values.items() if value is not None}
+            # What every server of this protocol shows: how long it takes to answer this question.
+            values["answer_ms"] = 1000 * (time.monotonic() - began)
             return {"v": values}
         except (self.pymysql.MySQLError, OSError) as problem:
             self.link = None
