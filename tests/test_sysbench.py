@@ -11,7 +11,7 @@ from kit import INVENTORY, ROOT, Home
 from benchbook import published
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.experiments import sysbench_report as report
-from benchbook.experiments.sysbench_oltp import check_end, interval_series, summarise
+from benchbook.experiments.sysbench_load import check_end, interval_series, summarise
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended
 from benchbook.profiles import load_profile

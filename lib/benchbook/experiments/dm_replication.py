@@ -18,7 +18,7 @@ from benchbook.errors import BenchbookError, WorkloadFailed
 from benchbook.experiments import dm_summary
 from benchbook.experiments.dm_stage import DmStage
 from benchbook.experiments.dm_task import SYNC, TASK, task_of
-from benchbook.experiments.sysbench_oltp import Lines, check_end, interval_series
+from benchbook.experiments.sysbench_load import Lines, check_end, interval_series
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.probes import prometheus, series
@@ -140,7 +140,7 @@ class DmReplication(DmStage):
             self._look()
 
         try:
-            ended = job.wait(on_output=follow, every_s=0.1)
+            ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
         except BenchbookError:
             self._session.end(job)
             raise

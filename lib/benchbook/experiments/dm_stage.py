@@ -11,8 +11,8 @@ from typing import Any
 from benchbook.design import Trial, digest
 from benchbook.errors import HostUnusable, SystemFailed, TrialFailed
 from benchbook.experiments.dm_task import SYNC, TASK, Databases
-from benchbook.experiments.sysbench_oltp import check_end
-from benchbook.hosts.facts import preflight
+from benchbook.experiments.sysbench_load import check_end
+from benchbook.hosts.facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -57,12 +57,11 @@ class DmStage:
         """Connect, check, install; leaving removes everything that DM wrote."""
         hosts = [name for role in ROLES for name in self.inventory.require(role)]
         with Session(self.inventory, hosts) as self._session:
-            facts, findings = preflight(self._session, disk_bytes=int(self.profile.disk_gb * 1e9))
-            self._program = self.client.require_program("sysbench", package="sysbench")
-            version = self.client.run([self._program, "--version"]).stdout.strip()
+            surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
+            self._program, version = sysbench.find(self.client)
             self._install()
             try:
-                yield {"hosts": facts, "findings": [f.as_dict() for f in findings], "load_generator": version}
+                yield {**surveyed, "load_generator": version}
             finally:
                 self._stop()
 

@@ -14,7 +14,7 @@ from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.experiments import saga_summary
 from benchbook.experiments.settling import Still, until
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
-from benchbook.hosts.facts import preflight
+from benchbook.hosts.facts import survey
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
@@ -52,16 +52,15 @@ class SagaLadder(SysbenchOltp):
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
         hosts = [name for role in ROLES for name in self.inventory.require(role)]
         with Session(self.inventory, hosts) as self._session:
-            facts, findings = preflight(self._session, disk_bytes=int(self.profile.disk_gb * 1e9))
-            self._program = self.client.require_program("sysbench", package="sysbench")
+            surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
+            self._program, version = sysbench.find(self.client)
             self._ab = self.client.require_program("ab", package="apache2-utils")
             self._install()
-            yield {"hosts": facts, "findings": [f.as_dict() for f in findings], "load_generator": self._generators()}
+            yield {**surveyed, "load_generator": f"{version}, {self._ab_version()}"}
             self._stop()
 
-    def _generators(self) -> str:
-        versions = self.client.run([self._program, "--version"]).stdout, self.client.run([self._ab, "-V"]).stdout
-        return f"{versions[0].strip()}, {ab_version(versions[1])}"
+    def _ab_version(self) -> str:
+        return ab_version(self.client.run([self._ab, "-V"]).stdout)
 
     def _install(self) -> None:
         store = DtmStore(self._session, self.profile)
@@ -143,7 +142,7 @@ class SagaLadder(SysbenchOltp):
         job = self._session.start(self.client, "ab", command)
         reader = saga.Progress(on_rate)
         killed = self._kill_dtm() if kill else {}
-        ended = job.wait(on_output=reader, every_s=0.1)
+        ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         self._session.forget(job)
         job.remove()
         if ended.reason != "exited" or ended.exit != 0:

@@ -12,19 +12,17 @@ import pandas as pd
 from benchbook import systems
 from benchbook.campaign import Measurement
 from benchbook.design import Trial, digest
-from benchbook.errors import SystemFailed, WorkloadFailed
-from benchbook.hosts.facts import preflight
+from benchbook.errors import SystemFailed
+from benchbook.experiments.sysbench_load import Lines, check_end, interval_series, summarise
+from benchbook.hosts.facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended, Job
+from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes import series
 from benchbook.probes.watch import Probe, host_probe, mysql_probe, watching
 from benchbook.profiles import Profile
-from benchbook.record import Quantity
 from benchbook.systems.base import System
 from benchbook.systems.sql import SqlEndpoint, query
-from benchbook.systems.sql_server import SqlServer
 from benchbook.workloads import sysbench, sysbench_output
 
 
@@ -51,13 +49,12 @@ class SysbenchOltp:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
         hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
         with Session(self.inventory, hosts) as self._session:
-            facts, findings = preflight(self._session, disk_bytes=int(self.profile.disk_gb * 1e9))
-            self._program = self.client.require_program("sysbench", package="sysbench")
-            version = self.client.run([self._program, "--version"]).stdout.strip()
+            surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
+            self._program, version = sysbench.find(self.client)
             self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}
             for system in self._systems.values():
                 system.install()
-            yield {"hosts": facts, "findings": [f.as_dict() for f in findings], "load_generator": version}
+            yield {**surveyed, "load_generator": version}
             self._stop()
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
@@ -87,7 +84,7 @@ class SysbenchOltp:
         self._session.forget(job)
         text, complaint = reader.text, job.stderr()
         job.remove()
-        self._check_alive(system)
+        system.check_alive()
         check_end(ended, text + complaint)
         output = sysbench_output.parse(text)
         return Measurement(
@@ -198,68 +195,12 @@ class SysbenchOltp:
 
     def _alive(self, system: System) -> bool:
         try:
-            self._check_alive(system)
+            system.check_alive()
         except SystemFailed:
             return False
         return True
-
-    def _check_alive(self, system: System) -> None:
-        if isinstance(system, SqlServer):
-            system.check_alive()
 
     def _stop(self) -> None:
         if self._running:
             self._systems[self._running].stop()
             self._running = ""
-
-
-class Lines:
-    """Cuts the stream into lines and passes each interval's rate on."""
-
-    def __init__(self, on_rate: Callable[[float, float], None]) -> None:
-        self._on_rate, self._rest = on_rate, ""
-        self._parts: list[str] = []
-
-    def __call__(self, data: bytes) -> None:
-        text = data.decode(errors="replace")
-        self._parts.append(text)
-        *lines, self._rest = (self._rest + text).split("\n")
-        for seen in filter(None, map(sysbench_output.parse_interval, lines)):
-            self._on_rate(float(seen.t), seen.tps)
-
-    @property
-    def text(self) -> str:
-        return "".join(self._parts)
-
-
-def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:
-    """Raises WorkloadFailed unless the program ended by itself with status 0; its output goes along."""
-    if ended.reason == "exited" and ended.exit == 0:
-        return
-    said = sysbench_output.failure(text)
-    how = {"lease": "ended by its host: the driver was away", "timeout": "ended: it took too long",
-           "stopped": "stopped from outside"}.get(ended.reason) or (
-        f"killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}"
-    )  # fmt: skip
-    problem = WorkloadFailed(f"{name} {how}{': ' + said if said else ''}")
-    problem.output = text  # type: ignore[attr-defined]
-    raise problem
-
-
-def summarise(output: sysbench_output.Output) -> dict[str, Quantity]:
-    """Every figure of the closing report with its unit."""
-    return {
-        name: Quantity(value=value, unit=sysbench_output.UNITS.get(name, "1")) for name, value in output.summary.items()
-    }
-
-
-def interval_series(output: sysbench_output.Output, ended: Ended, client: str) -> pd.DataFrame:
-    """The 1-s intervals as rows of the long table. The load ends when sysbench does, so t is counted from there."""
-    begin = ended.ended - output.summary["total_time_s"]
-    units = {"tps": "1/s", "qps": "1/s", "latency_ms": "ms", "errors": "1/s", "reconnects": "1/s", "threads": "threads"}
-    rows = [
-        (begin + i.t, client, "sysbench", name, float(getattr(i, name)), unit)
-        for i in output.intervals
-        for name, unit in units.items()
-    ]
-    return pd.DataFrame(rows, columns=series.COLUMNS) if rows else series.empty()

@@ -14,11 +14,11 @@ from benchbook.campaign import Measurement
 from benchbook.design import Trial
 from benchbook.errors import SystemFailed, TrialFailed
 from benchbook.experiments import transfer_engines as engines
-from benchbook.experiments.sysbench_oltp import check_end
+from benchbook.experiments.sysbench_load import check_end
 from benchbook.experiments.transfer_engines import Engine, Moved
 from benchbook.experiments.transfer_python import python, tool
 from benchbook.experiments.transfer_summary import Load, bottleneck, rate_series, summarise
-from benchbook.hosts.facts import preflight
+from benchbook.hosts.facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
@@ -61,7 +61,8 @@ class Transfer:
         hosts = [*self.inventory.require("client"), *mongo.check(self.inventory, self.server)]
         self._loaded = False
         with Session(self.inventory, hosts) as self._session:
-            self._facts, findings = preflight(self._session, disk_bytes=int(self.profile.disk_gb * 1e9))
+            surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
+            self._facts = surveyed["hosts"]
             python(self.client)
             sizes = self.profile.transfer
             self._engines = {n: engines.make(n, self.client, self.ddt_jar, sizes.ddt_heap_mb) for n in self.names}
@@ -72,7 +73,7 @@ class Transfer:
                 server.install()
             for engine in self._engines.values():
                 engine.install()
-            yield {"hosts": self._facts, "findings": [f.as_dict() for f in findings]}
+            yield surveyed
             for server in (self._source, self._target):
                 server.stop()
 

@@ -71,6 +71,12 @@ def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, dict[str,
     return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
+def survey(session: Session, *, disk_gb: float) -> dict[str, Any]:
+    """The part of a campaign's environment that every experiment has: `hosts` (facts) and `findings`."""
+    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9))
+    return {"hosts": facts, "findings": [finding.as_dict() for finding in findings]}
+
+
 def _findings(name: str, about: dict[str, Any]) -> list[Finding]:
     """What is not as a benchmark wants it; nothing here stops the run."""
     checks = [

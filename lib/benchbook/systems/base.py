@@ -10,9 +10,13 @@ version, config, endpoints   what it is, how it is set, where it listens
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from benchbook.errors import SystemFailed
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
@@ -32,6 +36,23 @@ class About:
     notes: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+
+
+def await_answer(
+    who: str, knock: Callable[[], str | None], *, timeout_s: float, enough: tuple[str, ...] = ()
+) -> str | None:
+    """Knock until the answer is None (it serves) or one of `enough`, and return that answer.
+
+    `knock` raises by itself when the server has died. Raises SystemFailed with the last answer after `timeout_s`.
+    """
+    patient = Retrying(
+        retry=retry_if_result(lambda said: said is not None and said not in enough), stop=stop_after_delay(timeout_s),
+        wait=wait_fixed(0.05), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+    )  # fmt: skip
+    said = patient(knock)
+    if said is not None and said not in enough:
+        raise SystemFailed(f"{who} does not serve after {timeout_s:g} s: {said}")
+    return said
 
 
 class System(ABC):
@@ -64,6 +85,10 @@ class System(ABC):
 
         Raises SystemFailed with a server's last words, HostUnusable for a wrong password.
         """
+
+    def check_alive(self) -> None:
+        """Raises SystemFailed when a server of its own has ended; nobody's server here is asked nothing."""
+        return None
 
     @abstractmethod
     def stop(self) -> None: ...

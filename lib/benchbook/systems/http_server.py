@@ -6,8 +6,6 @@ import json
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
-
 from benchbook import build
 from benchbook.errors import SystemFailed
 from benchbook.hosts.http import UNANSWERED, Door
@@ -15,7 +13,7 @@ from benchbook.hosts.inventory import role_of
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.systems.base import About
+from benchbook.systems.base import About, await_answer
 from benchbook.systems.sql import SqlEndpoint
 
 LONGEST_S = 7 * 86_400
@@ -72,13 +70,7 @@ class HttpServer(ABC):
 
     def ready(self, *, timeout_s: float = 60.0) -> None:
         """Return once it serves. Raises SystemFailed with its last words."""
-        patient = Retrying(
-            retry=retry_if_result(lambda said: said is not None), stop=stop_after_delay(timeout_s),
-            wait=wait_fixed(0.05), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )  # fmt: skip
-        said = patient(self._knock)
-        if said is not None:
-            raise SystemFailed(f"{self.name} on {self.host.name} does not serve after {timeout_s:g} s: {said}")
+        await_answer(f"{self.name} on {self.host.name}", self._knock, timeout_s=timeout_s)
 
     def _knock(self) -> str | None:
         self.check_alive()

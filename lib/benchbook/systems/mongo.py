@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
-
 from benchbook import build
 from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.inventory import Inventory
@@ -14,7 +12,7 @@ from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
-from benchbook.systems.base import About
+from benchbook.systems.base import About, await_answer
 from benchbook.transfer.settings import Endpoint
 
 LONGEST_S = 7 * 86_400
@@ -96,13 +94,7 @@ class OwnServer(MongoServer):
         self.ready()
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
-        patient = Retrying(
-            retry=retry_if_result(lambda said: said is not None), stop=stop_after_delay(timeout_s),
-            wait=wait_fixed(0.05), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )  # fmt: skip
-        said = patient(self._knock)
-        if said is not None:
-            raise SystemFailed(f"{self.name} on {self.host.name} does not serve after {timeout_s:g} s: {said}")
+        await_answer(f"{self.name} on {self.host.name}", self._knock, timeout_s=timeout_s)
 
     def _knock(self) -> str | None:
         self.check_alive()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
-
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.inventory import role_of
@@ -13,7 +11,7 @@ from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import About, System
+from benchbook.systems.base import About, System, await_answer
 from benchbook.systems.sql import SqlEndpoint, query, try_login
 
 # A server outlives many trials; its job still has an end, in case all else fails.
@@ -74,17 +72,14 @@ class SqlServer(System):
 
     def _await(self, host: RemoteHost, timeout_s: float) -> None:
         endpoint = SqlEndpoint(host.address, self.port, self.settings.user, self.password)
-        patient = Retrying(
-            retry=retry_if_result(lambda said: said not in (None, "denied")), stop=stop_after_delay(timeout_s),
-            wait=wait_fixed(0.1), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )  # fmt: skip
-        said = patient(self._knock, host, endpoint)
+        who = f"{self.name} on {host.name}"
+        said = await_answer(who, lambda: self._knock(host, endpoint), timeout_s=timeout_s, enough=("denied",))
         if said == "denied":
             said = self.first_login(host, endpoint)
         if said == "denied":
             raise wrong_password(self.session.inventory.file, f"systems.{self.name}", endpoint)
         if said:
-            raise SystemFailed(f"{self.name} on {host.name} does not serve after {timeout_s:g} s: {said}")
+            raise SystemFailed(f"{who} does not let the kit in: {said}")
 
     def _knock(self, host: RemoteHost, endpoint: SqlEndpoint) -> str | None:
         job = self._jobs[host.name]

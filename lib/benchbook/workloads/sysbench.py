@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from benchbook.errors import BadInput
 from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems.sql import SqlEndpoint
 
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
@@ -33,6 +34,12 @@ class Load:
     report_interval_s: int = 1
     rate: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+
+
+def find(client: RemoteHost) -> tuple[str, str]:
+    """sysbench on the client host: its path and what it calls itself. Raises HostUnusable where it is missing."""
+    program = client.require_program("sysbench", package="sysbench")
+    return program, client.run([program, "--version"]).stdout.strip()
 
 
 def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str, str]:
