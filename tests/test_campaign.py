@@ -15,7 +15,8 @@ from kit import Home
 from records import SUMMARY
 
 from benchbook import campaign as campaigns
-from benchbook.campaign import Campaign, Measurement
+from benchbook.campaign import Campaign
+from benchbook.experiment import Measurement
 from benchbook.design import Cell, Trial, plan
 from benchbook.errors import BadInput, HostUnusable, SystemFailed, WorkloadFailed
 from benchbook.hosts.jobs import JobLost

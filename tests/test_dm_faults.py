@@ -11,7 +11,8 @@ from kit import PROFILE, Home
 
 from benchbook import campaign, design, parameters, published
 from benchbook.build import is_built
-from benchbook.campaign import Campaign, Measurement
+from benchbook.campaign import Campaign
+from benchbook.experiment import Measurement
 from benchbook.design import Trial
 from benchbook.experiments import dm_report
 from benchbook.experiments.dm_replication import DmReplication

@@ -10,22 +10,22 @@ from __future__ import annotations
 import fcntl
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
 from benchbook import paths, record
 from benchbook.design import Trial, blocks, digest
 from benchbook.errors import BadInput, BenchbookError, TrialFailed
+from benchbook.experiment import Experiment, Measurement
 from benchbook.hosts.jobs import JobLost
 from benchbook.hosts.remote_host import ConnectionLost
 from benchbook.progress import Listener, Tracker
-from benchbook.record import Failure, Quantity, Record
+from benchbook.record import Failure, Record
 
 # What may go wrong in one trial without ending the campaign; everything else is a defect or the user's to mend.
 SURVIVABLE = (TrialFailed, JobLost, ConnectionLost)
@@ -35,38 +35,6 @@ BEGIN_TRIES = 3
 
 class CampaignStopped(BenchbookError):
     """The system under test does not come up: going on would only fail every trial that is left."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What a trial's load left; the campaign makes a record of it."""
-
-    command: str
-    client: str
-    started: float
-    ended: float
-    exit_status: int | None
-    summary: dict[str, Quantity]
-    histogram: list[tuple[float, int]]
-    series: pd.DataFrame
-    output: str
-    proof: dict[str, Any]
-
-
-class Experiment(Protocol):
-    """How the trials of a report are run. `running` connects, installs and yields; leaving it stops everything."""
-
-    def running(self) -> AbstractContextManager[dict[str, Any]]:
-        """Yields the environment (host facts, findings, ...) that is kept beside the plan."""
-
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
-        """Bring the block's system to the state that its trials start from; returns what the system is."""
-
-    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """Run one trial; `on_rate(seconds into the load, rate)` while it runs. Raises TrialFailed."""
-
-    def expected_s(self, trial: Trial) -> float:
-        """Seconds that the trial's load takes."""
 
 
 class Campaign:

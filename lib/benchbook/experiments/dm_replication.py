@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from benchbook import checksum
-from benchbook.campaign import Measurement
 from benchbook.design import Trial
 from benchbook.errors import BenchbookError, WorkloadFailed
+from benchbook.experiment import Measurement
 from benchbook.experiments import dm_summary
 from benchbook.experiments.dm_stage import DmStage
 from benchbook.experiments.dm_task import SYNC, TASK, task_of

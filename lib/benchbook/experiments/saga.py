@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from benchbook.campaign import Measurement
 from benchbook.design import Trial
 from benchbook.errors import TrialFailed, WorkloadFailed
+from benchbook.experiment import Measurement
 from benchbook.experiments import saga_summary
 from benchbook.experiments.settling import Still, until
 from benchbook.experiments.sysbench_oltp import SysbenchOltp

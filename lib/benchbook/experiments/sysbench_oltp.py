@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from benchbook import systems
-from benchbook.campaign import Measurement
 from benchbook.design import Trial, digest
 from benchbook.errors import SystemFailed
+from benchbook.experiment import Measurement
 from benchbook.experiments.sysbench_load import Lines, check_end, interval_series, summarise
 from benchbook.hosts.facts import survey
 from benchbook.hosts.inventory import Inventory

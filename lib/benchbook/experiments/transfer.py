@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchbook.campaign import Measurement
 from benchbook.design import Trial
 from benchbook.errors import SystemFailed, TrialFailed
+from benchbook.experiment import Measurement
 from benchbook.experiments import transfer_engines as engines
 from benchbook.experiments.sysbench_load import check_end
 from benchbook.experiments.transfer_engines import Engine, Moved

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import logging
 import os
 import shlex
-import socket
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,21 +14,13 @@ from pathlib import Path
 import fabric
 import paramiko
 from invoke.exceptions import CommandTimedOut
-from paramiko.config import SSHConfig
 
-from benchbook.errors import BadInput, BenchbookError, HostUnusable, RemoteFailed
-from benchbook.hosts.inventory import Inventory, resolve
+from benchbook.errors import BenchbookError, HostUnusable, RemoteFailed
+from benchbook.hosts.connection import LOST, open_connection
+from benchbook.hosts.inventory import Inventory
 
-# What a broken connection raises, depending on which layer notices first.
-LOST = (OSError, EOFError, paramiko.SSHException)
-
-# Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
-_TCP_USER_TIMEOUT = 18
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
-
-# A refused tunnel while a server starts is expected, and raised as an error of ours; paramiko would also print it.
-logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 
 class ConnectionLost(BenchbookError):
@@ -72,58 +61,8 @@ class RemoteHost:
         """The open connection, made if need be. Raises HostUnusable when the host cannot be reached or trusted."""
         with self._lock:
             if self._connection is None or not self._connection.is_connected:
-                self._connection, self._sftp = self._open(), None
+                self._connection, self._sftp = open_connection(self.inventory, self.name), None
             return self._connection
-
-    def _open(self) -> fabric.Connection:
-        ssh, known = self.inventory.ssh, resolve(self.inventory.ssh.known_hosts)
-        keys = {"key_filename": str(resolve(ssh.key)), "look_for_keys": False, "allow_agent": False} if ssh.key else {}
-        connection = fabric.Connection(
-            self.host.ssh_address or self.address,
-            user=self.host.user or ssh.user or None,
-            port=self.host.ssh_port or ssh.port,
-            connect_timeout=ssh.connect_timeout_s,
-            connect_kwargs={**keys, "banner_timeout": ssh.connect_timeout_s, "auth_timeout": ssh.connect_timeout_s},
-            config=_ssh_config(ssh.config),
-        )
-        # Fabric trusts any key by default; here a host must be known before it is spoken to.
-        connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
-        if known.exists():
-            connection.client.load_host_keys(str(known))
-        self._handshake(connection, known)
-        return connection
-
-    def _handshake(self, connection: fabric.Connection, known: Path) -> None:
-        where = f"{connection.host}:{connection.port}"
-        try:
-            connection.open()
-        except paramiko.BadHostKeyException as problem:
-            raise self._unusable(
-                "the host key is not the one that is known", f"{where} sent {problem.key.get_name()}",
-                f"if the host was reinstalled, replace its line in {known}; otherwise somebody is in between",
-            ) from problem  # fmt: skip
-        except paramiko.AuthenticationException as problem:
-            raise self._unusable(
-                "SSH login refused",
-                f"{connection.user}@{where}",
-                "set ssh.user and ssh.key to an account that may log in",
-            ) from problem
-        except LOST as problem:
-            raise self._unusable(*_why_unreachable(problem, where, known)) from problem
-        connection.transport.set_keepalive(5)
-        self._tune(connection.transport.sock)
-
-    def _tune(self, sock: object) -> None:
-        """Socket options; a jump host's pipe has none."""
-        if not isinstance(sock, socket.socket):
-            return
-        # paramiko leaves Nagle's algorithm on, which costs a delayed acknowledgement (40 ms) on every command.
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # A peer that falls silent is given up within half a lease, so that the other half is left to come back.
-        sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(self.inventory.ssh.lease_s * 500))
-
-    def _unusable(self, problem: str, value: str, fix: str) -> HostUnusable:
-        return HostUnusable(problem, file=self.inventory.file, key=f"hosts.{self.name}", value=value, fix=fix)
 
     def close(self) -> None:
         with self._lock:
@@ -298,24 +237,3 @@ def file_hash(path: Path) -> str:
 def _file_hash(path: Path, changed: int, size: int) -> str:
     with path.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
-
-
-def _ssh_config(path: str | None) -> fabric.Config:
-    """A user's ssh_config (jump hosts, aliases) counts only where the inventory names it."""
-    if path is None:
-        return fabric.Config(ssh_config=SSHConfig())
-    file = resolve(path)
-    if not file.exists():
-        raise BadInput("the ssh config is missing", key="ssh.config", value=str(file), fix="correct the path")
-    return fabric.Config(ssh_config=SSHConfig.from_file(io.StringIO(file.read_text())))
-
-
-def _why_unreachable(problem: BaseException, where: str, known: Path) -> tuple[str, str, str]:
-    """(problem, value, fix) for a connection that did not come to be."""
-    if isinstance(problem, paramiko.SSHException) and "not found in known_hosts" in str(problem):
-        return "the host key is not known", where, f"check it, then `ssh-keyscan -p PORT HOST >> {known}`"
-    return (
-        f"the host cannot be reached by SSH ({problem})",
-        where,
-        "start it (a lab: `make lab`), or correct address and port",
-    )
