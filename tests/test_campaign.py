@@ -16,9 +16,9 @@ from records import SUMMARY
 
 from benchbook import campaign as campaigns
 from benchbook.campaign import Campaign
-from benchbook.experiment import Measurement
 from benchbook.design import Cell, Trial, plan
 from benchbook.errors import BadInput, HostUnusable, SystemFailed, WorkloadFailed
+from benchbook.experiment import Measurement
 from benchbook.hosts.jobs import JobLost
 from benchbook.hosts.remote_host import ConnectionLost
 from benchbook.probes.series import empty

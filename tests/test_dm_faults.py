@@ -12,8 +12,8 @@ from kit import PROFILE, Home
 from benchbook import campaign, design, parameters, published
 from benchbook.build import is_built
 from benchbook.campaign import Campaign
-from benchbook.experiment import Measurement
 from benchbook.design import Trial
+from benchbook.experiment import Measurement
 from benchbook.experiments import dm_report
 from benchbook.experiments.dm_replication import DmReplication
 from benchbook.hosts import lab as labs

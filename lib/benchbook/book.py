@@ -8,8 +8,20 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook import campaign, checks, design, differences, figures, outcome, published, show
+from benchbook import (
+    campaign,
+    checks,
+    design,
+    differences,
+    figures,
+    machine_time,
+    outcome,
+    published,
+    repetitions,
+    show,
+)
 from benchbook.campaign import Campaign
+from benchbook.design import Cell
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
 from benchbook.kinds import kind_of
@@ -80,8 +92,23 @@ class Book:
         if not self.parameters.replay:
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / "results.json").unlink(missing_ok=True)
-            campaign.run(self.campaign, self._experiment, listeners())
+            self._run(self._experiment)
         return self.failures()
+
+    def _run(self, experiment: Any) -> None:
+        stopping = self.profile.stopping
+        if stopping is None:
+            campaign.run(self.campaign, experiment, listeners())
+        else:
+            repetitions.run_until_decided(self.campaign, experiment, listeners(), stopping, self.undecided)
+
+    def undecided(self) -> list[Cell]:
+        """The cells that a claim still needs repetitions of."""
+        return []
+
+    def machine_time(self) -> HTML:
+        """What the load took, per table and against the published durations, and why it ended when it did."""
+        return machine_time.view(self.published, self.campaign)
 
     def failures(self) -> HTML:
         """Trials without a record, and why; one sentence when there is none."""

@@ -80,6 +80,14 @@ class Campaign:
         attempts = len(list((self.folder / "failed").glob(f"{done.id}.*")))
         record.save(self.folder / "failed", done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
 
+    def extend(self, trials: Sequence[Trial]) -> None:
+        """Add trials to the plan; how many were planned at first stays on record as `planned`."""
+        whole = [*self.trials, *trials]
+        first = self.plan.get("planned", len(self.trials))
+        self.plan = {**self.plan, "planned": first, "trials": [trial.model_dump() for trial in whole]}
+        _write(self.folder / "plan.json", self.plan)
+        self.trials = whole
+
     def environment(self) -> dict[str, Any]:
         path = self.folder / "environment.json"
         return json.loads(path.read_text()) if path.exists() else {}

@@ -70,6 +70,20 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: dict[str,
     return trials
 
 
+def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: dict[str, Any]) -> list[Trial]:
+    """One more repetition of these cells, in an order of its own, to follow `trials`."""
+    repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
+    dice = random.Random(f"{seed}, repetition {repetition}")
+    systems = list(dict.fromkeys(cell.system for cell in cells))
+    dice.shuffle(systems)
+    mixed = [cell for system in systems for cell in _shuffled(dice, [c for c in cells if c.system == system])]
+    return [_trial(cell, repetition, order + i, asked) for i, cell in enumerate(mixed)]
+
+
+def _shuffled(dice: random.Random, cells: list[Cell]) -> list[Cell]:
+    return dice.sample(cells, len(cells))
+
+
 def _trial(cell: Cell, repetition: int, order: int, asked: dict[str, Any]) -> Trial:
     identity = digest([cell.model_dump(), repetition, asked])
     return Trial(id=f"r{repetition:02d}-{cell.slug}", identity=identity, cell=cell, repetition=repetition, order=order)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook import show
+from benchbook import machine_time, show
 from benchbook.campaign import Campaign
 from benchbook.hosts.inventory import Inventory
 from benchbook.published import Published
@@ -46,11 +46,8 @@ def plan(campaign: Campaign) -> HTML:
          "to do": sum(t in missing for t in part)}
         for (table, system), part in _grouped(campaign).items()
     ]  # fmt: skip
-    # Where a load ends when its work is done, nobody knows beforehand how long it takes.
-    time_s = float(campaign.asked.get("time_s", 0))
-    load = f", {len(missing) * time_s / 60:.1f} min of load" if time_s else ""
-    caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do{load}"
-    return show.table(rows, caption)
+    caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do"
+    return show.table(rows, ", ".join(filter(None, (caption, machine_time.forecast(campaign)))))
 
 
 def _grouped(campaign: Campaign) -> dict[tuple[str, str], list[Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchbook import results, show
+from benchbook import machine_time, results, show
 from benchbook.campaign import Campaign
 from benchbook.checks import shared_machine
 from benchbook.probes.series import busy_cores
@@ -28,6 +28,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path
         campaign=campaign.id, started=datetime.fromtimestamp(min(moments), UTC),
         finished=datetime.fromtimestamp(max(moments), UTC), systems=_systems(campaign),
         trials=Trials(planned=len(campaign.trials), done=len(records), failed=len(failed)), tables=tables,
+        machine_time=machine_time.account(published, campaign),
         figures=[{"file": path.name} for path in sorted((campaign.folder / "figures").glob("*.png"))],
     )  # fmt: skip
     return results.write(found, campaign.folder / "results.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from benchbook import paths
 from benchbook.errors import BadInput
@@ -65,8 +65,32 @@ class TransferSize(_Strict):
     ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
 
 
+class Stopping(_Strict):
+    """When a load may end, and how long repetitions are added; seconds are those of the load.
+
+    A load ends when the 95% interval of its rate is within `target` (relative half width) in its steady state, never
+    before `minimum_s` nor after `maximum_s` or the published duration. While a claim is undecided, blocks of
+    repetitions are added, up to `most_repetitions` and as long as `budget_min` of wall time lasts.
+    """
+
+    target: Annotated[float, Field(gt=0, lt=1)] = 0.02
+    minimum_s: Annotated[float, Field(ge=10)] = 30
+    maximum_s: Annotated[float, Field(ge=10, le=86_400)] = 120
+    most_repetitions: Count = 10
+    budget_min: Annotated[float, Field(gt=0)] = 90
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Stopping:
+        if self.minimum_s > self.maximum_s:
+            raise ValueError("minimum_s is above maximum_s")
+        return self
+
+
 class Profile(_Strict):
-    """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither."""
+    """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
+
+    With `stopping`, sysbench's loads end by that rule instead of after `time_s`.
+    """
 
     name: str
     description: str
@@ -75,6 +99,7 @@ class Profile(_Strict):
     disk_gb: Annotated[float, Field(gt=0, description="free disk that each host must have before the run")]
     buffer_pool_mb: Count = 512
     sysbench: SysbenchSize
+    stopping: Stopping | None = None
     saga: SagaSize = SagaSize()
     dm: DmSize = DmSize()
     transfer: TransferSize = TransferSize()

@@ -92,6 +92,24 @@ class Claim(_Open):
     sentence: str = ""
 
 
+class MachineTime(_Strict):
+    """Load time of the recorded trials, in seconds, against the durations that the report gave the same trials.
+
+    `published_s` and `share` are null where the report states no duration. `precise` counts trials that ended because
+    their interval was as tight as asked, of `judged` that could; `ended` says why no repetition was added.
+    """
+
+    trials: int = Field(ge=0)
+    load_s: float = Field(ge=0)
+    wall_s: float = Field(ge=0)
+    published_s: float | None = None
+    share: float | None = None
+    judged: int = Field(default=0, ge=0)
+    precise: int = Field(default=0, ge=0)
+    planned: int = Field(ge=0)
+    ended: str = ""
+
+
 class Results(_Strict):
     """All that one run of one report found; `failed` holds the reason when the run itself broke off."""
 
@@ -105,6 +123,7 @@ class Results(_Strict):
     finished: UtcTime | None = None
     systems: list[System] = []
     trials: Trials
+    machine_time: MachineTime | None = None
     tables: list[Table] = []
     audit: list[dict[str, Any]] = []
     claims: list[Claim] = []

@@ -1,5 +1,7 @@
 """Intervals of a mean over one run's samples: coverage where the truth is known, beside the naive interval's."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -85,3 +87,13 @@ def test_a_constant_series_is_a_named_point():
     with pytest.warns(DegenerateDataWarning):
         found = series_interval([7.0] * 30)
     assert (found.low, found.high) == (7.0, 7.0)
+
+
+def test_a_series_that_repeats_itself_exactly_has_a_mean_that_is_known() -> None:
+    """1, -1, 1, ...: the first order predicts it all, so nothing is left to divide by."""
+    values = np.tile([99.0, 101.0], 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = series_interval(values)
+    assert found.estimate == 100
+    assert found.relative_half_width < 0.005

@@ -101,3 +101,10 @@ def test_a_noiseless_step_is_cut_exactly():
     found = steady_state([10.0] * 20 + [20.0] * 40)
     assert (found.kind, found.start, found.level) == ("warm-up", 20, 20.0)
     assert found.of(range(60)).tolist() == list(range(20, 60))
+
+
+@pytest.mark.parametrize("samples", [16, 20, 25, 32, 40, 50, 64])
+@pytest.mark.parametrize("slope", [5.0, -1.5])
+def test_an_exact_ramp_is_no_steady_state_either(samples: int, slope: float) -> None:
+    """Without any noise its residuals are rounding, which must not pass for autocorrelation."""
+    assert steady_state(100 + slope * np.arange(samples)).kind == "none"

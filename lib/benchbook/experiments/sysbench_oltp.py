@@ -13,14 +13,16 @@ from benchbook import systems
 from benchbook.design import Trial, digest
 from benchbook.errors import SystemFailed
 from benchbook.experiment import Measurement
+from benchbook.experiments.stopping import Watcher, both
 from benchbook.experiments.sysbench_load import Lines, check_end, interval_series, summarise
 from benchbook.hosts.facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import Probe, host_probe, mysql_probe, watching
 from benchbook.profiles import Profile
+from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.sql import SqlEndpoint, query
 from benchbook.workloads import sysbench, sysbench_output
@@ -37,6 +39,7 @@ class SysbenchOltp:
     time_s: int
     rate: int
     seed: int
+    stop_rule: StopRule | None = field(default=None, kw_only=True)
     _session: Session = field(init=False)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _running: str = field(init=False, default="")
@@ -79,7 +82,8 @@ class SysbenchOltp:
         system, command = self._systems[trial.cell.system], self.command(trial)
         with watching(self._session, self._probes(system)) as watched:
             job = self._session.start(self.client, "sysbench", command)
-            reader = Lines(on_rate)
+            watcher = self._watcher(job)
+            reader = Lines(both(on_rate, watcher))
             ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         self._session.forget(job)
         text, complaint = reader.text, job.stderr()
@@ -90,13 +94,17 @@ class SysbenchOltp:
         return Measurement(
             command=" ".join(map(str, command.argv)).replace("{job}/", ""), client=self.client.name,
             started=ended.started, ended=ended.ended, exit_status=ended.exit, summary=summarise(output),
-            histogram=output.histogram, output=text + complaint, proof={"probe_cores": watched.cores},
+            histogram=output.histogram, output=text + complaint,
+            proof={"probe_cores": watched.cores, **({"stopping": watcher.proof()} if watcher else {})},
             series=pd.concat([watched.series, interval_series(output, ended, self.client.name)], ignore_index=True),
         )  # fmt: skip
 
     def command(self, trial: Trial) -> Command:
         """The load of a trial, as it is run on the client host."""
         return sysbench.run(self._program, self._systems[trial.cell.system].endpoints(), self._load(trial))
+
+    def _watcher(self, job: Job) -> Watcher | None:
+        return Watcher(self.stop_rule, lambda: job.leave(sysbench.STOP_FILE)) if self.stop_rule else None
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
@@ -118,7 +126,8 @@ class SysbenchOltp:
     def _load(self, trial: Trial) -> sysbench.Load:
         workload, threads = str(trial.cell.levels["workload"]), int(trial.cell.levels["threads"])
         options = sysbench.also_ignoring(self.options, self._systems[trial.cell.system].retried_errors)
-        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, self.rate, options)
+        script = self.client.push(remote_program("workloads", "stoppable.lua")) if self.stop_rule else ""
+        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, self.rate, options, script)
 
     def _start_from(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
         """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from pydantic import Field
 
 from benchbook import systems
 from benchbook.design import Cell
 from benchbook.errors import BadInput
+from benchbook.experiments.stopping import rule
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import NotNegative, Parameters, Positive
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Stopping
 from benchbook.published import Published
 
 
@@ -28,8 +31,21 @@ class SysbenchParameters(Parameters):
         return list(dict.fromkeys(self.systems or [self.system]))
 
 
+def stopping(parameters: SysbenchParameters, profile: Profile) -> Stopping | None:
+    """When loads may end early; a duration that the user names is kept to."""
+    return None if parameters.time_s else profile.stopping
+
+
 def time_s(parameters: SysbenchParameters, profile: Profile) -> int:
-    return parameters.time_s or profile.sysbench.time_s
+    """The duration of a load, or its longest where it may end early."""
+    early = stopping(parameters, profile)
+    return math.ceil(early.maximum_s) if early else parameters.time_s or profile.sysbench.time_s
+
+
+def published_s(published: Published) -> float | None:
+    """Seconds that the report's loads lasted, where it says so."""
+    said = [float(e.fixed["time_s"]) for e in published.report.design if "time_s" in e.fixed]
+    return min(said, default=None)
 
 
 def cells(published: Published, parameters: SysbenchParameters) -> list[Cell]:
@@ -49,10 +65,11 @@ def cells(published: Published, parameters: SysbenchParameters) -> list[Cell]:
 
 def asked(parameters: SysbenchParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
     """The conditions that all trials share, as they stand in every record."""
-    size = profile.sysbench
+    size, early = profile.sysbench, stopping(parameters, profile)
     return {
         "profile": profile.name, "inventory": inventory.name, "systems": parameters.names(), "seed": parameters.seed,
         "tables": size.tables, "table_size": size.table_size, "time_s": time_s(parameters, profile),
+        **({"stopping": early.model_dump()} if early else {}),
         "report_interval_s": 1, "rate": parameters.rate or size.rate,
         "reset": profile.reset, "buffer_pool_mb": profile.buffer_pool_mb,
         "hosts": {name: host.address for name, host in inventory.hosts.items()},
@@ -65,9 +82,11 @@ def experiment(
     """Raises BadInput for a system that is unknown or that no host has the role for."""
     inventory.require("client")
     systems.check_names(parameters.names(), inventory)
+    early = stopping(parameters, profile)
     return SysbenchOltp(
         inventory=inventory, profile=profile, names=parameters.names(), options=_options(published),
         time_s=time_s(parameters, profile), rate=parameters.rate or profile.sysbench.rate, seed=parameters.seed,
+        stop_rule=rule(early, published_s(published)) if early else None,
     )  # fmt: skip
 
 

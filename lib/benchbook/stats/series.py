@@ -84,7 +84,9 @@ def _burg(rows: Array, *, max_order: int) -> tuple[list[Array], Array]:
     residual = [(forward**2).mean(axis=1)]
     for _ in range(max_order):
         f, b = forward[:, 1:], backward[:, :-1]
-        k = 2 * (f * b).sum(axis=1) / ((f**2).sum(axis=1) + (b**2).sum(axis=1))
+        power = (f**2).sum(axis=1) + (b**2).sum(axis=1)
+        # Nothing is left to predict in a series that repeats itself exactly.
+        k = np.divide(2 * (f * b).sum(axis=1), power, out=np.zeros(len(rows)), where=power > 0)
         forward, backward = f - k[:, None] * b, b - k[:, None] * f
         phi.append(np.column_stack([phi[-1] - k[:, None] * phi[-1][:, ::-1], k]))
         residual.append(residual[-1] * (1 - k**2))
@@ -95,7 +97,8 @@ def _choose_order(residual: Array, n: int) -> Array:
     """Order per series by corrected AIC, at least 1: order 0 would bring the naive interval back when data are few."""
     # Hurvich & Tsai (1989), Biometrika 76(2), eq. 4.
     p = np.arange(residual.shape[1])
-    score = n * np.log(residual) + 2 * (p + 1) * n / (n - p - 2)
+    least = np.maximum(residual, np.finfo(float).tiny)
+    score = n * np.log(least) + 2 * (p + 1) * n / (n - p - 2)
     return np.asarray(1 + score[:, 1:].argmin(axis=1))
 
 

@@ -23,6 +23,7 @@ MINIMUM_SAMPLES = 10
 _PENALTY = 5.0
 _SIGMAS = 3.0
 _LEAST_NOISE = 1e-3
+_ROUNDING = 1e-12
 _SPREAD_RATIO = 3.0
 _MAX_INTERRUPTION = 0.1
 _BRIDGE = 3
@@ -101,7 +102,9 @@ def _lag_one(values: Array) -> float:
     off = values - np.polyval(np.polyfit(t, values, 1), t)
     power = float((off**2).sum())
     # The line takes two degrees of freedom, which lowers the estimate: Marriott & Pope (1954), Biometrika 41.
-    phi = float((off[1:] * off[:-1]).sum() / power) if power > 0 else 0.0
+    # Off an exact line there is only rounding, whose correlation says nothing.
+    exact = power <= _ROUNDING * float(((values - values.mean()) ** 2).sum())
+    phi = 0.0 if exact else float((off[1:] * off[:-1]).sum() / power)
     return phi + (2 + 4 * max(phi, 0)) / values.size
 
 

@@ -10,6 +10,8 @@ from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems.sql import SqlEndpoint
 
+# The file in a job's folder that asks a stoppable load to end (remote/stoppable.lua).
+STOP_FILE = "stop"
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
 SLACK_S = 120
 
@@ -25,7 +27,11 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Load:
-    """One run: a workload of sysbench's own Lua scripts; `rate` is the offered transactions/s, 0 = closed loop."""
+    """One run: a workload of sysbench's own Lua scripts; `rate` is the offered transactions/s, 0 = closed loop.
+
+    `script` is the path on the client of `stoppable.lua`, through which a load can be asked to stop; "" runs the
+    workload itself, as published.
+    """
 
     workload: str
     threads: int
@@ -34,6 +40,7 @@ class Load:
     report_interval_s: int = 1
     rate: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+    script: str = ""
 
 
 def find(client: RemoteHost) -> tuple[str, str]:
@@ -81,9 +88,11 @@ def prepare(program: str, endpoint: SqlEndpoint, dataset: Dataset, *, threads: i
 def run(program: str, endpoints: Sequence[SqlEndpoint], load: Load) -> Command:
     """Drive the load; threads are spread over the servers in turn."""
     argv = [
-        program, load.workload, "run", "--config-file={job}/password.cnf", *_target(endpoints, load.dataset.database),
+        program, load.script or load.workload, "run", "--config-file={job}/password.cnf",
+        *_target(endpoints, load.dataset.database),
         f"--threads={load.threads}", f"--time={load.time_s}", f"--report-interval={load.report_interval_s}",
         f"--tables={load.dataset.tables}", f"--table-size={load.dataset.table_size}", "--histogram=on",
         *(f"--{key}={value}" for key, value in load.options.items()), *([f"--rate={load.rate}"] if load.rate else []),
     ]  # fmt: skip
-    return Command(argv, timeout_s=load.time_s + SLACK_S, secrets=_secrets(endpoints[0]))
+    named = {"BENCHBOOK_WORKLOAD": load.workload} if load.script else {}
+    return Command(argv, timeout_s=load.time_s + SLACK_S, env=named, secrets=_secrets(endpoints[0]))

@@ -1,0 +1,128 @@
+"""Machine time: a forecast before the run, and afterwards what was spent against the published durations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from IPython.display import HTML
+
+from benchbook import paths, show
+from benchbook.campaign import Campaign
+from benchbook.profiles import Stopping
+from benchbook.published import Published
+from benchbook.record import Record
+from benchbook.repetitions import spent_s
+from benchbook.results import MachineTime
+from benchbook.stats.stopping import StopRule
+
+
+def forecast(campaign: Campaign) -> str:
+    """How long the load of the missing trials will take, in words; empty where nobody can know it."""
+    left, asked = len(campaign.missing()), campaign.asked
+    if not left:
+        return ""
+    if "stopping" not in asked:
+        # Where a load ends when its work is done, nobody knows beforehand how long it takes.
+        return f"{left * asked['time_s'] / 60:.1f} min of load" if asked.get("time_s") else ""
+    least, most = (left * seconds / 60 for seconds in _bounds(Stopping.model_validate(asked["stopping"])))
+    before = _seconds_before(campaign)
+    about = f", about {left * before / 60:.0f} as the last campaign went" if before else ""
+    return f"{least:.0f} to {most:.0f} min of load{about}; repetitions may be added"
+
+
+def _bounds(asked: Stopping) -> tuple[float, float]:
+    """The earliest and the latest end of a load, in seconds: two looks in a row must agree."""
+    rule = StopRule(maximum_s=asked.maximum_s, minimum_s=asked.minimum_s, target=asked.target)
+    return rule.looks()[: rule.consecutive][-1], rule.maximum_s
+
+
+def _seconds_before(campaign: Campaign) -> float | None:
+    """Mean seconds of load per trial in the latest other campaign that asked for the same sizes and rule."""
+    for folder in sorted(paths.runs_dir(campaign.report).glob("*/plan.json"), reverse=True):
+        other = Campaign(folder.parent)
+        alike = all(other.asked.get(key) == campaign.asked.get(key) for key in ("profile", "stopping", "inventory"))
+        if other.id != campaign.id and alike and (done := other.records()):
+            return sum(map(_load_s, done)) / len(done)
+    return None
+
+
+def _load_s(record: Record) -> float:
+    """Seconds of load; a transfer or a ladder rung has no total time of its own, and counts from start to end."""
+    said = record.summary.get("total_time_s")
+    return said.value if said else float((record.ended or 0) - (record.started or 0))
+
+
+def account(published: Published, campaign: Campaign) -> MachineTime:
+    """What the recorded trials took, and how long they would have taken at the report's durations."""
+    records = campaign.records()
+    stated = [seconds for record in records if (seconds := published_s(published, record.table))]
+    load = sum(map(_load_s, records))
+    whole = sum(stated) if records and len(stated) == len(records) else None
+    judged = [record.proof["stopping"] for record in records if "stopping" in record.proof]
+    return MachineTime(
+        trials=len(records), load_s=load, wall_s=spent_s(campaign), published_s=whole,
+        share=load / whole if whole else None, judged=len(judged), precise=sum(s["precise"] for s in judged),
+        planned=campaign.plan.get("planned", len(campaign.trials)),
+        ended=campaign.environment().get("repetitions_ended", ""),
+    )  # fmt: skip
+
+
+def published_s(published: Published, table: str) -> float | None:
+    """Seconds that one load of this table lasted in the report, where it says so."""
+    said = [e.fixed["time_s"] for e in published.report.design if e.table == table and "time_s" in e.fixed]
+    if not said and table in published.tables:
+        said = [value for name, value in published.tables[table].fixed.items() if name == "time_s"]
+    return float(said[0]) if said else None
+
+
+def view(published: Published, campaign: Campaign) -> HTML:
+    """Per table: trials, seconds of load, how tight and how steady; and the sum against the published durations."""
+    rows = [_row(published, table, part) for table, part in _by_table(campaign.records()).items()]
+    return show.stack([show.table(rows, "Load time per table"), show.paragraph(in_words(account(published, campaign)))])
+
+
+def _by_table(records: Sequence[Record]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.table, []).append(record)
+    return groups
+
+
+def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, Any]:
+    seconds, stated = [_load_s(record) for record in records], published_s(published, table)
+    row = {
+        "table": table, "trials": len(records), "load": f"{sum(seconds):.0f} s",
+        "shortest and longest": f"{min(seconds):.0f} to {max(seconds):.0f} s",
+        "published": f"{stated:.0f} s each" if stated else "not stated",
+    }  # fmt: skip
+    judged = [record.proof["stopping"] for record in records if "stopping" in record.proof]
+    if judged:
+        row["as tight as asked"] = f"{sum(s['precise'] for s in judged)} of {len(judged)}"
+        row["steady state"] = ", ".join(f"{count} {kind}" for kind, count in _counts(s["steady"] for s in judged))
+    return row
+
+
+def _counts(kinds: Any) -> list[tuple[str, int]]:
+    seen: dict[str, int] = {}
+    for kind in kinds:
+        seen[kind] = seen.get(kind, 0) + 1
+    return sorted(seen.items(), key=lambda item: -item[1])
+
+
+def in_words(spent: MachineTime) -> str:
+    """The account as sentences."""
+    said = [f"{spent.load_s / 60:.1f} min of load in {spent.wall_s / 60:.1f} min of wall time."]
+    if spent.published_s and spent.share is not None:
+        saved = (spent.published_s - spent.load_s) / 3600
+        whole = f"At the published durations the same {spent.trials} trials load for {spent.published_s / 3600:.1f} h"
+        said.append(f"{whole}: {spent.share:.1%} of that was spent, {saved:.1f} h saved.")
+    if spent.judged:
+        said.append(f"{spent.precise} of {spent.judged} loads ended because their interval was as tight as asked; "
+                    "the others ran to the longest that the profile allows.")  # fmt: skip
+    if spent.trials > spent.planned:
+        said.append(f"{spent.trials - spent.planned} trials were added to the {spent.planned} of the plan.")
+    if spent.ended:
+        said.append(f"No more were added because {spent.ended}." if not spent.ended.startswith("no claim")
+                    else "No more were added: every claim that repetitions can decide is decided.")  # fmt: skip
+    return " ".join(said)

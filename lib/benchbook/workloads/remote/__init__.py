@@ -1,0 +1,1 @@
+"""What runs on client hosts beside a load generator, one file each."""

@@ -1,0 +1,170 @@
+"""Loads that end early, and repetitions that are added: the watcher, the account of machine time, the added blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from kit import Home
+from test_campaign import InMemory
+
+from benchbook import campaign as campaigns
+from benchbook import machine_time, published
+from benchbook.campaign import Campaign
+from benchbook.design import Cell, Trial, another_block, plan
+from benchbook.errors import BadInput
+from benchbook.experiments.stopping import Watcher, both, rule
+from benchbook.profiles import Stopping, load_profile
+from benchbook.repetitions import run_until_decided
+from benchbook.results import MachineTime
+from benchbook.stats.stopping import StopRule
+
+CELLS = [Cell(table=t, system="x", levels={"workload": t, "threads": 2}) for t in ("a", "b", "c")]
+ASKED = {"inventory": "lab_test", "profile": "tiny"}
+ALLOWED = Stopping(most_repetitions=4, budget_min=10)
+
+
+def watched(rates: Sequence[float], **changes: float) -> tuple[Watcher, list[int]]:
+    """A watcher after these rates, and after how many of them it asked for an end."""
+    asked: list[int] = []
+    seen = 0
+    watcher = Watcher(StopRule(**{"minimum_s": 16, "maximum_s": 64, **changes}), lambda: asked.append(seen))
+    for rate in rates:
+        seen += 1
+        watcher.seen(rate)
+    return watcher, asked
+
+
+def test_a_steady_load_is_asked_to_end_once_at_the_second_look() -> None:
+    # Looks at 16, 20, 25, ... s; two in a row must agree, so 20 s is the earliest end.
+    watcher, asked = watched([100 + (-1) ** i for i in range(64)])
+    assert asked == [20]
+    proof = watcher.proof()
+    assert (proof["precise"], proof["judged_s"], proof["steady"]) == (True, 20, "flat")
+    assert proof["tps"] == pytest.approx(100, abs=1)
+    assert proof["half_width"] <= 0.02
+
+
+def test_a_ramp_is_never_asked_to_end() -> None:
+    watcher, asked = watched([100.0 + 5 * i for i in range(64)])
+    assert asked == []
+    assert watcher.proof()["precise"] is False
+    assert watcher.proof()["judged_s"] == 64
+
+
+def test_a_load_that_ends_before_the_first_look_has_a_proof_too() -> None:
+    watcher, asked = watched([100.0, 101.0, 99.0])
+    assert asked == []
+    assert watcher.proof()["precise"] is False
+
+
+def test_the_rate_reaches_the_page_whether_or_not_anybody_watches() -> None:
+    told: list[tuple[float, float]] = []
+    both(lambda t, rate: told.append((t, rate)), None)(1, 5.0)
+    watcher, _ = watched([])
+    both(lambda t, rate: told.append((t, rate)), watcher)(2, 6.0)
+    assert told == [(1, 5.0), (2, 6.0)]
+    assert watcher.proof()["judged_s"] == 1
+
+
+def test_no_load_is_longer_than_the_published_one() -> None:
+    asked = Stopping(minimum_s=30, maximum_s=120)
+    assert (rule(asked, 1200).minimum_s, rule(asked, 1200).maximum_s) == (30, 120)
+    assert (rule(asked, 60).minimum_s, rule(asked, 60).maximum_s) == (30, 60)
+    assert (rule(asked, 20).minimum_s, rule(asked, 20).maximum_s) == (20, 20)
+    assert rule(asked, None).maximum_s == 120
+
+
+def test_a_profile_whose_minimum_is_above_its_maximum_is_refused(home: Home) -> None:
+    text = (home.path / "env/profiles/tiny.yaml").read_text()
+    (home.path / "env/profiles/odd.yaml").write_text(f"{text}\nstopping: {{minimum_s: 90, maximum_s: 60}}\n")
+    with pytest.raises(BadInput, match="minimum_s is above maximum_s"):
+        load_profile("odd")
+
+
+def begun(repetitions: int = 2) -> Campaign:
+    return campaigns.start_or_continue("r", ASKED, plan(CELLS, repetitions, seed=1, asked=ASKED), seed=1)
+
+
+def added(made: Campaign, open_cells: Sequence[Sequence[Cell]], allowed: Stopping = ALLOWED) -> list[str]:
+    """What runs when the claims name these cells one time after the other; the trials in their order."""
+    left, experiment = list(open_cells), InMemory()
+    run_until_decided(made, experiment, lambda _: None, allowed, lambda: left.pop(0) if left else [])
+    return experiment.measured
+
+
+def test_a_block_of_the_open_cells_is_added_until_none_is_open(home: Home) -> None:
+    made = begun()
+    ran = added(made, [CELLS[:2], CELLS[1:2]])
+    assert sorted(ran[6:8]) == ["r03-x-a-threads2", "r03-x-b-threads2"]
+    assert ran[8:] == ["r04-x-b-threads2"]
+    again = Campaign(made.folder)
+    assert [t.order for t in again.trials] == list(range(9))
+    assert again.plan["planned"] == 6
+    assert [r.id for r in again.records()] == ran
+    assert again.environment()["repetitions_ended"].startswith("no claim")
+
+
+def test_no_block_is_added_beyond_the_repetitions_that_the_profile_allows(home: Home) -> None:
+    made = begun()
+    ran = added(made, [CELLS] * 9)
+    assert len(ran) == 3 * 4
+    assert "4 repetitions" in made.environment()["repetitions_ended"]
+
+
+def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
+    made = begun()
+    made.note(runs=[{"began": 0.0, "ended": 500.0}])
+    # 6 trials took 500 s, so a block of 3 takes 250 s; with 10 min, 100 s are left.
+    assert len(added(made, [CELLS] * 9)) == 6
+    assert "4.2 min would exceed the budget of 10 min" in made.environment()["repetitions_ended"]
+
+
+def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:
+    made = begun()
+    experiment = InMemory(**{made.trials[0].id: campaigns.TrialFailed("it broke")})
+    run_until_decided(made, experiment, lambda _: None, ALLOWED, lambda: CELLS)
+    assert made.environment()["repetitions_ended"] == "trials have failed"
+    assert len(made.trials) == 6
+
+
+def test_an_interrupted_block_is_finished_by_the_next_run(home: Home) -> None:
+    made = begun()
+    added(made, [])
+    made.extend(another_block(made.trials, CELLS, seed=1, asked=ASKED))
+    assert begun().id == made.id
+    assert [t.repetition for t in begun().missing()] == [3, 3, 3]
+
+
+def test_an_added_block_is_the_same_whoever_adds_it() -> None:
+    trials = plan(CELLS, 2, seed=1, asked=ASKED)
+    one, two = (another_block(trials, CELLS, seed=1, asked=ASKED) for _ in range(2))
+    assert one == two
+    assert [t.order for t in one] == [6, 7, 8]
+    assert {t.identity for t in one} == {t.identity for t in plan(CELLS, 3, seed=9, asked=ASKED) if t.repetition == 3}
+
+
+def test_published_durations_come_from_the_design_or_the_table() -> None:
+    tidb, alpha = published.load("tidb_v7_1_3_sysbench"), published.load("dm_1_0_alpha")
+    assert machine_time.published_s(tidb, "oltp_insert") == 1200
+    assert machine_time.published_s(alpha, "result") == 900
+    assert machine_time.published_s(published.load("ddt_full_scale"), "cache_32") is None
+
+
+def test_the_account_in_words() -> None:
+    spent = MachineTime(
+        trials=80, load_s=1800, wall_s=2400, published_s=96_000, share=1800 / 96_000, judged=80, precise=60, planned=75
+    )
+    said = machine_time.in_words(spent)
+    assert "30.0 min of load in 40.0 min of wall time" in said
+    assert "26.7 h: 1.9% of that was spent, 26.2 h saved" in said
+    assert "60 of 80 loads ended because" in said
+    assert "5 trials were added to the 75" in said
+
+
+def test_the_forecast_spans_the_earliest_and_the_latest_end(home: Home) -> None:
+    asked = {**ASKED, "stopping": Stopping(minimum_s=16, maximum_s=60).model_dump()}
+    trials: list[Trial] = plan(CELLS, 20, seed=1, asked=asked)
+    made = campaigns.start_or_continue("r", asked, trials, seed=1)
+    # 60 trials: two looks at 16 and 20 s make 20 min at least, 60 s each make 60 min at most.
+    assert machine_time.forecast(made) == "20 to 60 min of load; repetitions may be added"
