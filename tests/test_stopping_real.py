@@ -1,0 +1,44 @@
+"""A real load that is asked to end: sysbench still reports all that it did."""
+
+from __future__ import annotations
+
+import pytest
+from kit import INVENTORY, PROFILE, REPORT, Home
+
+from benchbook import design, published
+from benchbook.experiments import sysbench_report
+from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook.hosts import lab
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import load_profile
+from benchbook.stats.stopping import StopRule
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+# Nearly any interval at any look will do: what is tested is how a load ends, not when.
+SOON = StopRule(maximum_s=120, minimum_s=10, target=0.99, consecutive=1, minimum_freedom=1)
+WHAT = SysbenchParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2])
+
+
+def test_a_load_that_is_asked_to_end_reports_all_that_it_did(home: Home) -> None:
+    home.write("env/profiles/early.yaml", {**PROFILE, "stopping": {"minimum_s": 10, "maximum_s": 120}})
+    report, profile, inventory = published.load(REPORT), load_profile("early"), load_inventory(INVENTORY)
+    experiment = sysbench_report.experiment(report, WHAT, profile, inventory)
+    experiment.stop_rule = SOON
+    (trial,) = design.plan(sysbench_report.cells(report, WHAT), 1, seed=1, asked={})
+    lab.up(inventory)
+    try:
+        with experiment.running():
+            experiment.begin([trial], lambda _: None)
+            measured = experiment.measure(trial, lambda second, rate: None)
+    finally:
+        lab.down(inventory)
+    stopping, summary = measured.proof["stopping"], measured.summary
+    assert stopping["precise"], stopping
+    assert "stoppable.lua run" in measured.command
+    assert "--time=120" in measured.command
+    assert stopping["judged_s"] <= summary["total_time_s"].value < 120
+    assert sum(count for _, count in measured.histogram) == summary["events"].value
+    # A point select is one statement, so the wrapped workload is still the report's own.
+    assert summary["queries"].value == summary["reads"].value == summary["transactions"].value == summary["events"].value
+    assert summary["ignored_errors"].value == 0
