@@ -9,6 +9,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from benchbook import campaign, checks, design, differences, figures, outcome, published, show
+from benchbook.audit.run import audit
 from benchbook.campaign import Campaign
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
@@ -43,6 +44,10 @@ class Book:
     def published_tables(self) -> HTML:
         """Every published table, as printed."""
         return show.published(self.published)
+
+    def audit(self) -> HTML:
+        """What contradicts itself in the published report, with the arithmetic, and how many checks passed."""
+        return show.audit(audit(self.published))
 
     def topology(self) -> HTML:
         """Published hosts, and the hosts that stand for them here."""
