@@ -80,7 +80,7 @@ def audit(found: Audit) -> HTML:
     if not found.findings:
         return head
     rows = "".join(_finding(finding) for finding in found.findings)
-    columns = "".join(f'<th scope="col">{name}</th>' for name in ("Severity", "Check", "What does not fit"))
+    columns = "".join(f'<th scope="col">{name}</th>' for name in ("Check", "What does not fit"))
     caption = "<caption>What does not fit in the published report, by its own figures</caption>"
     body = f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody>"
     return stack([head, HTML(f'<table class="bb-table bb-audit">{caption}{body}</table>')])
@@ -91,7 +91,7 @@ def _finding(finding: Finding) -> str:
     lines = "".join(f"<small>{html.escape(line)}</small>" for line in finding.arithmetic)
     said = f"{html.escape(finding.sentence)}{lines}<small><i>{html.escape(finding.where)}</i></small>"
     pill = f'<span class="pill {look}">{finding.severity}</span>'
-    return f'<tr><td>{pill}</td><td>{finding.kind}</td><td class="text">{said}</td></tr>'
+    return f'<tr><td>{pill}<small>{finding.kind}</small></td><td class="text">{said}</td></tr>'
 
 
 def beside(tables: Sequence[Table], data: Published) -> HTML:

@@ -14,28 +14,20 @@ DIGITS = 8
 
 
 class Place(NamedTuple):
-    """A row of a table."""
+    """A row of a table: its metrics as printed text, and its levels with those that are constant over the table."""
 
     table: PublishedTable
     row: int
+    metrics: dict[str, str]
+    settings: dict[str, object]
 
     def label(self) -> str:
         return f"{self.table.id}: {numbers.label(self.table, self.row)}"
 
-    def metrics(self) -> dict[str, str]:
-        """Metric -> its printed text; without what is not printed."""
-        printed = [name for name in self.table.metrics if numbers.has(self.table, self.row, name)]
-        return {name: numbers.text(self.table, self.row, name) for name in printed}
-
-    def settings(self) -> dict[str, object]:
-        """Level -> value, with the levels that are constant over the table."""
-        printed = [name for name in self.table.levels if numbers.has(self.table, self.row, name)]
-        return {**self.table.fixed, **{name: numbers.raw(self.table, self.row, name) for name in printed}}
-
 
 def repeats(published: Published) -> Outcomes:
     """Rows of any two tables, or of one, with all their common figures alike; and the cells of restated points."""
-    places = [Place(table, row) for table in published.tables.values() for row in numbers.rows(table)]
+    places = [_place(table, row) for table in published.tables.values() for row in numbers.rows(table)]
     different = 0
     for one, other in combinations(places, 2):
         if other.table.id in one.table.meta.restates or one.table.id in other.table.meta.restates:
@@ -49,25 +41,32 @@ def repeats(published: Published) -> Outcomes:
     yield from _restated(published, places)
 
 
+def _place(table: PublishedTable, row: int) -> Place:
+    metrics = [name for name in table.metrics if numbers.has(table, row, name)]
+    levels = {name: numbers.raw(table, row, name) for name in table.levels if numbers.has(table, row, name)}
+    texts = {name: numbers.text(table, row, name) for name in metrics}
+    return Place(table, row, texts, {**table.fixed, **levels})
+
+
 def _common(one: Place, other: Place) -> list[str]:
     """The metrics that both rows print, of the same name and unit."""
-    theirs = other.metrics()
-    return [name for name in one.metrics()
+    theirs = other.metrics
+    return [name for name in one.metrics
             if name in theirs and one.table.fields[name].unit == other.table.fields[name].unit]  # fmt: skip
 
 
 def _alike(one: Place, other: Place, metrics: list[str]) -> bool:
-    return all(one.metrics()[name] == other.metrics()[name] for name in metrics)
+    return all(one.metrics[name] == other.metrics[name] for name in metrics)
 
 
 def _digits(place: Place, metrics: list[str]) -> int:
     """Significant digits of the printed metrics; leading zeros carry nothing."""
-    texts = ("".join(c for c in place.metrics()[name] if c.isdigit()).lstrip("0") for name in metrics)
+    texts = ("".join(c for c in place.metrics[name] if c.isdigit()).lstrip("0") for name in metrics)
     return sum(len(text) for text in texts)
 
 
 def _repeated(published: Published, one: Place, other: Place, metrics: list[str]) -> Finding:
-    mine, theirs = one.settings(), other.settings()
+    mine, theirs = one.settings, other.settings
     apart = [name for name in mine if name in theirs and mine[name] != theirs[name]]
     said = (
         f"although {', '.join(f'{name} is {mine[name]} and {theirs[name]}' for name in apart)}: one may be a copy"
@@ -81,7 +80,7 @@ def _repeated(published: Published, one: Place, other: Place, metrics: list[str]
         kind="repeated figures",
         severity="suspicious" if apart else "note",
         sentence=f"{one.label()} and {other.label()} have the same {len(metrics)} figures, {said}.",
-        arithmetic=[f"{name}: {one.metrics()[name]} = {other.metrics()[name]}" for name in metrics],
+        arithmetic=[f"{name}: {one.metrics[name]} = {other.metrics[name]}" for name in metrics],
     )
 
 
@@ -101,7 +100,7 @@ def _restated(published: Published, places: list[Place]) -> Outcomes:
 
 def _one_point(one: Place, other: Place) -> bool:
     """Whether all settings that both rows print agree, some of those that tell rows apart among them."""
-    mine, theirs = one.settings(), other.settings()
+    mine, theirs = one.settings, other.settings
     keys = one.table.meta.table_schema.primary_key
     return all(name in theirs for name in keys) and all(mine[name] == theirs[name] for name in mine if name in theirs)
 
@@ -114,7 +113,7 @@ def _differs(published: Published, one: Place, twin: Place, metrics: list[str]) 
         kind="restated",
         severity="contradiction",
         sentence=f"{one.label()} and {twin.label()} are one point with different figures.",
-        arithmetic=[f"{name}: {one.metrics()[name]}, but {twin.metrics()[name]}" for name in metrics],
+        arithmetic=[f"{name}: {one.metrics[name]}, but {twin.metrics[name]}" for name in metrics],
     )
 
 
@@ -127,5 +126,5 @@ def _missing(published: Published, one: Place) -> Finding:
         kind="restated",
         severity="contradiction",
         sentence=f"{one.label()} restates a point that {others} does not have.",
-        arithmetic=[f"{name}: {value}" for name, value in one.settings().items()],
+        arithmetic=[f"{name}: {value}" for name, value in one.settings.items()],
     )

@@ -115,7 +115,7 @@ def _outlier(published: Published, table: PublishedTable, trend: Trend, row: int
         id=f"{table.id}.{trend.id}.{'.'.join(_key(table, row))}", report=published.report.name,
         where=numbers.where(table), kind="trend", severity=trend.severity,
         sentence=f"{trend.metric} of {numbers.label(table, row)} is {value}, {relation} "
-                 f"{len(others)} of the {compared} rows with {side} settings, by {_span(pairs)}; it "
+                 f"{_all(len(others), compared)} rows with {side} settings, by {_span(pairs)}; it "
                  f"{trend.direction} with {', '.join(trend.over)}: {trend.why}.",
         arithmetic=[f"{value} {sign} {numbers.cell(table, other, trend.metric)} ({_levels(table, trend, other)}): "
                     f"{pair.excess:+.0%}" for other, pair in zip(others, pairs, strict=True)],
@@ -131,6 +131,10 @@ def _compared(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) 
     if all(pair.large == row for pair in pairs):
         return "smaller", len(smaller)
     return "larger or smaller", len(larger) + len(smaller)
+
+
+def _all(count: int, of: int) -> str:
+    return f"all {of}" if count == of else f"{count} of the {of}"
 
 
 def _span(pairs: list[Pair]) -> str:
@@ -151,8 +155,11 @@ def _levels(table: PublishedTable, trend: Trend, row: int) -> str:
 
 def _companion(published: Published, table: PublishedTable, companion: Companion) -> Outcomes:
     rows = [row for row in numbers.rows(table) if numbers.has(table, row, companion.metric, companion.beside)]
-    rates = {row: _value(table, row, companion.beside) / _value(table, row, companion.metric)
-             for row in rows if _value(table, row, companion.metric) > 0}  # fmt: skip
+    rates = {
+        row: _value(table, row, companion.beside) / _value(table, row, companion.metric)
+        for row in rows
+        if min(_value(table, row, name) for name in (companion.metric, companion.beside)) > 0
+    }
     pairs = [sorted(pair, key=lambda row: _value(table, row, companion.beside)) for pair in combinations(rates, 2)
              if len({numbers.text(table, row, companion.metric) for row in pair}) == 1]  # fmt: skip
     apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]

@@ -109,15 +109,23 @@ def _missing_levels(published: Published, table: PublishedTable) -> Outcomes:
                 id=f"{table.id}.{field.name}.missing", report=published.report.name, where=numbers.where(table),
                 kind="missing level", severity="note",
                 sentence=f"{field.name} is not printed in {len(empty)} of {len(applies)} rows.",
-                arithmetic=[f"{numbers.label(table, row)}: none; {_elsewhere(table, field.name)}" for row in empty],
+                arithmetic=[f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}"
+                            for row in empty],
             )  # fmt: skip
 
 
 def _applies(field: FieldMeta, table: PublishedTable, row: int) -> bool:
-    return all(numbers.raw(table, row, name) in values for name, values in field.applies_to.items())
+    return all(numbers.has(table, row, name) and numbers.raw(table, row, name) in values
+               for name, values in field.applies_to.items())  # fmt: skip
 
 
-def _elsewhere(table: PublishedTable, name: str) -> str:
+def _elsewhere(published: Published, table: PublishedTable, row: int, name: str) -> str:
+    """What a table that restates this row prints there, or else what other rows have."""
+    mine = {level: numbers.raw(table, row, level) for level in table.levels if numbers.has(table, row, level)}
+    for other in published.tables.values():
+        same = all(value == mine[level] for level, value in other.fixed.items() if level in mine)
+        if table.id in other.meta.restates and name in other.fixed and same:
+            return f"table {other.id} has {numbers.shown(other.fixed[name])}"
     values = _values(table, name)
     return f"other rows have {_list(values)}" if values else "no row has it"
 
@@ -146,7 +154,7 @@ def _wording(published: Published, table: PublishedTable) -> Outcomes:
 def _meaning(published: Published) -> Outcomes:
     """A metric of one name whose transactions hold different numbers of statements in different tables."""
     counted = [(table, field) for table in published.tables.values() for field in table.meta.table_schema.fields
-               if field.statements]  # fmt: skip
+               if field.statements and table.frame[field.name].notna().any()]  # fmt: skip
     for name in dict.fromkeys(field.name for _, field in counted):
         mine = [(table, field) for table, field in counted if field.name == name]
         statements = Counter(field.statements or 1 for _, field in mine)

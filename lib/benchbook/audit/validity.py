@@ -45,11 +45,12 @@ def _expressions(resource: ResourceMeta, facts: list[str], path: Path) -> None:
     text = [field.name for field in resource.table_schema.fields if field.type == "string"]
     text += [name for name, value in resource.fixed.items() if isinstance(value, str)]
     numbers = [name for name in [*columns, *resource.fixed] if name not in text]
+    levels = [field.name for field in resource.table_schema.fields if field.role == "level"]
     for identity in resource.identities:
         key = f"{resource.name}.{identity.id}"
         _identity(identity, [*numbers, *facts], key, path)
         for name in identity.rows:
-            known(name, [*columns, *resource.fixed], "an identity uses an unknown name", key, path)
+            known(name, [*levels, *resource.fixed], "an identity is limited to rows by an unknown level", key, path)
     for constant in resource.constants:
         _names(constant.expression, [*numbers, *facts], f"{resource.name}.{constant.id}", path)
 
