@@ -158,13 +158,13 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
     used = [(fact, old) for fact in commands for old in given_up if old.option in _words(fact.printed)]
     wrong = {fact.id for fact, _ in used}
     yield Passed("option", len(commands) - len(wrong) if given_up else 0)
-    are = "is" if len(wrong) == 1 else "are"
+    use = "uses" if len(wrong) == 1 else "use"
     if used:
         yield Finding(
             id=f"options.{system.name}", report=report.name, kind="option", severity="note",
             where="; ".join(f"text ({where})" for where in dict.fromkeys(fact.where for fact, _ in used)),
-            sentence=f"{len(wrong)} of {len(commands)} commands {are} not in the spelling of "
-                     f"{system.name} {system.version}, the version that is printed: an older one may have run.",
+            sentence=f"{len(wrong)} of {len(commands)} commands {use} options that were replaced "
+                     f"before {system.name} {system.version}, the version that is printed.",
             arithmetic=[f"{fact.id}: {_around(fact, old.option)}; since {old.since} {old.instead}"
                         for fact, old in used],
         )  # fmt: skip
