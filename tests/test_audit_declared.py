@@ -228,9 +228,9 @@ def test_spelling_keeps_parentheses() -> None:
 BAD = [
     ({"identities": [{**IDENTITY, "left": "qpss"}]}, "t.six: an identity uses an unknown name"),
     ({"identities": [{**IDENTITY, "left": "engine"}]}, "t.six: an identity uses an unknown name, or one that is no"),
-    ({"identities": [{**IDENTITY, "left": "qps ** 2"}]}, "t.six: an identity is not plain arithmetic"),
-    ({"identities": [{**IDENTITY, "left": "qps('x')"}]}, "t.six: an identity is not plain arithmetic"),
-    ({"identities": [{**IDENTITY, "left": "'a' * qps"}]}, "t.six: an identity is not plain arithmetic"),
+    ({"identities": [{**IDENTITY, "left": "qps ** 2"}]}, "t.six: it is not plain arithmetic"),
+    ({"identities": [{**IDENTITY, "left": "qps('x')"}]}, "t.six: it is not plain arithmetic"),
+    ({"identities": [{**IDENTITY, "left": "'a' * qps"}]}, "t.six: it is not plain arithmetic"),
     ({"identities": [{**IDENTITY, "right": "no.fact"}]}, "t.six: an identity uses an unknown name"),
     ({"identities": [{**IDENTITY, "rows": {"engine": "x"}}]}, "t.six: an identity is limited to rows by an"),
     ({"identities": [{**IDENTITY, "relation": "<"}]}, "resources.0.identities.0.relation"),

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchbook.audit import arithmetic
 from benchbook.errors import BadInput
 from benchbook.published_report import Experiment, FieldMeta, PackageMeta, Report, ResourceMeta
 
@@ -173,6 +174,14 @@ def _same_digits(value: float, printed: str) -> bool:
         return False
     numeral = float(digits[0])
     return math.isclose(numeral * 10.0 ** _power(value, numeral), value, rel_tol=1e-9)
+
+
+def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
+    """The names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
+    try:
+        return arithmetic.names(expression)
+    except BadInput as error:
+        raise BadInput(error.problem, file=path, key=key, value=expression, fix=error.fix) from error
 
 
 def known(name: str, names: list[str], problem: str, key: str, path: Path) -> None:

@@ -33,7 +33,7 @@ class Document(_Strict):
 class SystemFact(_Strict):
     """A system under test or a load generator, as published; `version` is None where none is printed.
 
-    For the audit: `earliest` is the first version that can have been meant, `old_options` what its commands gave up.
+    For the audit: `earliest` is the first version that can have been meant, `old_options` what its commands replaced.
     """
 
     name: str

@@ -48,12 +48,12 @@ def parse(expression: str) -> ast.expr:
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
-        raise BadInput("an identity is not an expression", value=expression, fix=_FIX) from error
+        raise BadInput("it is not an expression", value=expression, fix=_FIX) from error
     for node in ast.walk(tree):
         numeral = not isinstance(node, ast.Constant) or type(node.value) in (int, float)
         dotted = not isinstance(node, ast.Attribute) or isinstance(node.value, ast.Name)
         if not (isinstance(node, _NODES) and numeral and dotted):
-            raise BadInput("an identity is not plain arithmetic", value=expression, fix=_FIX)
+            raise BadInput("it is not plain arithmetic", value=expression, fix=_FIX)
     return tree.body
 
 

@@ -79,7 +79,7 @@ class Earliest(Strict):
 
 
 class OldOption(Strict):
-    """A command-line option that a program gave up: from which version on, and what replaced it."""
+    """A command-line option that a program replaced: from which version on, and by what."""
 
     option: str
     since: str

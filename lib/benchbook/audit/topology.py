@@ -1,4 +1,4 @@
-"""Checks hosts, versions and commands: addresses, what runs where, impossible versions, options that were given up."""
+"""Checks hosts, versions and commands: addresses, what runs where, impossible versions, options that were replaced."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _versions(report: Report) -> Outcomes:
 
 
 def _options(report: Report, system: SystemFact) -> Outcomes:
-    """Commands of a system whose printed version no longer has an option; nothing is said without a version."""
+    """Options in commands of a system that its printed version has replaced; nothing is said without a version."""
     commands = [fact for fact in report.text_facts if system.name.lower() in fact.printed.lower().split()]
     given_up = [old for old in system.old_options if system.version and _older(system.version, old.since) is False]
     used = [(fact, old) for fact in commands for old in given_up if old.option in _words(fact.printed)]

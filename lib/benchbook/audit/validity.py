@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchbook.audit import arithmetic
 from benchbook.audit.declared import Companion, Constant, Identity, Trend
 from benchbook.errors import BadInput
-from benchbook.published_check import known
+from benchbook.published_check import known, names_in
 from benchbook.published_report import PackageMeta, Report, ResourceMeta
 
 
@@ -64,11 +63,7 @@ def _identity(identity: Identity, numbers: list[str], key: str, path: Path) -> N
 
 
 def _names(expression: str, numbers: list[str], key: str, path: Path) -> None:
-    try:
-        found = arithmetic.names(expression)
-    except BadInput as error:
-        raise BadInput(error.problem, file=path, key=key, value=expression, fix=error.fix) from error
-    for name in found:
+    for name in names_in(expression, path, key):
         known(name, numbers, "an identity uses an unknown name, or one that is no number", key, path)
 
 
