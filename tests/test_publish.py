@@ -269,6 +269,13 @@ def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> Non
         assert said in text(cards[1])
 
 
+def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
+    finding = {"id": "t.c", "report": "tidb", "where": "table t", "kind": "identity", "severity": "contradiction",
+               "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
+    page = put(tmp_path, "tidb", cells(), audit=[finding], audit_passed={"identity": 3})
+    assert "1 finding in the published figures themselves" in (page.parent / "index.html").read_text()
+
+
 def test_an_empty_site_has_an_index(tmp_path: Path) -> None:
     assert "No report has been run yet." in publish.build_index(tmp_path).read_text()
 

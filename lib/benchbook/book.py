@@ -20,6 +20,7 @@ from benchbook import (
     repetitions,
     show,
 )
+from benchbook.audit.run import audit
 from benchbook.campaign import Campaign
 from benchbook.design import Cell
 from benchbook.errors import BadInput, BenchbookError
@@ -55,6 +56,10 @@ class Book:
     def published_tables(self) -> HTML:
         """Every published table, as printed."""
         return show.published(self.published)
+
+    def audit(self) -> HTML:
+        """What contradicts itself in the published report, with the arithmetic, and how many checks passed."""
+        return show.audit(audit(self.published))
 
     def topology(self) -> HTML:
         """Published hosts, and the hosts that stand for them here."""

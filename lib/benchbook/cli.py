@@ -82,6 +82,19 @@ def check(names: Names = None) -> None:
 
 
 @app.command()
+def audit(
+    names: Names = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything was found.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
+) -> None:
+    """Find what contradicts itself in published reports, with the arithmetic. What is found is no error of ours."""
+    terminal = _heavy("audit.terminal")
+    found = terminal.audits(names)
+    (terminal.show_json if as_json else terminal.show)(found, console)
+    raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
+
+
+@app.command()
 def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
     _heavy("benchmarks").run(names, console)

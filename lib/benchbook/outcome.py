@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from benchbook import machine_time, results, show
+from benchbook.audit.run import audit
 from benchbook.campaign import Campaign
 from benchbook.checks import shared_machine
 from benchbook.probes.series import busy_cores
@@ -20,7 +21,7 @@ from benchbook.results import Results, System, Table, Trials
 
 def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path:
     """Write `results.json` of the campaign; the site's JSON is this file."""
-    records, failed = campaign.records(), campaign.failures()
+    records, failed, audited = campaign.records(), campaign.failures(), audit(published)
     asked = campaign.asked
     moments = [m for r in records for m in (r.started, r.ended)] or [datetime.now(UTC).timestamp()]
     found = Results(
@@ -29,6 +30,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path
         finished=datetime.fromtimestamp(max(moments), UTC), systems=_systems(campaign),
         trials=Trials(planned=len(campaign.trials), done=len(records), failed=len(failed)), tables=tables,
         machine_time=machine_time.account(published, campaign),
+        audit=audited.findings, audit_passed={str(kind): count for kind, count in audited.passed.items()},
         figures=[{"file": path.name} for path in sorted((campaign.folder / "figures").glob("*.png"))],
     )  # fmt: skip
     return results.write(found, campaign.folder / "results.json")

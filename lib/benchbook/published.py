@@ -16,6 +16,8 @@ from typing import Any
 import pandas as pd
 
 from benchbook import paths
+from benchbook.audit.declared import Identity, Scalar
+from benchbook.audit.validity import check_declarations
 from benchbook.errors import BadInput
 from benchbook.published_check import (
     Row,
@@ -27,12 +29,10 @@ from benchbook.published_check import (
     resolution,
 )
 from benchbook.published_report import (
-    Identity,
     PackageMeta,
     Report,
     ResourceMeta,
     Role,
-    Scalar,
     read_package,
     read_report,
 )
@@ -66,7 +66,11 @@ class PublishedTable:
     printed: pd.DataFrame
     fields: dict[str, Field]
     fixed: dict[str, Scalar]
-    identities: list[Identity]
+    meta: ResourceMeta
+
+    @property
+    def identities(self) -> list[Identity]:
+        return self.meta.identities
 
     @property
     def levels(self) -> list[str]:
@@ -95,7 +99,7 @@ class PublishedTable:
 
         `rows` limits it to the rows with these levels; the index is that of `frame`.
         """
-        frame = self.frame.loc[self._matching(rows or {})]
+        frame = self.frame.loc[self.matching(rows or {})]
         result = frame.select_dtypes("number").astype("float64").assign(**self.fixed).eval(expression, engine="python")
         return pd.Series(result, index=frame.index, dtype="float64")
 
@@ -114,13 +118,14 @@ class PublishedTable:
 
     def _row(self, metric: str, levels: Mapping[str, Scalar]) -> int | None:
         _one_of(metric, self.metrics, "unknown metric", self.id)
-        matching = self._matching(levels)
+        matching = self.matching(levels)
         if len(matching) > 1:
             fix = f"give all of: {', '.join(self.levels)}"
             raise BadInput("several rows have these levels", key=self.id, value=dict(levels), fix=fix)
         return matching[0] if matching else None
 
-    def _matching(self, levels: Mapping[str, Scalar]) -> list[int]:
+    def matching(self, levels: Mapping[str, Scalar]) -> list[int]:
+        """The numbers of the rows with these levels, in printed order. Raises BadInput for an unknown level."""
         for name in levels:
             _one_of(name, [*self.levels, *self.fixed], "unknown level", self.id)
         rows = self.frame[self.levels].assign(**self.fixed).to_dict("records")
@@ -161,6 +166,7 @@ def load(report: str, root: Path | None = None) -> Published:
     package = read_package(folder / "datapackage.json")
     _named_alike(report, facts, package, folder)
     check_package(package, folder / "datapackage.json")
+    check_declarations(package, facts, folder)
     tables, rows = {}, {}
     for resource in package.resources:
         rows[resource.name], texts = read_rows(resource, folder / resource.path)
@@ -204,7 +210,7 @@ def _table(resource: ResourceMeta, rows: list[Row], texts: list[dict[str, str]])
     metrics = [name for name, field in fields.items() if field.role == "metric"]
     printed = pd.DataFrame({name: [text.get(f"{name}_printed") or text[name] for text in texts] for name in metrics})
     return PublishedTable(resource.name, resource.title, resource.where, frame.astype(whole), printed, fields,
-                          dict(resource.fixed), resource.identities)  # fmt: skip
+                          dict(resource.fixed), resource)  # fmt: skip
 
 
 def _same(cell: Any, wanted: Scalar) -> bool:

@@ -7,7 +7,6 @@ imports in a fresh process (a URI grammar is compiled), so only `validate()`, th
 
 from __future__ import annotations
 
-import ast
 import csv
 import itertools
 import math
@@ -15,6 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchbook.audit import arithmetic
 from benchbook.errors import BadInput
 from benchbook.published_report import Experiment, FieldMeta, PackageMeta, Report, ResourceMeta
 
@@ -25,7 +25,6 @@ _KINDS = {
     "integer": (re.compile(r"-?\d+"), int, "a whole number such as 100, without separators"),
     "number": (re.compile(r"-?\d+(\.\d+)?"), float, "a number such as 13890 or 1.93, without unit or separators"),
 }
-_ARITHMETIC = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load, ast.Constant)
 _NUMERAL = re.compile(r"\d+(?:\.(\d+))?")
 
 
@@ -63,27 +62,23 @@ def resolution(value: float, printed: str) -> float:
 
 
 def check_package(package: PackageMeta, path: Path) -> None:
-    """Keys of tables are columns, and identities use only columns and fixed levels. Raises BadInput."""
+    """Keys of tables are columns. Raises BadInput."""
     for resource in package.resources:
         names = [field.name for field in _fields(resource)]
         for key in resource.table_schema.primary_key:
-            _known(key, names, "primaryKey names no column", f"{resource.name}.schema.primaryKey", path)
-        for identity in resource.identities:
-            for name in [*_names(identity.left, path), *_names(identity.right, path), *identity.rows]:
-                known = [*names, *resource.fixed]
-                _known(name, known, "an identity uses an unknown name", f"{resource.name}.{identity.id}", path)
+            known(key, names, "primaryKey names no column", f"{resource.name}.schema.primaryKey", path)
 
 
 def check_design(report: Report, levels: dict[str, list[str]], rows: dict[str, list[Row]], path: Path) -> None:
     """The design names tables, levels and combinations that the tables have, all of them. Raises BadInput."""
     for fact in report.text_facts:
         for table in fact.tables:
-            _known(table, list(rows), "a text fact names an unknown table", f"text_facts.{fact.id}", path)
+            known(table, list(rows), "a text fact names an unknown table", f"text_facts.{fact.id}", path)
     for experiment in report.design:
         key = f"design.{experiment.name}"
-        _known(experiment.table, list(rows), "the design names an unknown table", key, path)
+        known(experiment.table, list(rows), "the design names an unknown table", key, path)
         for factor in experiment.factors:
-            _known(factor, levels[experiment.table], "a factor is no level of its table", key, path)
+            known(factor, levels[experiment.table], "a factor is no level of its table", key, path)
         _same_points(experiment, rows[experiment.table], path)
 
 
@@ -181,21 +176,19 @@ def _same_digits(value: float, printed: str) -> bool:
     return math.isclose(numeral * 10.0 ** _power(value, numeral), value, rel_tol=1e-9)
 
 
-def _names(expression: str, path: Path) -> list[str]:
+def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
     """The names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
-    fix = "write arithmetic over columns, such as data_gb * 1024 / load_time_s"
     try:
-        nodes = list(ast.walk(ast.parse(expression, mode="eval")))
-    except SyntaxError as error:
-        raise BadInput("an identity is not an expression", file=path, value=expression, fix=fix) from error
-    if not all(isinstance(node, _ARITHMETIC) for node in nodes):
-        raise BadInput("an identity is not plain arithmetic", file=path, value=expression, fix=fix)
-    return [node.id for node in nodes if isinstance(node, ast.Name)]
+        return arithmetic.names(expression)
+    except BadInput as error:
+        raise BadInput(error.problem, file=path, key=key, value=expression, fix=error.fix) from error
 
 
-def _known(name: str, known: list[str], problem: str, key: str, path: Path) -> None:
-    if name not in known:
-        raise BadInput(problem, file=path, key=key, value=name, fix=f"use one of: {', '.join(known)}")
+def known(name: str, names: list[str], problem: str, key: str, path: Path) -> None:
+    """Raises BadInput, listing the names that there are, for a name that is none of them."""
+    if name not in names:
+        fix = f"use one of: {', '.join(names)}" if names else "remove it"
+        raise BadInput(problem, file=path, key=key, value=name, fix=fix)
 
 
 def _same_points(experiment: Experiment, rows: list[Row], path: Path) -> None:

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from benchbook import yamlfile
+from benchbook.audit.declared import Companion, Constant, Earliest, Identity, OldOption, Scalar, Trend
 from benchbook.errors import BadInput
 
-Scalar = StrictStr | StrictInt | StrictFloat
 Role = Literal["level", "metric", "note"]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-Model = TypeVar("Model", bound=_Strict)
 
 
 class Document(_Strict):
@@ -34,12 +31,17 @@ class Document(_Strict):
 
 
 class SystemFact(_Strict):
-    """A system under test or a load generator, as published; `version` is None where none is printed."""
+    """A system under test or a load generator, as published; `version` is None where none is printed.
+
+    For the audit: `earliest` is the first version that can have been meant, `old_options` what its commands replaced.
+    """
 
     name: str
     version: str | None = None
     nodes: int = Field(default=1, ge=1)
     note: str | None = None
+    earliest: Earliest | None = None
+    old_options: list[OldOption] = []
 
 
 class HostFact(_Strict):
@@ -101,7 +103,7 @@ class Experiment(_Strict):
 
 
 class Report(_Strict):
-    """All of `report.yaml`."""
+    """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`."""
 
     name: str
     title: str
@@ -113,6 +115,7 @@ class Report(_Strict):
     environment: list[EnvironmentFact]
     text_facts: list[TextFact]
     design: list[Experiment]
+    identities: list[Identity] = []
 
     def addresses(self) -> set[str]:
         """The addresses of all published hosts."""
@@ -136,7 +139,11 @@ class Constraints(_Strict):
 
 
 class FieldMeta(_Strict):
-    """One column: `unit` is "1" for a plain count and empty for text; `heading` is the report's own heading."""
+    """One column: `unit` is "1" for a plain count and empty for text; `heading` is the report's own heading.
+
+    For the audit: `applies_to` are the rows in which a level can be printed at all, `uniform` means that a text says
+    the same in every row, `statements` is how many statements one counted transaction holds.
+    """
 
     name: str
     type: Literal["string", "integer", "number"]
@@ -146,6 +153,9 @@ class FieldMeta(_Strict):
     heading: str | None = None
     description: str | None = None
     constraints: Constraints = Constraints()
+    applies_to: dict[str, list[Scalar]] = {}
+    uniform: bool = False
+    statements: int | None = Field(default=None, ge=1)
 
 
 class SchemaMeta(_Strict):
@@ -156,22 +166,12 @@ class SchemaMeta(_Strict):
     missing_values: list[str] = Field(alias="missingValues", default=[""])
 
 
-class Identity(_Strict):
-    """What must hold between the columns of each row, for an audit: `left` relation `right`, both arithmetic.
-
-    `rows` limits it to the rows with these levels; `why` says where the rule comes from.
-    """
-
-    id: str
-    left: str
-    relation: Literal["=", "<=", ">="]
-    right: str
-    why: str
-    rows: dict[str, Scalar] = {}
-
-
 class ResourceMeta(_Strict):
-    """One table: its file, its heading in the report, the levels that are constant over it."""
+    """One table: its file, its heading in the report, the levels that are constant over it.
+
+    What its rows must fulfil follows in `identities`, `constants`, `trends` and `companions`; `restates` names the
+    tables whose points it prints again.
+    """
 
     name: str
     type: Literal["table"] = "table"
@@ -182,8 +182,12 @@ class ResourceMeta(_Strict):
     title: str
     description: str | None = None
     where: str
-    fixed: dict[str, StrictStr | StrictInt | StrictFloat] = {}
+    fixed: dict[str, Scalar] = {}
     identities: list[Identity] = []
+    constants: list[Constant] = []
+    trends: list[Trend] = []
+    companions: list[Companion] = []
+    restates: list[str] = []
     table_schema: SchemaMeta = Field(alias="schema")
 
 
@@ -199,15 +203,8 @@ class PackageMeta(_Strict):
 
 def read_report(path: Path) -> Report:
     """The model of a `report.yaml`. Raises BadInput naming the file, the key, the value and the fix."""
-    try:
-        raw = yaml.safe_load(_text(path))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        problem = f"is not YAML: {error.problem}"
-        raise BadInput(problem, file=path, key=f"line {line}", fix="correct the YAML near this line") from error
-    except yaml.YAMLError as error:
-        raise BadInput(f"is not YAML: {error}", file=path, fix="save it as plain UTF-8 text") from error
-    return _model(Report, raw, path)
+    _text(path)
+    return yamlfile.load_model(Report, path)
 
 
 def read_package(path: Path) -> PackageMeta:
@@ -218,7 +215,7 @@ def read_package(path: Path) -> PackageMeta:
         problem = f"is not JSON: {error.msg}"
         where = f"line {error.lineno}, column {error.colno}"
         raise BadInput(problem, file=path, key=where, fix="correct the JSON near this line") from error
-    return _model(PackageMeta, raw, path)
+    return yamlfile.validate(PackageMeta, raw, path)
 
 
 def _text(path: Path) -> str:
@@ -228,22 +225,3 @@ def _text(path: Path) -> str:
         raise BadInput("does not exist", file=path, fix="restore it, or see data/published/README.md") from error
     except UnicodeDecodeError as error:
         raise BadInput("is not UTF-8 text", file=path, fix="save it as UTF-8") from error
-
-
-def _model(model: type[Model], raw: Any, path: Path) -> Model:
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        raise _bad_key(error, path) from error
-
-
-def _bad_key(error: ValidationError, path: Path) -> BadInput:
-    first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"]) or None
-    if first["type"] == "missing":
-        return BadInput("a required key is missing", file=path, key=key, fix="add the key")
-    if first["type"] == "extra_forbidden":
-        fix = "remove the key or correct its spelling"
-        return BadInput("unknown key", file=path, key=key, value=first["input"], fix=fix)
-    fix = "give a value of the kind that the message names"
-    return BadInput(first["msg"], file=path, key=key, value=first["input"], fix=fix)

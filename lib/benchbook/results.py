@@ -1,6 +1,7 @@
 """What a run found, as `site/<report>.json`: the one file that other programs, and the site's index, read.
 
-History of the format: 1 = first (report, systems, trials, tables; audit, claims and figures may be empty).
+History of the format: 1 = first (report, systems, trials, tables; audit, claims and figures may be empty; files from
+before `audit_passed` existed have none).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 
+from benchbook.audit.findings import Finding
 from benchbook.errors import BadInput
 
 Verdict = Literal["reproduced", "contradicted", "inconclusive", "not testable here"]
@@ -111,7 +113,10 @@ class MachineTime(_Strict):
 
 
 class Results(_Strict):
-    """All that one run of one report found; `failed` holds the reason when the run itself broke off."""
+    """All that one run of one report found; `failed` holds the reason when the run itself broke off.
+
+    `audit` is what does not fit in the published report, `audit_passed` how many checks of each kind found nothing.
+    """
 
     format: Literal[1] = 1
     report: str
@@ -125,7 +130,8 @@ class Results(_Strict):
     trials: Trials
     machine_time: MachineTime | None = None
     tables: list[Table] = []
-    audit: list[dict[str, Any]] = []
+    audit: list[Finding] = []
+    audit_passed: dict[str, int] = {}
     claims: list[Claim] = []
     figures: list[dict[str, Any]] = []
     failed: str | None = None

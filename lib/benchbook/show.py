@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
+from benchbook.audit.findings import SEVERITIES, Audit, Finding, counted
 from benchbook.published import Published, PublishedTable
 from benchbook.results import Measured, Table
 
@@ -71,6 +72,26 @@ def _cell(part: PublishedTable, row: int, name: str) -> str:
 
 def _unit(unit: str) -> str:
     return f" ({unit})" if unit not in ("", "1", "threads", "connections") else ""
+
+
+def audit(found: Audit) -> HTML:
+    """Findings gravest first, each with its arithmetic, below the counts of what passed."""
+    head = paragraph(counted(found))
+    if not found.findings:
+        return head
+    rows = "".join(_finding(finding) for finding in found.findings)
+    columns = "".join(f'<th scope="col">{name}</th>' for name in ("Check", "What does not fit"))
+    caption = "<caption>What does not fit in the published report, by its own figures</caption>"
+    body = f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody>"
+    return stack([head, HTML(f'<table class="bb-table bb-audit">{caption}{body}</table>')])
+
+
+def _finding(finding: Finding) -> str:
+    look = ("bad", "warn", "none")[SEVERITIES.index(finding.severity)]
+    lines = "".join(f"<small>{html.escape(line)}</small>" for line in finding.arithmetic)
+    said = f"{html.escape(finding.sentence)}{lines}<small><i>{html.escape(finding.where)}</i></small>"
+    pill = f'<span class="pill {look}">{finding.severity}</span>'
+    return f'<tr><td>{pill}<small>{finding.kind}</small></td><td class="text">{said}</td></tr>'
 
 
 def beside(tables: Sequence[Table], data: Published) -> HTML:

@@ -31,12 +31,13 @@ class _UniqueKeys(yaml.SafeLoader):
 def load_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file. Raises BadInput for what is not YAML or not a mapping."""
     try:
-        value = yaml.load(path.read_text(), Loader=_UniqueKeys)
+        text = path.read_text(encoding="utf-8")
+        value = yaml.load(text, Loader=_UniqueKeys)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
         said = getattr(problem, "problem", None) or str(problem)
-        line = path.read_text().splitlines()[mark.line : mark.line + 1] if mark else []
+        line = text.splitlines()[mark.line : mark.line + 1] if mark else []
         raise BadInput(
             f"malformed YAML: {said}", file=path, key=place, value="".join(line), fix="mend the syntax at this place"
         ) from problem
@@ -82,12 +83,13 @@ def _siblings(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
     """The keys that are known where the unknown one stands, as far as plain nesting tells."""
     here: Any = model
     for part in loc[:-1]:
-        annotation = here.model_fields[part].annotation if isinstance(part, str) and part in here.model_fields else None
+        fields = {field.alias or name: field for name, field in here.model_fields.items()}
+        annotation = fields[part].annotation if isinstance(part, str) and part in fields else None
         if annotation is None:
             continue
         inner = [a for a in (annotation, *getattr(annotation, "__args__", ())) if _is_model(a)]
         here = inner[-1] if inner else here
-    return sorted(name for name in here.model_fields if name != "file")
+    return sorted(field.alias or name for name, field in here.model_fields.items() if name != "file")
 
 
 def _is_model(kind: Any) -> bool:

@@ -1,0 +1,71 @@
+"""What an audit says: findings about the published report, and how many checks passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Severity = Literal["contradiction", "suspicious", "note"]
+Kind = Literal[
+    "identity", "rounding", "constant", "Little's law", "bound", "plausibility", "trend", "same value",
+    "repeated figures", "restated", "text against table", "missing level", "wording", "meaning", "host", "placement",
+    "version", "option",
+]  # fmt: skip
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+_NAMES: dict[Severity, tuple[str, str]] = {
+    "contradiction": ("contradiction", "contradictions"),
+    "suspicious": ("suspicious figure", "suspicious figures"),
+    "note": ("note", "notes"),
+}
+
+
+class Finding(BaseModel):
+    """One thing that does not fit: `arithmetic` spells it out with the printed numbers, a line each.
+
+    contradiction: both cannot be true; suspicious: one of them is hardly true; note: a reader should know.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    report: str
+    where: str
+    kind: Kind
+    severity: Severity
+    sentence: str
+    arithmetic: list[str] = Field(min_length=1)
+
+
+class Passed(NamedTuple):
+    """`checks` single checks of a kind (rows, cells, pairs of rows, passages) that found nothing."""
+
+    kind: Kind
+    checks: int
+
+
+Outcomes = Iterator[Finding | Passed]
+
+
+class Audit(BaseModel):
+    """All that the audit of one report came to; `passed` counts checks by kind, so that silence says something."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    report: str
+    findings: list[Finding]
+    passed: dict[Kind, int]
+
+    def count(self, severity: Severity) -> int:
+        """The number of findings of this severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+def counted(audit: Audit) -> str:
+    """The audit in a sentence: findings by severity, and passed checks by kind, so that silence says something."""
+    counts = [(audit.count(severity), severity) for severity in SEVERITIES]
+    found = ", ".join(f"{count} {_NAMES[severity][count != 1]}" for count, severity in counts if count)
+    passed = ", ".join(f"{kind} {count}" for kind, count in audit.passed.items())
+    return f"{found or 'Nothing found'}. Passed: {sum(audit.passed.values())} checks ({passed or 'none declared'})."

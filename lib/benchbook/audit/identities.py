@@ -1,0 +1,130 @@
+"""Checks declared equalities and bounds row by row: equalities, bounds, Little's law, plausibility.
+
+Little's law: in a closed loop of N clients, N = throughput x mean time (J. D. C. Little, *A Proof for the Queuing
+Formula L = lambda W*, Operations Research 9, 1961), so N / throughput is the mean time of a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchbook.audit import numbers
+from benchbook.audit.arithmetic import bare, evaluate, figure, names, spelled
+from benchbook.audit.declared import Identity
+from benchbook.audit.findings import Finding, Kind, Outcomes, Passed, Severity
+from benchbook.audit.judge import Case, case_of, kind_of, side, state
+from benchbook.audit.suggest import other_rounding, suggestions
+from benchbook.published import Published, PublishedTable
+
+LINES = 6
+"""How many rows' arithmetic a finding spells out; the others are counted."""
+
+_SEVERITY: dict[Kind, Severity] = {"Little's law": "suspicious", "plausibility": "suspicious"}
+_BROKEN = {"<=": ("above", ">"), ">=": ("below", "<")}
+_VERDICT = {"Little's law": "should not be", "plausibility": "is hard to believe"}
+
+
+def identities(published: Published) -> Outcomes:
+    """Every declared identity of every table, and of the text."""
+    for table in published.tables.values():
+        for identity in table.identities:
+            cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
+            yield from _outcomes(published, identity, cases, table)
+    known = numbers.of_text(published.report)
+    text = Case("", known, {name: numbers.plain(number.value) for name, number in known.items()})
+    for identity in published.report.identities:
+        yield from _outcomes(published, identity, [text], None)
+
+
+def _outcomes(published: Published, identity: Identity, cases: list[Case], table: PublishedTable | None) -> Outcomes:
+    states = [(case, state(identity, case.known)) for case in cases]
+    yield Passed(kind_of(identity), sum(found == "holds" for _, found in states))
+    checked = sum(found is not None for _, found in states)
+    broken = [case for case, found in states if found == "broken"]
+    cut = [case for case, found in states if found == "truncated"]
+    if broken:
+        yield _broken(published, identity, table, broken, checked)
+    if cut and table:
+        yield _truncated(published, identity, table, cut, checked)
+
+
+def _broken(
+    published: Published, identity: Identity, table: PublishedTable | None, cases: list[Case], checked: int
+) -> Finding:
+    lines = []
+    for case in cases[:LINES]:
+        lines.append(_line(identity, case))
+        if table and identity.relation == "=":
+            lines += suggestions(published, table, identity, case)
+    return Finding(
+        id=f"{table.id if table else 'text'}.{identity.id}",
+        report=published.report.name,
+        where=numbers.where(table) if table else _passages(published, identity),
+        kind=kind_of(identity),
+        severity=identity.severity or _SEVERITY.get(kind_of(identity), "contradiction"),
+        sentence=_sentence(identity, len(cases), checked, rows=table is not None),
+        arithmetic=[*lines, *more(cases)],
+    )
+
+
+def more(cases: Sequence[object]) -> list[str]:
+    """A line that counts what LINES leaves out."""
+    return [f"and {len(cases) - LINES} more rows like these"] if len(cases) > LINES else []
+
+
+def _line(identity: Identity, case: Case) -> str:
+    head = f"{case.label}: " if case.label else ""
+    left, right = side(identity.left, case), side(identity.right, case)
+    if identity.relation == "=":
+        computed, printed = (right, left) if bare(identity.left) else (left, right)
+        one_printed = bare(identity.left) != bare(identity.right)
+        return f"{head}{computed}; printed {printed}" if one_printed else f"{head}{left}; but {right}"
+    return f"{head}{left} {_BROKEN[identity.relation][1]} {right}{_at_most(identity, case)}"
+
+
+def _at_most(identity: Identity, case: Case) -> str:
+    limit = evaluate(identity.right, case.known)
+    if limit is None:
+        return ""
+    word, end = ("at most", limit.high) if identity.relation == "<=" else ("at least", limit.low)
+    same = f"{end:.3g}" == f"{limit.value:.3g}"
+    return "" if same else f" ({figure(end)} {word}, within rounding)"
+
+
+def _sentence(identity: Identity, count: int, checked: int, *, rows: bool) -> str:
+    left, right = (spelled(side, lambda name: name) for side in (identity.left, identity.right))
+    head = f"In {count} of {checked} rows " if rows else "In the text "
+    if identity.relation == "=":
+        return f"{head}{left} and {right} differ by more than rounding allows, but should be equal: {identity.why}."
+    verdict = "" if identity.severity == "note" else f", which {_VERDICT.get(kind_of(identity), 'cannot be')}"
+    return f"{head}{left} is {_BROKEN[identity.relation][0]} {right}{verdict}: {identity.why}."
+
+
+def _truncated(
+    published: Published, identity: Identity, table: PublishedTable, cases: list[Case], checked: int
+) -> Finding:
+    printed = identity.left if bare(identity.left) else identity.right
+    return Finding(
+        id=f"{table.id}.{identity.id}.truncated",
+        report=published.report.name,
+        where=numbers.where(table),
+        kind="rounding",
+        severity="note",
+        sentence=f"In {len(cases)} of {checked} rows {printed} is truncated, not rounded: {identity.why}.",
+        arithmetic=[*(_cut_line(identity, case) for case in cases[:LINES]), *more(cases),
+                    *other_rounding(published, table, identity)],
+    )  # fmt: skip
+
+
+def _cut_line(identity: Identity, case: Case) -> str:
+    printed, computed = (identity.left, identity.right) if bare(identity.left) else (identity.right, identity.left)
+    number, result = case.known[printed], evaluate(computed, case.known)
+    place = number.high - number.low
+    nearest = round(result.value / place) * place if result else number.value
+    decimals = len(case.words[printed].partition(".")[2])
+    return f"{_line(identity, case)}, where rounding gives {nearest:,.{decimals}f}"
+
+
+def _passages(published: Published, identity: Identity) -> str:
+    facts = dict.fromkeys(name.partition(".")[0] for part in (identity.left, identity.right) for name in names(part))
+    return "; ".join(dict.fromkeys(f"text ({published.report.fact(fact).where})" for fact in facts))

@@ -1,0 +1,130 @@
+"""Checks what is printed twice: the same figures in two places, and tables that restate another one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+from benchbook.audit import numbers
+from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.published import Published, PublishedTable
+
+DIGITS = 8
+"""Significant digits that must agree before two rows count as one measurement printed twice, and not as chance."""
+
+
+class Place(NamedTuple):
+    """A row of a table: its metrics as printed text, and its levels with those that are constant over the table."""
+
+    table: PublishedTable
+    row: int
+    metrics: dict[str, str]
+    settings: dict[str, object]
+
+    def label(self) -> str:
+        return f"{self.table.id}: {numbers.label(self.table, self.row)}"
+
+
+def repeats(published: Published) -> Outcomes:
+    """Rows of any two tables, or of one, with all their common figures alike; and the cells of restated points."""
+    places = [_place(table, row) for table in published.tables.values() for row in numbers.rows(table)]
+    different = 0
+    for one, other in combinations(places, 2):
+        if other.table.id in one.table.meta.restates or one.table.id in other.table.meta.restates:
+            continue
+        common = _common(one, other)
+        if _digits(one, common) >= DIGITS and len(common) > 1 and _alike(one, other, common):
+            yield _repeated(published, one, other, common)
+        elif common:
+            different += 1
+    yield Passed("repeated figures", different)
+    yield from _restated(published, places)
+
+
+def _place(table: PublishedTable, row: int) -> Place:
+    metrics = [name for name in table.metrics if numbers.has(table, row, name)]
+    levels = {name: numbers.raw(table, row, name) for name in table.levels if numbers.has(table, row, name)}
+    texts = {name: numbers.text(table, row, name) for name in metrics}
+    return Place(table, row, texts, {**table.fixed, **levels})
+
+
+def _common(one: Place, other: Place) -> list[str]:
+    """The metrics that both rows print, of the same name and unit."""
+    theirs = other.metrics
+    return [name for name in one.metrics
+            if name in theirs and one.table.fields[name].unit == other.table.fields[name].unit]  # fmt: skip
+
+
+def _alike(one: Place, other: Place, metrics: list[str]) -> bool:
+    return all(one.metrics[name] == other.metrics[name] for name in metrics)
+
+
+def _digits(place: Place, metrics: list[str]) -> int:
+    """Significant digits of the printed metrics; leading zeros carry nothing."""
+    texts = ("".join(c for c in place.metrics[name] if c.isdigit()).lstrip("0") for name in metrics)
+    return sum(len(text) for text in texts)
+
+
+def _repeated(published: Published, one: Place, other: Place, metrics: list[str]) -> Finding:
+    mine, theirs = one.settings, other.settings
+    apart = [name for name in mine if name in theirs and mine[name] != theirs[name]]
+    said = (
+        f"although {', '.join(f'{name} is {mine[name]} and {theirs[name]}' for name in apart)}: one may be a copy"
+        if apart
+        else "one measurement printed twice, so the two tables are not independent there"
+    )
+    return Finding(
+        id=f"{one.table.id}.row{one.row + 1}.same_as.{other.table.id}.row{other.row + 1}",
+        report=published.report.name,
+        where="; ".join(dict.fromkeys((numbers.where(one.table), numbers.where(other.table)))),
+        kind="repeated figures",
+        severity="suspicious" if apart else "note",
+        sentence=f"{one.label()} and {other.label()} have the same {len(metrics)} figures, {said}.",
+        arithmetic=[f"{name}: {one.metrics[name]} = {other.metrics[name]}" for name in metrics],
+    )
+
+
+def _restated(published: Published, places: list[Place]) -> Outcomes:
+    same = 0
+    for one in (place for place in places if place.table.meta.restates):
+        twins = [place for place in places if place.table.id in one.table.meta.restates and _one_point(one, place)]
+        if not twins:
+            yield _missing(published, one)
+        for twin in twins:
+            wrong = [name for name in _common(one, twin) if not _alike(one, twin, [name])]
+            same += len(_common(one, twin)) - len(wrong)
+            if wrong:
+                yield _differs(published, one, twin, wrong)
+    yield Passed("restated", same)
+
+
+def _one_point(one: Place, other: Place) -> bool:
+    """Whether all settings that both rows print agree, some of those that tell rows apart among them."""
+    mine, theirs = one.settings, other.settings
+    keys = one.table.meta.table_schema.primary_key
+    return all(name in theirs for name in keys) and all(mine[name] == theirs[name] for name in mine if name in theirs)
+
+
+def _differs(published: Published, one: Place, twin: Place, metrics: list[str]) -> Finding:
+    return Finding(
+        id=f"{one.table.id}.row{one.row + 1}.restates.{twin.table.id}.row{twin.row + 1}",
+        report=published.report.name,
+        where=f"{numbers.where(one.table)}; {numbers.where(twin.table)}",
+        kind="restated",
+        severity="contradiction",
+        sentence=f"{one.label()} and {twin.label()} are one point with different figures.",
+        arithmetic=[f"{name}: {one.metrics[name]}, but {twin.metrics[name]}" for name in metrics],
+    )
+
+
+def _missing(published: Published, one: Place) -> Finding:
+    others = " and ".join(one.table.meta.restates)
+    return Finding(
+        id=f"{one.table.id}.row{one.row + 1}.restates_nothing",
+        report=published.report.name,
+        where=numbers.where(one.table),
+        kind="restated",
+        severity="contradiction",
+        sentence=f"{one.label()} restates a point that {others} does not have.",
+        arithmetic=[f"{name}: {value}" for name, value in one.settings.items()],
+    )

@@ -1,0 +1,185 @@
+"""Checks text against tables, levels that are not printed, wording that changes, and what a metric counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from benchbook.audit import numbers
+from benchbook.audit.declared import Scalar
+from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.judge import case_of
+from benchbook.published import Published, PublishedTable
+from benchbook.published_report import FieldMeta, TextFact
+
+
+def text(published: Published) -> Outcomes:
+    """Facts of the text against the tables that they are about, then what each table leaves out or words otherwise."""
+    for fact in published.report.text_facts:
+        for table in (published.tables[id] for id in fact.tables):
+            yield from _settings(published, fact, table)
+            yield from _results(published, fact, table)
+    for table in published.tables.values():
+        yield from _missing_levels(published, table)
+        yield from _wording(published, table)
+    yield from _meaning(published)
+
+
+# -- text against tables ------------------------------------------------------------------------------------------
+
+
+def _settings(published: Published, fact: TextFact, table: PublishedTable) -> Outcomes:
+    """A list in the text must be the table's levels, no more and no fewer; a single value must be one of them."""
+    for name, value in fact.values.items():
+        if name not in [*table.levels, *table.fixed]:
+            continue
+        printed = _values(table, name)
+        said = list(value) if isinstance(value, list) else [value]
+        agrees = set(said) == set(printed) if isinstance(value, list) else value in printed
+        if agrees:
+            yield Passed("text against table", 1)
+        else:
+            yield _other_settings(published, fact, table, name, (said, printed))
+
+
+def _values(table: PublishedTable, name: str) -> list[Scalar]:
+    """The values of a level, each once, in printed order."""
+    return [table.fixed[name]] if name in table.fixed else table.frame[name].dropna().unique().tolist()
+
+
+def _other_settings(
+    published: Published, fact: TextFact, table: PublishedTable, name: str, values: tuple[list[Scalar], list[Scalar]]
+) -> Finding:
+    said, printed = values
+    lines = [f"{name} in the text: {_list(said)}; in the table: {_list(printed)}"]
+    unprinted = [value for value in said if value not in printed]
+    unsaid = [value for value in printed if value not in said]
+    lines += [f"{_list(unprinted)} is not in the table"] if unprinted else []
+    lines += [f"{_list(unsaid)} is not in the text"] if unsaid and len(said) > 1 else []
+    return Finding(
+        id=f"{table.id}.{fact.id}.{name}",
+        report=published.report.name,
+        where=f"text ({fact.where}); {numbers.where(table)}",
+        kind="text against table",
+        severity="contradiction",
+        sentence=f"The text says {name} {_list(said)}, table {table.id} has {_list(printed)}.",
+        arithmetic=lines,
+    )
+
+
+def _list(values: Sequence[Scalar]) -> str:
+    return ", ".join(numbers.shown(value) for value in values)
+
+
+def _results(published: Published, fact: TextFact, table: PublishedTable) -> Outcomes:
+    """Results that the text gives must stand together in one row of the table."""
+    said = {name: value for name, value in fact.values.items() if name in table.metrics}
+    if not said:
+        return
+    if any(_has_all(table, row, said) for row in numbers.rows(table)):
+        yield Passed("text against table", 1)
+        return
+    yield Finding(
+        id=f"{table.id}.{fact.id}",
+        report=published.report.name,
+        where=f"text ({fact.where}); {numbers.where(table)}",
+        kind="text against table",
+        severity="contradiction",
+        sentence=f"No row of table {table.id} has the figures of the text.",
+        arithmetic=[f"{name} {value} in the text; {_list(_values(table, name))} in the table"
+                    for name, value in said.items()],
+    )  # fmt: skip
+
+
+def _has_all(table: PublishedTable, row: int, said: Mapping[str, object]) -> bool:
+    return all(numbers.has(table, row, name) and numbers.raw(table, row, name) == said[name] for name in said)
+
+
+# -- what a table leaves out, and words differently -------------------------------------------------------------------
+
+
+def _missing_levels(published: Published, table: PublishedTable) -> Outcomes:
+    fields = [field for field in table.meta.table_schema.fields if field.role == "level"]
+    for field in fields:
+        applies = [row for row in numbers.rows(table) if _applies(field, table, row)]
+        empty = [row for row in applies if not numbers.has(table, row, field.name)]
+        yield Passed("missing level", len(applies) - len(empty))
+        if empty:
+            yield Finding(
+                id=f"{table.id}.{field.name}.missing", report=published.report.name, where=numbers.where(table),
+                kind="missing level", severity="note",
+                sentence=f"{field.name} is not printed in {len(empty)} of {len(applies)} rows.",
+                arithmetic=[f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}"
+                            for row in empty],
+            )  # fmt: skip
+
+
+def _applies(field: FieldMeta, table: PublishedTable, row: int) -> bool:
+    return all(numbers.has(table, row, name) and numbers.raw(table, row, name) in values
+               for name, values in field.applies_to.items())  # fmt: skip
+
+
+def _elsewhere(published: Published, table: PublishedTable, row: int, name: str) -> str:
+    """What a table that restates this row prints there, or else what other rows have."""
+    mine = {level: numbers.raw(table, row, level) for level in table.levels if numbers.has(table, row, level)}
+    for other in published.tables.values():
+        same = all(value == mine[level] for level, value in other.fixed.items() if level in mine)
+        if table.id in other.meta.restates and name in other.fixed and same:
+            return f"table {other.id} has {numbers.shown(other.fixed[name])}"
+    values = _values(table, name)
+    return f"other rows have {_list(values)}" if values else "no row has it"
+
+
+def _wording(published: Published, table: PublishedTable) -> Outcomes:
+    for field in (field for field in table.meta.table_schema.fields if field.uniform):
+        rows = [row for row in numbers.rows(table) if numbers.has(table, row, field.name)]
+        texts = {row: str(numbers.raw(table, row, field.name)) for row in rows}
+        (usual, count), *_ = Counter(texts.values()).most_common(1) or [("", 0)]
+        other = {row: said for row, said in texts.items() if said != usual}
+        yield Passed("wording", count)
+        if other:
+            yield Finding(
+                id=f"{table.id}.{field.name}.wording", report=published.report.name, where=numbers.where(table),
+                kind="wording", severity="note",
+                sentence=f"{field.name} is worded differently in {len(other)} of {len(texts)} rows: what is counted "
+                         "may not be the same.",
+                arithmetic=[f"{numbers.label(table, row)}: “{said}”; {count} rows: “{usual}”"
+                            for row, said in other.items()],
+            )  # fmt: skip
+
+
+# -- what is counted ------------------------------------------------------------------------------------------------
+
+
+def _meaning(published: Published) -> Outcomes:
+    """A metric of one name whose transactions hold different numbers of statements in different tables."""
+    counted = [(table, field) for table in published.tables.values() for field in table.meta.table_schema.fields
+               if field.statements and table.frame[field.name].notna().any()]  # fmt: skip
+    for name in dict.fromkeys(field.name for _, field in counted):
+        mine = [(table, field) for table, field in counted if field.name == name]
+        statements = Counter(field.statements or 1 for _, field in mine)
+        if len(statements) == 1:
+            yield Passed("meaning", len(mine))
+            continue
+        counts = " and ".join(f"{count} in {_tables(statements[count])}" for count in sorted(statements))
+        yield Finding(
+            id=f"meaning.{name}", report=published.report.name, kind="meaning", severity="note",
+            where=f"tables {', '.join(table.id for table, _ in mine)}",
+            sentence=f"{name} counts transactions of different size, so it does not compare between all tables: "
+                     f"statements per transaction are {counts}.",
+            arithmetic=[_statements(published, table, field) for table, field in mine],
+        )  # fmt: skip
+
+
+def _tables(count: int) -> str:
+    return "1 table" if count == 1 else f"{count} tables"
+
+
+def _statements(published: Published, table: PublishedTable, field: FieldMeta) -> str:
+    best = max((row for row in numbers.rows(table) if numbers.has(table, row, field.name)),
+               key=lambda row: float(numbers.raw(table, row, field.name)))  # fmt: skip
+    value, words = float(numbers.raw(table, best, field.name)), case_of(published, table, best).words[field.name]
+    return (
+        f"{table.id}, {numbers.label(table, best)}: {words} x {field.statements} = "
+        f"{numbers.plain(value * (field.statements or 1))} statements/s"
+    )

@@ -1,0 +1,179 @@
+"""Checks hosts, versions and commands: addresses, what runs where, impossible versions, options that were replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import combinations
+
+from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.published import Published
+from benchbook.published_report import Report, SystemFact, TextFact
+
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_VERSION = re.compile(r"\d+(?:\.\d+)*")
+
+
+def topology(published: Published) -> Outcomes:
+    """Passages against the report's hosts, and systems against what is known of their versions."""
+    report = published.report
+    yield from _addresses(report)
+    for fact in report.text_facts:
+        yield from _placements(report, fact)
+    yield from _versions(report)
+    for system in report.systems:
+        yield from _options(report, system)
+
+
+# -- hosts ----------------------------------------------------------------------------------------------------------
+
+
+def _addresses(report: Report) -> Outcomes:
+    """Every address in a passage must be that of a published host; a report that prints no hosts cannot be asked."""
+    known = report.addresses()
+    for fact in report.text_facts if known else []:
+        for address in dict.fromkeys(_ADDRESS.findall(fact.printed)):
+            if address in known:
+                yield Passed("host", 1)
+            else:
+                yield _stranger(report, fact, address)
+
+
+def _stranger(report: Report, fact: TextFact, address: str) -> Finding:
+    nearest = min(sorted(report.addresses()), key=lambda host: _distance(host, address))
+    near = next(host for host in report.hosts if host.address == nearest)
+    return Finding(
+        id=f"text.{fact.id}.{address}",
+        report=report.name,
+        where=f"text ({fact.where})",
+        kind="host",
+        severity="contradiction",
+        sentence=f"{address} is none of the {len(report.addresses())} hosts of the report; the nearest is {nearest}, "
+        f"which runs {', '.join(near.runs)}.",
+        arithmetic=[f"{address} against {nearest}: {_apart(nearest, address)}", f"printed: {_around(fact, address)}"],
+    )
+
+
+def _distance(one: str, other: str) -> tuple[int, int]:
+    """Numbers that differ, and by how much in sum."""
+    pairs = [(int(a), int(b)) for a, b in zip(one.split("."), other.split("."), strict=True)]
+    return sum(a != b for a, b in pairs), sum(abs(a - b) for a, b in pairs)
+
+
+def _apart(host: str, address: str) -> str:
+    pairs = [(a, b) for a, b in zip(host.split("."), address.split("."), strict=True) if a != b]
+    return ", ".join(f"{b} in place of {a}" for a, b in pairs)
+
+
+def _around(fact: TextFact, word: str) -> str:
+    """The words of a passage in which `word` stands."""
+    return " ".join(part for part in fact.printed.split() if word in part)
+
+
+def _placements(report: Report, fact: TextFact) -> Outcomes:
+    """A passage that puts roles on addresses: each must run there, and roles that share hosts must share one here."""
+    runs = {host.address: host.runs for host in report.hosts if host.address}
+    roles = {role for names in runs.values() for role in names}
+    placed = {name: value for name, value in fact.values.items() if name in roles and isinstance(value, str)}
+    for role, address in placed.items():
+        if role in runs.get(address, [role]):
+            yield Passed("placement", 1)
+        else:
+            yield _misplaced(report, fact, (role, address), runs)
+    for one, other in combinations(placed, 2):
+        shared = [address for address, names in runs.items() if one in names and other in names]
+        if len(shared) > 1 and placed[one] != placed[other]:
+            yield _crossed(report, fact, {role: placed[role] for role in (one, other)}, shared)
+
+
+def _misplaced(report: Report, fact: TextFact, placed: tuple[str, str], runs: dict[str, list[str]]) -> Finding:
+    role, address = placed
+    where = [host for host, names in runs.items() if role in names]
+    return Finding(
+        id=f"text.{fact.id}.{role}",
+        report=report.name,
+        where=f"text ({fact.where}); topology",
+        kind="placement",
+        severity="contradiction",
+        sentence=f"The text has {role} on {address}, the topology on {', '.join(where)}.",
+        arithmetic=[f"{address} runs {', '.join(runs[address])}"],
+    )
+
+
+def _crossed(report: Report, fact: TextFact, placed: dict[str, str], shared: list[str]) -> Finding:
+    (one, first), (other, second) = placed.items()
+    return Finding(
+        id=f"text.{fact.id}.{one}.{other}",
+        report=report.name,
+        where=f"text ({fact.where}); topology",
+        kind="placement",
+        severity="suspicious",
+        sentence=f"The text puts {one} on {first} and {other} on {second}, while the topology has a {one} and a "
+        f"{other} on each of {' and '.join(shared)}: which pair was used, and what the other ones did, is not said.",
+        arithmetic=[f"text: {fact.printed}", *(f"topology: {host} runs {_runs(report, host)}" for host in shared)],
+    )
+
+
+def _runs(report: Report, address: str) -> str:
+    return ", ".join(next(host.runs for host in report.hosts if host.address == address))
+
+
+# -- versions and commands --------------------------------------------------------------------------------------------
+
+
+def _number(version: str) -> tuple[int, ...] | None:
+    """The leading number of a version: (5, 7, 25) of "5.7.25-log"; None where there is none."""
+    found = _VERSION.search(version)
+    return tuple(int(part) for part in found[0].split(".")) if found else None
+
+
+def _older(version: str, than: str) -> bool | None:
+    mine, limit = _number(version), _number(than)
+    return None if mine is None or limit is None else mine < limit
+
+
+def _versions(report: Report) -> Outcomes:
+    """Systems of one printed version are judged together: it was printed once for all of them."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for system in report.systems:
+        if system.version and system.earliest:
+            key = (system.version, system.earliest.version, system.earliest.why)
+            groups.setdefault(key, []).append(system.name)
+    for (version, earliest, why), names in groups.items():
+        if _older(version, earliest) is False:
+            yield Passed("version", len(names))
+        elif _older(version, earliest):
+            yield Finding(
+                id=f"version.{names[0].replace(' ', '_')}", report=report.name, where="versions of the systems",
+                kind="version", severity="contradiction",
+                sentence=f"{' and '.join(names)} cannot be of version {version}: {why}.",
+                arithmetic=[f"{version} < {earliest}"],
+            )  # fmt: skip
+
+
+def _options(report: Report, system: SystemFact) -> Outcomes:
+    """Options in commands of a system that its printed version has replaced; nothing is said without a version."""
+    commands = [fact for fact in report.text_facts if system.name.lower() in fact.printed.lower().split()]
+    given_up = [old for old in system.old_options if system.version and _older(system.version, old.since) is False]
+    used = [(fact, old) for fact in commands for old in given_up if old.option in _words(fact.printed)]
+    wrong = {fact.id for fact, _ in used}
+    yield Passed("option", len(commands) - len(wrong) if given_up else 0)
+    use = "uses" if len(wrong) == 1 else "use"
+    if used:
+        yield Finding(
+            id=f"options.{system.name}", report=report.name, kind="option", severity="note",
+            where="; ".join(f"text ({where})" for where in dict.fromkeys(fact.where for fact, _ in used)),
+            sentence=f"{len(wrong)} of {len(commands)} commands {use} options that were replaced "
+                     f"before {system.name} {system.version}, the version that is printed.",
+            arithmetic=[f"{fact.id}: {_around(fact, old.option)}; since {old.since} {old.instead}"
+                        for fact, old in used],
+        )  # fmt: skip
+
+
+def _words(command: str) -> set[str]:
+    """The options of a command, without their values."""
+    return set(_names(command.split()))
+
+
+def _names(words: Iterable[str]) -> Iterable[str]:
+    return (word.partition("=")[0] for word in words)
