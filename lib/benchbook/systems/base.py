@@ -17,10 +17,14 @@ from typing import Any
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed
+from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.sql import SqlEndpoint
+
+# Of what a server printed before it died, this many characters go into the record.
+_KEPT = 100_000
 
 RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
 
@@ -53,6 +57,22 @@ def await_answer(
     if said is not None and said not in enough:
         raise SystemFailed(f"{who} does not serve after {timeout_s:g} s: {said}")
     return said
+
+
+def died(who: str, job: Job, ended: Ended) -> SystemFailed:
+    """The error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
+    said = job.stdout().decode(errors="replace") + job.stderr()
+    how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
+    problem = SystemFailed(f"{who} has died ({how}): {last_words(said) or 'no word'}")
+    problem.output = said[-_KEPT:]  # type: ignore[attr-defined]
+    return problem
+
+
+def last_words(said: str) -> str:
+    """Why a program ended, of all that it printed: where Go names a panic, that and not the trace after it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    named = [line for line in lines if line.startswith(("panic: ", "fatal error: "))]
+    return " | ".join(named[:2] or lines[-5:])
 
 
 class System(ABC):

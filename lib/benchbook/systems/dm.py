@@ -12,7 +12,7 @@ from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.hosts.session import Session
 from benchbook.systems import dm_config
-from benchbook.systems.base import About
+from benchbook.systems.base import About, died
 from benchbook.systems.sql import SqlEndpoint
 from benchbook.workloads import dm_status
 
@@ -159,9 +159,7 @@ class DM:
         """Raises SystemFailed when one of its servers has ended although nobody asked it to."""
         for role, job in self._jobs.items():
             if ended := job.status():
-                words = " | ".join(job.stderr().strip().splitlines()[-5:])
-                how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-                raise SystemFailed(f"{role} on {job.host.name} has died ({how}): {words or 'no word'}")
+                raise died(f"{role} on {job.host.name}", job, ended)
 
     def about(self) -> About:
         program = self.worker.push(self._programs / WORKER, executable=True)

@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from benchbook import build
-from benchbook.errors import SystemFailed
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.inventory import role_of
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.systems.base import About, await_answer
+from benchbook.systems.base import About, await_answer, died
 from benchbook.systems.sql import SqlEndpoint
 
 LONGEST_S = 7 * 86_400
@@ -84,9 +83,7 @@ class HttpServer(ABC):
         """Raises SystemFailed when it has ended although nobody asked it to."""
         ended = self._job.status() if self._job else None
         if self._job and ended:
-            words = (self._job.stderr() + self._job.stdout().decode(errors="replace")).strip().splitlines()[-5:]
-            how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-            raise SystemFailed(f"{self.name} on {self.host.name} has died ({how}): {' | '.join(words) or 'no word'}")
+            raise died(f"{self.name} on {self.host.name}", self._job, ended)
 
     def kill(self) -> None:
         """End it as a crash does (SIGKILL to its process group); `start` may follow."""

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from benchbook import build
-from benchbook.errors import BadInput, SystemFailed
+from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
-from benchbook.systems.base import About, await_answer
+from benchbook.systems.base import About, await_answer, died
 from benchbook.transfer.settings import Endpoint
 
 LONGEST_S = 7 * 86_400
@@ -111,9 +111,7 @@ class OwnServer(MongoServer):
     def check_alive(self) -> None:
         ended = self._job.status() if self._job else None
         if self._job and ended:
-            words = (self._job.stderr() + self._job.stdout().decode(errors="replace")).strip().splitlines()[-5:]
-            how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-            raise SystemFailed(f"{self.name} on {self.host.name} has died ({how}): {' | '.join(words) or 'no word'}")
+            raise died(f"{self.name} on {self.host.name}", self._job, ended)
 
     @property
     def runs(self) -> bool:

@@ -11,7 +11,7 @@ from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import About, System, await_answer
+from benchbook.systems.base import About, System, await_answer, died
 from benchbook.systems.sql import SqlEndpoint, query, try_login
 
 # A server outlives many trials; its job still has an end, in case all else fails.
@@ -85,8 +85,7 @@ class SqlServer(System):
         job = self._jobs[host.name]
         ended = job.status()
         if ended:
-            words = (job.stderr() + job.stdout().decode(errors="replace")).strip().splitlines()[-10:]
-            raise SystemFailed(f"{self.name} on {host.name} ended with {ended.exit}: {' | '.join(words) or 'no word'}")
+            raise died(f"{self.name} on {host.name}", job, ended)
         return try_login(host, endpoint)
 
     def stop(self) -> None:
@@ -104,9 +103,7 @@ class SqlServer(System):
         for name, job in self._jobs.items():
             ended = job.status()
             if ended:
-                words = "".join(job.stderr().strip().splitlines()[-1:])
-                how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-                raise SystemFailed(f"{self.name} on {name} has died ({how}): {words or 'no word'}")
+                raise died(f"{self.name} on {name}", job, ended)
 
     # -- datasets -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,23 @@
+"""Why a server ended, from what it printed."""
+
+from __future__ import annotations
+
+from benchbook.systems.base import last_words
+
+PANIC = """[2026/11/21 07:00:01.123 +00:00] [INFO] [server.go:247] ["server is running MySQL protocol"]
+fatal error: concurrent map iteration and map write
+
+goroutine 5123 [running]:
+github.com/pingcap/tidb/server.(*Server).ShowProcessList(0xc0005f6000)
+created by github.com/pingcap/tidb/server.(*Server).startNetworkListener
+\t/root/go/pkg/mod/github.com/pingcap/tidb/server/server.go:481 +0x58b
+"""
+
+
+def test_a_go_program_s_panic_is_named_and_not_the_end_of_its_trace() -> None:
+    assert last_words(PANIC) == "fatal error: concurrent map iteration and map write"
+
+
+def test_other_programs_are_quoted_with_their_last_lines() -> None:
+    assert last_words("\n".join(f"line {i}" for i in range(9)) + "\n\n") == "line 4 | line 5 | line 6 | line 7 | line 8"
+    assert last_words(" \n") == ""
