@@ -15,10 +15,10 @@ from benchbook.checks import shared_machine
 from benchbook.probes.series import busy_cores
 from benchbook.published import Published
 from benchbook.record import Record
-from benchbook.results import Results, System, Table, Trials
+from benchbook.results import Claim, Results, System, Table, Trials
 
 
-def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path:
+def write(published: Published, campaign: Campaign, tables: list[Table], claims: Sequence[Claim] = ()) -> Path:
     """Write `results.json` of the campaign; the site's JSON is this file."""
     records, failed = campaign.records(), campaign.failures()
     asked = campaign.asked
@@ -28,6 +28,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path
         campaign=campaign.id, started=datetime.fromtimestamp(min(moments), UTC),
         finished=datetime.fromtimestamp(max(moments), UTC), systems=_systems(campaign),
         trials=Trials(planned=len(campaign.trials), done=len(records), failed=len(failed)), tables=tables,
+        claims=list(claims),
         figures=[{"file": path.name} for path in sorted((campaign.folder / "figures").glob("*.png"))],
     )  # fmt: skip
     return results.write(found, campaign.folder / "results.json")

@@ -69,7 +69,7 @@ def check_package(package: PackageMeta, path: Path) -> None:
         for key in resource.table_schema.primary_key:
             _known(key, names, "primaryKey names no column", f"{resource.name}.schema.primaryKey", path)
         for identity in resource.identities:
-            for name in [*_names(identity.left, path), *_names(identity.right, path), *identity.rows]:
+            for name in [*names_in(identity.left, path), *names_in(identity.right, path), *identity.rows]:
                 known = [*names, *resource.fixed]
                 _known(name, known, "an identity uses an unknown name", f"{resource.name}.{identity.id}", path)
 
@@ -181,15 +181,15 @@ def _same_digits(value: float, printed: str) -> bool:
     return math.isclose(numeral * 10.0 ** _power(value, numeral), value, rel_tol=1e-9)
 
 
-def _names(expression: str, path: Path) -> list[str]:
+def names_in(expression: str, path: Path) -> list[str]:
     """The names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
     fix = "write arithmetic over columns, such as data_gb * 1024 / load_time_s"
     try:
         nodes = list(ast.walk(ast.parse(expression, mode="eval")))
     except SyntaxError as error:
-        raise BadInput("an identity is not an expression", file=path, value=expression, fix=fix) from error
+        raise BadInput("it is not an expression", file=path, value=expression, fix=fix) from error
     if not all(isinstance(node, _ARITHMETIC) for node in nodes):
-        raise BadInput("an identity is not plain arithmetic", file=path, value=expression, fix=fix)
+        raise BadInput("it is not plain arithmetic", file=path, value=expression, fix=fix)
     return [node.id for node in nodes if isinstance(node, ast.Name)]
 
 
