@@ -29,5 +29,6 @@ def show(report: str, which: str, console: Console) -> int:
     for line in lines:
         table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in line.values()))
     # A pipe is as narrow as 80 columns, and whoever reads it wants the whole line.
-    console.print(table, width=max(console.width, WIDTH), crop=False)
+    console.width = max(console.width, WIDTH)
+    console.print(table)
     return 0
