@@ -22,6 +22,7 @@ from benchbook import (
 )
 from benchbook.audit.run import audit
 from benchbook.campaign import Campaign
+from benchbook.claims import judge, section
 from benchbook.design import Cell
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
@@ -30,7 +31,7 @@ from benchbook.parameters import from_namespace
 from benchbook.profiles import load_profile
 from benchbook.progress import listeners, tell_command_line
 from benchbook.record import Record
-from benchbook.results import Table
+from benchbook.results import Claim, Table
 
 
 class TrialsFailed(BenchbookError):
@@ -204,9 +205,17 @@ class Book:
         save = self.campaign.folder / "figures" / f"{system.replace(':', '_')}-{metric}-series.png"
         return figures.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
 
+    def claims(self) -> list[Claim]:
+        """Every claim of the report's ledger on every system, with its verdict."""
+        return judge.of_campaign(self.campaign, self.published, self.kind)
+
+    def verdicts(self) -> HTML:
+        """What holds: each claim's effect and interval against where the claim puts it, and its sentence."""
+        return section.html(self.claims(), self.campaign.folder / "figures")
+
     def close(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""
-        outcome.write(self.published, self.campaign, self.tables())
+        outcome.write(self.published, self.campaign, self.tables(), self.claims())
         missing = self.campaign.missing()
         if missing:
             names = ", ".join(trial.id for trial in missing[:5])

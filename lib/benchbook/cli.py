@@ -95,6 +95,17 @@ def audit(
 
 
 @app.command()
+def claims(
+    names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
+) -> None:
+    """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
+    recorded = names or [name for name in _heavy("restage").reports() if _heavy("restage").has_records(name)]
+    if not recorded:
+        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
+    raise typer.Exit(max(_each(recorded, lambda name: _heavy("claims.terminal").show(name, campaign, console))))
+
+
+@app.command()
 def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
     _heavy("benchmarks").run(names, console)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -21,7 +21,8 @@ class Kind(NamedTuple):
 
     `tables(published, records, trials)` puts records beside the published tables, and `record_checks(record)` asks what
     every record must answer for; a module without them takes the ones of sysbench's reports.
-    `repetitions(profile)` is how many a report takes when its parameters do not say.
+    `repetitions(profile)` is how many a report takes when its parameters do not say. `compared(records)` leaves out
+    records that `tables` would leave out for what the others are, so that each repetition can be tabled by itself.
     """
 
     Parameters: type[Parameters]
@@ -32,15 +33,18 @@ class Kind(NamedTuple):
     tables: Callable[..., list[Table]]
     record_checks: Callable[[Record], list[checks.Check]]
     repetitions: Callable[[Profile], int]
+    compared: Callable[[Sequence[Record]], Sequence[Record]]
 
 
 def _kind(module: ModuleType, parameters: type[Parameters]) -> Kind:
     tables = getattr(module, "tables", measured.beside)
     record_checks = getattr(module, "record_checks", checks.of_sysbench)
     repetitions = getattr(module, "repetitions", lambda profile: profile.repetitions)
+    compared = getattr(module, "compared", list)
     return Kind(
-        parameters, module.cells, module.asked, module.experiment, module.builds, tables, record_checks, repetitions
-    )
+        parameters, module.cells, module.asked, module.experiment, module.builds, tables, record_checks, repetitions,
+        compared,
+    )  # fmt: skip
 
 
 KINDS = {

@@ -16,10 +16,10 @@ from benchbook.checks import shared_machine
 from benchbook.probes.series import busy_cores
 from benchbook.published import Published
 from benchbook.record import Record
-from benchbook.results import Results, System, Table, Trials
+from benchbook.results import Claim, Results, System, Table, Trials
 
 
-def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path:
+def write(published: Published, campaign: Campaign, tables: list[Table], claims: Sequence[Claim] = ()) -> Path:
     """Write `results.json` of the campaign; the site's JSON is this file."""
     records, failed, audited = campaign.records(), campaign.failures(), audit(published)
     asked = campaign.asked
@@ -31,6 +31,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table]) -> Path
         trials=Trials(planned=len(campaign.trials), done=len(records), failed=len(failed)), tables=tables,
         machine_time=machine_time.account(published, campaign),
         audit=audited.findings, audit_passed={str(kind): count for kind, count in audited.passed.items()},
+        claims=list(claims),
         figures=[{"file": path.name} for path in sorted((campaign.folder / "figures").glob("*.png"))],
     )  # fmt: skip
     return results.write(found, campaign.folder / "results.json")

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
 from benchbook import executed, page, results
+from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.results import Results, Trials, Verdict, replace_text
 
@@ -139,7 +140,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(day=_day, clock=_clock, number=_number, spent=_spent)
+    environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
     environment.globals.update(asset=_asset, policy=_policy, verdicts=_verdicts)
     return environment
 
@@ -182,8 +183,10 @@ def _spent(found: Results) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _number(value: float | str | None) -> str:
-    """A number as a reader wants it: 35,309 and 0.8123, a dash for none; text as it is."""
-    if value is None or isinstance(value, str):
-        return value or "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def _ratio(value: float | str | None) -> str:
+    """An effect as a reader wants it: 0.812, a dash for none; text as it is."""
+    return value or "–" if isinstance(value, str) else words.number(value)
+
+
+def _share(confidence: float) -> str:
+    return words.confidence(1 - confidence)

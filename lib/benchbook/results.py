@@ -81,17 +81,47 @@ class Table(_Strict):
     rows: list[Row]
 
 
+Bounds = tuple[float | None, float | None]
+
+
+class ClaimPart(_Open):
+    """One comparison of a claim: its effect, the region that the claim puts it in, and what was published."""
+
+    what: str
+    effect: float | None = None
+    region: Bounds
+    published: float | None = None
+    n: int = 0
+
+
 class Claim(_Open):
-    """One checkable statement and what came of it; `interval` belongs to `effect`, `n` counts repetitions."""
+    """One checkable statement and what came of it on one system.
+
+    `what` says what `effect` measures, in `unit` ("times" = a ratio, "tau" = a rank correlation); `interval` belongs to
+    it at `confidence`, `region` is where the claim puts it, `published` the same of the published table. `n` counts
+    repetitions. `p_value` is adjusted for all claims of the ledger (Holm). `decide` says what would settle it, `needed`
+    how many repetitions at the spread seen (null where it is settled, or where no number up to 100 would do).
+    """
 
     id: str
     statement: str
     verdict: Verdict
+    system: str = ""
+    where: str = ""
     hypothesis: str | None = None
+    what: str = ""
     effect: float | str | None = None
-    interval: tuple[float | None, float | None] | None = None
+    unit: str = ""
+    interval: Bounds | None = None
+    confidence: float | None = None
+    region: Bounds | None = None
+    published: float | None = None
     n: int | None = None
+    p_value: float | None = None
+    decide: str = ""
+    needed: int | None = None
     sentence: str = ""
+    parts: list[ClaimPart] = []
 
 
 class MachineTime(_Strict):

@@ -106,6 +106,11 @@ def tables(published: Published, records: Sequence[Record], trials: Sequence[Tri
     return [*measured.beside(published, saga_tables.at_knee(records), trials), *saga_tables.beyond(records)]
 
 
+def compared(records: Sequence[Record]) -> list[Record]:
+    """Each rung at its knee over all repetitions: a repetition by itself may have its knee elsewhere."""
+    return saga_tables.at_knee(records)
+
+
 def record_checks(record: Record) -> list[dict[str, Any]]:
     """sysbench's own records answer as in its own reports; the others for clients, ends and books."""
     if record.table == SYSBENCH:

@@ -1,0 +1,128 @@
+"""From parts to verdicts: every claim of a ledger at once, so that their number is accounted for.
+
+A claim is *reproduced* when every part's interval lies in its region, *contradicted* when one part's lies wholly
+outside, else *inconclusive*. The intervals are as wide as Holm's step-down over the claims asks for, so that the chance
+that any verdict of a ledger is wrong stays at `alpha`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.special import stdtrit
+
+from benchbook.claims.parts import Part, interval, p_inside, p_outside
+from benchbook.results import Verdict
+from benchbook.stats.compare import holm
+
+# More repetitions than this are no answer to "how many would decide it".
+MOST_REPETITIONS = 100
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim's verdict, the part that it is shown by, the error rate of that part's interval, and Holm's p value.
+
+    `p_value` is NaN where nothing could be tested; `needed` repetitions would decide it at the spread seen, None where
+    it is decided, or where more than MOST_REPETITIONS, or a first second repetition, would be needed.
+    """
+
+    verdict: Verdict
+    part: Part
+    alpha: float
+    p_value: float
+    needed: int | None = None
+
+
+@dataclass(frozen=True)
+class _Tested:
+    inside: float
+    outside: float
+
+    @property
+    def p(self) -> float:
+        """Two-sided: a claim can be wronged in two directions."""
+        return min(1.0, 2 * min(self.inside, self.outside))
+
+
+def decide(claims: Sequence[Sequence[Part]], *, alpha: float = 0.05) -> list[Decision]:
+    """A verdict per claim; a claim is its parts, of which every one must hold."""
+    tested = [_test(parts) for parts in claims]
+    # Holm (1979), Scand. J. Statist. 6(2); that it also bounds wrong directions: Shaffer (1980), Ann. Statist. 8(6).
+    adjusted = holm([t.p if t is not None else math.nan for t in tested])
+    known = sorted(p for p in adjusted if not math.isnan(p))
+    rejected = sum(p < alpha for p in known)
+    order = sorted((t.p, i) for i, t in enumerate(tested) if t is not None)
+    rank = {index: place for place, (_, index) in enumerate(order)}
+    return [
+        _decision(parts, t, float(p), _level(rank.get(i, 0), rejected, len(known), alpha), alpha)
+        for i, (parts, t, p) in enumerate(zip(claims, tested, adjusted, strict=True))
+    ]
+
+
+def _test(parts: Sequence[Part]) -> _Tested | None:
+    """None if no part has two repetitions."""
+    if all(part.n < 2 for part in parts):
+        return None
+    # All parts must hold: Berger (1982), Technometrics 24(4), the largest p value is a test of the whole. That one
+    # fails: Bonferroni over the parts, by weight.
+    total = sum(part.weight for part in parts)
+    outside = min(p_outside(part) * total / part.weight for part in parts)
+    return _Tested(max(map(p_inside, parts)), min(1.0, outside))
+
+
+def _level(rank: int, rejected: int, tested: int, alpha: float) -> float:
+    """The error rate of Holm's step for this claim; those that it does not reach share the step at which it stopped."""
+    return alpha / max(1, tested - min(rank, rejected))
+
+
+def _decision(parts: Sequence[Part], tested: _Tested | None, p: float, level: float, alpha: float) -> Decision:
+    main = next((part for part in parts if part.main), None)
+    if tested is None:
+        return Decision("inconclusive", main or parts[0], level, math.nan)
+    if p >= alpha:
+        return Decision("inconclusive", _open(parts, main, level), level, p, _needed(parts, level))
+    if tested.inside <= tested.outside:
+        return Decision("reproduced", main or max(parts, key=p_inside), level, p)
+    total = sum(part.weight for part in parts)
+    worst = min(parts, key=lambda part: p_outside(part) / part.weight)
+    return Decision("contradicted", worst, level * worst.weight / total, p)
+
+
+def _open(parts: Sequence[Part], main: Part | None, level: float) -> Part:
+    """The part that keeps the claim open: the main one if it is itself undecided."""
+    if main is not None and not _decided(main, level):
+        return main
+    return max(parts, key=p_inside)
+
+
+def _decided(part: Part, level: float) -> bool:
+    low, high = interval(part, level)
+    return part.low < low and high < part.high
+
+
+def _needed(parts: Sequence[Part], level: float) -> int | None:
+    """Repetitions until, at the means and spreads seen, all intervals lie inside, or the first one lies outside."""
+    total = sum(part.weight for part in parts)
+    outside = [part for part in parts if not part.inside(part.mean)]
+    if outside:
+        counts = [_repetitions(part, level * part.weight / total) for part in outside]
+        return min((count for count in counts if count is not None), default=None)
+    found = [_repetitions(part, level) for part in parts if not _decided(part, level)]
+    return None if None in found else max((count for count in found if count is not None), default=None)
+
+
+def _repetitions(part: Part, level: float) -> int | None:
+    """The least n whose interval would not reach a bound of the region."""
+    gap = min(abs(part.mean - bound) for bound in (part.low, part.high) if math.isfinite(bound))
+    spread = part.error * math.sqrt(part.n)
+    if part.n < 2 or gap == 0:
+        return None
+    reach = (
+        n
+        for n in range(part.n + 1, MOST_REPETITIONS + 1)
+        if stdtrit(n - 1, 1 - level / 2) * spread / math.sqrt(n) < gap
+    )
+    return next(reach, None)

@@ -1,0 +1,100 @@
+"""Figures per repetition, in the terms of the published tables, whatever kind of report they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchbook.claims.ledger import Rows, Term
+from benchbook.design import Trial
+from benchbook.errors import BenchbookError
+from benchbook.published import Published
+from benchbook.record import Record
+from benchbook.results import Table
+
+Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
+PUBLISHED = "published"
+
+
+class NotMeasured(BenchbookError):
+    """The evidence lacks what a claim speaks of; the message says what."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Per published table one row per system, levels and repetition, a column per level and metric.
+
+    `systems` were planned, whether or not anything of them was measured.
+    """
+
+    frames: dict[str, pd.DataFrame]
+    systems: list[str]
+
+    def values(self, term: Term, system: str) -> pd.Series[float]:
+        """The metric of `term` by repetition, each above 0. Raises NotMeasured."""
+        frame = self._rows(term, system)
+        try:
+            found = pd.Series(frame.eval(term.metric, engine="python"), index=frame.index, dtype="float64")
+        except pd.errors.UndefinedVariableError as missing:
+            raise NotMeasured(f"{term} was not measured") from missing
+        values = found.set_axis(frame["repetition"]).dropna()
+        if values.empty:
+            raise NotMeasured(f"{term} was not measured")
+        if not (np.isfinite(values) & (values > 0)).all():
+            raise NotMeasured(f"{term} was measured as 0, so that no ratio can be formed")
+        return values
+
+    def points(self, table: str, system: str, metrics: Sequence[str]) -> pd.DataFrame:
+        """[repetition, *metrics] of every row of a table that has both metrics."""
+        frame = self.frames.get(table, pd.DataFrame(columns=["system", "repetition", *metrics]))
+        mine = frame[frame["system"] == system].reindex(columns=["repetition", *metrics])
+        return mine.dropna()
+
+    def _rows(self, term: Term, system: str) -> pd.DataFrame:
+        frame = self.frames.get(term.table)
+        if frame is None:
+            raise NotMeasured(f"nothing of table {term.table} was measured")
+        for name, value in {"system": system, **term.rows}.items():
+            if name not in frame.columns:
+                raise NotMeasured(f"{term} was not measured")
+            frame = frame[(frame[name] == value).fillna(False).astype(bool)]
+        if frame["repetition"].duplicated().any():
+            raise NotMeasured(f"{term} was measured under several settings at once")
+        return frame
+
+
+def measured(published: Published, tables: Tables, records: Sequence[Record], trials: Sequence[Trial]) -> Evidence:
+    """The evidence of a campaign: its records put beside the published tables one repetition at a time."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for repetition in sorted({record.repetition for record in records}):
+        mine = [record for record in records if record.repetition == repetition]
+        for table in tables(published, mine, trials):
+            if table.id in published.tables:
+                rows.setdefault(table.id, []).extend(_wide(table, repetition))
+    planned = [t for t in tables(published, [], trials) if t.id in published.tables]
+    systems = dict.fromkeys(str((row.model_extra or {})["system"]) for t in planned for row in t.rows)
+    return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, list(systems))
+
+
+def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:
+    """One mapping per system and levels with all metrics that this repetition has."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in table.rows:
+        if row.measured is not None:
+            levels: Rows = dict(row.model_extra or {})
+            line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
+            line[row.metric] = row.measured.value
+    return list(found.values())
+
+
+def as_published(published: Published) -> Evidence:
+    """The printed figures as if they were one repetition of a system called "published"."""
+    frames = {
+        id: table.frame[[*table.levels, *table.metrics]].assign(system=PUBLISHED, repetition=1)
+        for id, table in published.tables.items()
+    }
+    return Evidence(frames, [PUBLISHED])

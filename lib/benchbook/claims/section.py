@@ -1,0 +1,89 @@
+"""The verdicts in a notebook and on a terminal: counts, a table, and the picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from IPython.display import HTML
+
+from benchbook import figures, show
+from benchbook.claims import figure
+from benchbook.claims.decide import MOST_REPETITIONS
+from benchbook.claims.words import number
+from benchbook.results import Claim, Verdict
+
+HOW = (
+    "The interval is as wide as Holm's correction over all claims of the ledger asks for, so that the chance that any "
+    "verdict of a system is wrong stays at 5%: inside the band it reproduces the claim, outside it contradicts it."
+)
+
+
+def counts(claims: Sequence[Claim]) -> str:
+    """ "3 reproduced, 2 contradicted", in the design's order."""
+    found = Counter(claim.verdict for claim in claims)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in get_args(Verdict) if found[verdict])
+
+
+def rows(claims: Sequence[Claim]) -> list[dict[str, str]]:
+    """One line per claim, as short texts."""
+    return [
+        {"claim": c.id, **({"system": c.system} if _several(claims) else {}), "verdict": c.verdict,
+         "effect": _effect(c), "interval": _interval(c), "published": number(c.published),
+         "n": "–" if c.n is None else str(c.n), "p": p_value(c.p_value), "n to decide": _needed(c)}
+        for c in claims
+    ]  # fmt: skip
+
+
+def html(claims: Sequence[Claim], folder: Path) -> HTML:
+    """Per system the picture, then every claim with its sentence; pictures are kept in `folder`."""
+    if not claims:
+        return show.paragraph("This report has no ledger of claims.")
+    parts = [_system(name, [c for c in claims if c.system == name], folder) for name in dict.fromkeys(_names(claims))]
+    return show.stack(parts)
+
+
+def _system(name: str, claims: Sequence[Claim], folder: Path) -> HTML:
+    tested = [claim for claim in claims if claim.unit]
+    caption = f"{name or 'No system'}: {counts(claims)} of {len(claims)} claims."
+    lines = [{"claim": c.id, "verdict": c.verdict, "in words": c.sentence} for c in claims]
+    table = show.table(lines, caption)
+    if not tested:
+        return table
+    where = folder / f"{name.replace(':', '_')}-claims.png"
+    picture = figures.show(figure.forest(tested), figure.alt(tested), f"{name}: each claim's effect. {HOW}",
+                           save_as=where)  # fmt: skip
+    return show.stack([picture, table])
+
+
+def _names(claims: Sequence[Claim]) -> list[str]:
+    return [claim.system for claim in claims]
+
+
+def _several(claims: Sequence[Claim]) -> bool:
+    return len(set(_names(claims))) > 1
+
+
+def _needed(claim: Claim) -> str:
+    if claim.verdict != "inconclusive":
+        return "–"
+    return str(claim.needed) if claim.needed else f"> {MOST_REPETITIONS}" if (claim.n or 0) > 1 else "2 or more"
+
+
+def _effect(claim: Claim) -> str:
+    if not isinstance(claim.effect, float):
+        return "–"
+    return f"{'tau ' if claim.unit == 'tau' else ''}{number(claim.effect)}"
+
+
+def _interval(claim: Claim) -> str:
+    return "–" if claim.interval is None else " to ".join(number(bound) for bound in claim.interval)
+
+
+def p_value(p: float | None) -> str:
+    """Two significant digits; below 0.001 that it is below."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"

@@ -1,0 +1,142 @@
+"""Verdicts from parts: by hand, and by how often they are wrong when the truth is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchbook.claims.decide import decide
+from benchbook.claims.parts import Part, at_least, interval, p_inside, p_outside, within
+
+LOGS = np.log([1.9, 2.0, 2.1])
+
+
+def part(effects: object, region: tuple[float, float] = (0.0, math.inf), **more: object) -> Part:
+    return Part("a against b", np.asarray(effects, dtype=float), *region, **more)  # type: ignore[arg-type]
+
+
+def test_interval_and_p_values_are_those_of_a_t_test_on_logs() -> None:
+    against = stats.ttest_1samp(LOGS, math.log(1.5), alternative="greater")
+    assert p_inside(part(LOGS, at_least(1.5))) == pytest.approx(against.pvalue)
+    assert p_outside(part(LOGS, at_least(1.5))) == pytest.approx(1 - against.pvalue)
+    expected = stats.ttest_1samp(LOGS, 0.0).confidence_interval(0.99)
+    assert interval(part(LOGS), 0.01) == pytest.approx((expected.low, expected.high))
+
+
+def test_equivalence_needs_both_one_sided_tests() -> None:
+    low, high = within(0.2, of=2.0)
+    assert (math.exp(low), math.exp(high)) == pytest.approx((1.6, 2.5))
+    below = stats.ttest_1samp(LOGS, low, alternative="greater").pvalue
+    above = stats.ttest_1samp(LOGS, high, alternative="less").pvalue
+    assert p_inside(part(LOGS, (low, high))) == pytest.approx(max(below, above))
+
+
+def test_one_claim_by_hand() -> None:
+    # Logs of 1.9, 2.0, 2.1: mean 0.69172, sd 0.050052, so t = 0.69172 / (0.050052 / sqrt 3) = 23.94 on 2 degrees.
+    (found,) = decide([[part(LOGS)]])
+    assert found.verdict == "reproduced"
+    assert found.p_value == pytest.approx(2 * stats.t.sf(23.94, 2), rel=1e-3)
+    (found,) = decide([[part(-LOGS)]])
+    assert found.verdict == "contradicted"
+
+
+def test_an_interval_decides_alone_what_the_verdict_says() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        claims = [[part(mean + 0.05 * rng.standard_normal(4), within(0.1))] for mean in rng.uniform(-0.3, 0.3, 6)]
+        for found in decide(claims):
+            low, high = interval(found.part, found.alpha)
+            inside, outside = (
+                found.part.low < low and high < found.part.high,
+                high < found.part.low or low > found.part.high,
+            )
+            expected = "reproduced" if inside else "contradicted" if outside else "inconclusive"
+            assert found.verdict == expected
+
+
+def test_holm_steps_down_over_the_claims_of_a_ledger() -> None:
+    # p of 0.004 and 0.03, two-sided, on 4 degrees of freedom: alone each is below 0.05, together 0.008 and 0.03.
+    shapes = np.array([-1, -0.5, 0, 0.5, 1]) / np.std([-1, -0.5, 0, 0.5, 1], ddof=1)
+    effects = [shapes + stats.t.isf(p / 2, 4) / math.sqrt(5) for p in (0.03, 0.004)]
+    second, first = decide([[part(e)] for e in effects])
+    assert (first.p_value, second.p_value) == pytest.approx((0.008, 0.03))
+    assert (first.alpha, second.alpha) == pytest.approx((0.025, 0.05))
+    assert {first.verdict, second.verdict} == {"reproduced"}
+    assert decide([[part(effects[0])], [part(effects[0])]])[0].verdict == "inconclusive"
+
+
+def test_every_part_must_hold_and_one_is_enough_to_contradict() -> None:
+    good, open_ = part(LOGS, main=True), part([-0.1, 0.0, 0.12])
+    assert decide([[good, good]])[0].verdict == "reproduced"
+    undecided = decide([[good, open_]])[0]
+    assert (undecided.verdict, undecided.part) == ("inconclusive", open_)
+    broken = part(-LOGS)
+    against = decide([[good, broken]])[0]
+    assert (against.verdict, against.part) == ("contradicted", broken)
+    assert against.p_value == pytest.approx(2 * 2 * p_outside(broken)), "two parts: Bonferroni"
+
+
+def test_one_repetition_cannot_judge_and_does_not_count_for_the_others() -> None:
+    alone, tested = decide([[part([0.7])], [part(LOGS)]])
+    assert alone.verdict == "inconclusive"
+    assert math.isnan(alone.p_value)
+    assert tested.alpha == 0.05
+
+
+def test_figures_that_repeat_exactly_are_decided_by_where_they_lie() -> None:
+    same = [math.log(2.0)] * 3
+    assert decide([[part(same, at_least(1.5))]])[0].verdict == "reproduced"
+    assert decide([[part(same, at_least(2.5))]])[0].verdict == "contradicted"
+    assert decide([[part(same, (math.log(2.0), math.inf))]])[0].verdict == "inconclusive"
+
+
+def test_repetitions_needed_are_those_whose_interval_clears_the_bound() -> None:
+    effects = np.array([-0.2, 0.3, 0.2])  # mean 0.1, sd 0.26458
+    (found,) = decide([[part(effects)]])
+    reach = [stats.t.ppf(0.975, n - 1) * 0.26458 / math.sqrt(n) for n in (found.needed - 1, found.needed)]
+    assert found.verdict == "inconclusive"
+    assert reach[0] >= 0.1 > reach[1]
+    assert decide([[part([-1.0, 1.0, 0.01])]])[0].needed is None, "more than a hundred"
+
+
+@pytest.mark.parametrize("repetitions", [3, 5])
+def test_a_ledger_of_claims_that_do_not_hold_is_reproduced_in_at_most_five_percent(repetitions: int) -> None:
+    # Every claim lies on the edge of its region, where a mistake is most likely; half of them share their noise.
+    rng = np.random.default_rng(repetitions)
+    wrong = sum("reproduced" in [d.verdict for d in decide(_edge_ledger(rng, repetitions))] for _ in range(1500))
+    assert wrong / 1500 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 1500)
+
+
+@pytest.mark.parametrize("repetitions", [3, 5])
+def test_a_ledger_of_claims_that_hold_is_contradicted_in_at_most_five_percent(repetitions: int) -> None:
+    rng = np.random.default_rng(10 + repetitions)
+    wrong = sum("contradicted" in [d.verdict for d in decide(_edge_ledger(rng, repetitions))] for _ in range(1500))
+    assert wrong / 1500 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 1500)
+
+
+def _edge_ledger(rng: np.random.Generator, n: int) -> list[list[Part]]:
+    shared = rng.standard_normal(n)
+    noise = [0.05 * (own + 0.7 * shared) for own in rng.standard_normal((10, n))]
+    wide = within(0.2)
+    return [
+        *([part(e + math.log(1.2), at_least(1.2))] for e in noise[:4]),
+        [part(noise[4] + wide[0], wide)], [part(noise[5] + wide[1], wide)],
+        [part(noise[6]), part(noise[7] + 1)], [part(noise[8]), part(noise[9])],
+    ]  # fmt: skip
+
+
+def test_at_lab_a_flat_curve_contradicts_a_rise_and_a_rising_one_reproduces_it() -> None:
+    # Five repetitions, 3% between them, sixteen claims: the ledger of the sysbench report on a saturated machine.
+    rng = np.random.default_rng(5)
+    decided = {"flat": 0, "rising": 0}
+    for _ in range(100):
+        flat = [part(0.03 * math.sqrt(2) * rng.standard_normal(5), at_least(1.2)) for _ in range(8)]
+        rise = [part(math.log(1.6) + 0.03 * math.sqrt(2) * rng.standard_normal(5), at_least(1.2)) for _ in range(8)]
+        verdicts = [d.verdict for d in decide([[p] for p in (*flat, *rise)])]
+        decided["flat"] += verdicts[:8].count("contradicted")
+        decided["rising"] += verdicts[8:].count("reproduced")
+    assert decided["flat"] >= 0.9 * 800
+    assert decided["rising"] >= 0.9 * 800

@@ -1,0 +1,151 @@
+"""Each hypothesis on a toy report: true evidence reproduces it, false evidence contradicts it, with the right effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchbook.claims import judge
+from benchbook.published import Published
+
+FLAT, RISE, SATURATED, PEAK = [100.0] * 4, [100.0, 160, 240, 350], [100.0, 190, 300, 306], [100.0, 150, 200, 120]
+DIP = [100.0, 160, 60, 350]
+HALF = [y / 2 for y in SATURATED]
+
+
+def y(values: list[float], other: list[float] = HALF) -> dict[str, dict[str, list[float]]]:
+    return {"a": {"y": values, "z": FLAT}, "b": {"y": other, "z": RISE}}
+
+
+ALONG = {"table": "a", "metric": "y", "factor": "x"}
+OVER = {"table": "b", "metric": "y", "over": {"table": "a"}, "factor": "x"}
+RATIO = {"hypothesis": "ratio", "table": "a", "metric": "y", "rows": {"x": 8}, "over": {"rows": {"x": 1}},
+         "tolerance": 0.2}  # fmt: skip
+ORDER = {"hypothesis": "order", "figures": [
+    {"table": "a", "metric": "y", "rows": {"x": 8}}, {"table": "a", "metric": "y", "rows": {"x": 1}},
+    {"table": "b", "metric": "y", "rows": {"x": 1}}]}  # fmt: skip
+DOMINATES = {"hypothesis": "dominates", "figure": {"table": "a", "metric": "y"},
+             "above": [{"table": "b", "metric": "y"}], "factor": "x"}  # fmt: skip
+CASES: list[Any] = [
+    ({"hypothesis": "increases", "at_least": 1.2, **ALONG}, y(RISE), [y(FLAT), y(RISE[::-1]), y(DIP)], 3.5),
+    ({"hypothesis": "increases", **ALONG}, y(RISE), [y(RISE[::-1])], 3.5),
+    ({"hypothesis": "decreases", "at_least": 1.2, **ALONG}, y(RISE[::-1]), [y(FLAT), y(RISE)], 1 / 3.5),
+    ({"hypothesis": "flat", "tolerance": 0.2, **ALONG}, y(FLAT), [y(RISE), y(PEAK)], 1.0),
+    ({"hypothesis": "decreases", "at_least": 1.1, **OVER}, y(RISE, [50.0, 70, 90, 110]), [y(RISE, HALF[:1] * 3 + [300])],
+     110 / 350 / (50 / 100)),
+    ({"hypothesis": "saturates_at", "at": 4, "tolerance": 0.15, **ALONG}, y(SATURATED), [y(RISE), y(FLAT)], None),
+    ({"hypothesis": "saturates_at", "at": 2, "until": 4, "falls": True, "tolerance": 0.15, **ALONG},
+     y([100.0, 200, 200, 120]), [y([100.0, 200, 200, 260]), y([100.0, 200, 120, 100])], None),
+    ({"hypothesis": "peak_at", "at": 4, "inside": True, **ALONG}, y(PEAK), [y(RISE), y(FLAT[:2] + [80.0, 100])], None),
+    ({"hypothesis": "peak_at", "at": 4, "tolerance": 0.1, **ALONG}, y(SATURATED), [y(RISE)], None),
+    (RATIO, y(SATURATED), [y(FLAT), y([100.0, 200, 400, 800])], 3.06),
+    (ORDER, y(SATURATED), [y(RISE[::-1]), y(SATURATED, FLAT[:1] * 3 + [700] if False else [400.0] * 4)], None),
+    (DOMINATES, y(RISE), [y(RISE, [50.0, 80, 400, 100])], None),
+    ({**DOMINATES, "at_least": 1.5}, y(RISE), [y(RISE, [80.0, 130, 190, 280])], None),
+    ({"hypothesis": "correlates", "tables": ["a", "b"], "x": "y", "y": "z"},
+     {"a": {"y": RISE, "z": RISE}, "b": {"y": HALF, "z": HALF}}, [{"a": {"y": RISE, "z": RISE[::-1]}}], None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "true", "false", "effect"), CASES, ids=lambda v: v.get("hypothesis", "") if isinstance(v, dict) else ""
+)
+def test_truth_is_told_from_its_opposite(
+    judged: Callable[..., Any], claim: dict[str, Any], true: Any, false: list[Any], effect: float | None
+) -> None:
+    found = [judged(claim, true, seed=seed) for seed in range(8)]
+    assert [f.verdict for f in found].count("reproduced") >= 7, [f.sentence for f in found]
+    for opposite in false:
+        against = [judged(claim, opposite, seed=seed) for seed in range(8)]
+        assert [f.verdict for f in against].count("contradicted") >= 7, [f.sentence for f in against]
+    if effect is not None and len(found[0].parts) in (1, 4):
+        assert np.mean([f.effect for f in found]) == pytest.approx(effect, rel=0.05)
+
+
+def test_what_a_repetition_shares_cancels(judged: Callable[..., Any]) -> None:
+    # Repetitions differ by 20%, cells within one by 0.1%: only a comparison within repetitions sees 3.5 that sharply.
+    found = judged({"hypothesis": "increases", **ALONG}, y(RISE), cv=0.001)
+    low, high = found.interval
+    assert 3.49 < low < 3.5 < high < 3.51 or low == pytest.approx(high, rel=0.01)
+    assert (found.n, found.unit, found.region) == (5, "times", (1.0, None))
+
+
+def test_a_published_ratio_is_taken_from_the_table(judged: Callable[..., Any]) -> None:
+    found = judged(RATIO, y(FLAT))
+    assert found.published == pytest.approx(306 / 100)
+    assert found.region == pytest.approx((3.06 * 0.8, 3.06 / 0.8))
+
+
+def test_arithmetic_over_columns_and_levels(judged: Callable[..., Any]) -> None:
+    claim = {"hypothesis": "flat", "tolerance": 0.1, **ALONG, "metric": "y / x"}
+    assert judged(claim, y([100.0, 200, 400, 800])).verdict == "reproduced"
+    assert judged(claim, y(FLAT)).verdict == "contradicted"
+
+
+def test_one_repetition_is_inconclusive_and_says_so(judged: Callable[..., Any]) -> None:
+    found = judged(RATIO, y(SATURATED), repetitions=1)
+    assert (found.verdict, found.n, found.interval, found.p_value) == ("inconclusive", 1, None, None)
+    assert "one repetition, which cannot judge" in found.sentence
+    assert "lab profile" in found.decide
+
+
+def test_what_was_not_measured_is_not_testable_and_named(judged: Callable[..., Any]) -> None:
+    found = judged(RATIO, {"b": {"y": FLAT, "z": FLAT}})
+    assert (found.verdict, found.sentence) == (
+        "not testable here", "Not testable here: nothing of table a was measured.",
+    )  # fmt: skip
+    assert found.effect is None
+    zero = judged(RATIO, y([0.0, 0, 0, 0]))
+    assert "measured as 0" in zero.sentence
+
+
+def test_a_condition_of_the_ledger_makes_a_claim_untestable(judged: Callable[..., Any], toy: Published) -> None:
+    condition = {"systems": ["s"], "why": "it has no threads", "needs": "another system"}
+    found = judged({**RATIO, "not_here": [condition]}, y(SATURATED))
+    assert (found.verdict, found.sentence, found.decide) == (
+        "not testable here", "Not testable here: it has no threads.", "another system",
+    )  # fmt: skip
+    assert judged({**RATIO, "not_here": [{**condition, "systems": ["t"]}]}, y(SATURATED)).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("condition", "asked", "applies"),
+    [({}, {}, True), ({"asked": ["rate"]}, {"rate": 0}, False), ({"asked": ["rate"]}, {"rate": 1500}, True),
+     ({"profiles": ["smoke"]}, {"profile": "lab"}, False), ({"profiles": ["smoke"], "asked": ["rate"]},
+      {"profile": "smoke", "rate": 0}, False)],
+)  # fmt: skip
+def test_all_of_a_condition_must_hold(
+    one: Callable[..., Any], condition: dict[str, Any], asked: dict[str, Any], applies: bool
+) -> None:
+    claim = one({**RATIO, "not_here": [{**condition, "why": "w"}]})
+    assert claim.not_here[0].applies("s", asked) is applies
+
+
+def test_a_repetition_that_lacks_a_cell_does_not_count(toy: Published, one: Callable[..., Any]) -> None:
+    from conftest import evidence, ledger
+
+    found = evidence(y(SATURATED))
+    frame = found.frames["a"]
+    found.frames["a"] = frame[~((frame.repetition == 2) & (frame.x == 8))]
+    assert judge.judge(ledger(RATIO), toy, found, judge.System("s"))[0].n == 4
+
+
+def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
+    from conftest import evidence, ledger
+
+    system = judge.System("s", "MariaDB", ["MariaDB stands in for MySQL 5.7"])
+    (found,) = judge.judge(ledger(RATIO), toy, evidence(y(FLAT), cv=1e-9), system)
+    assert found.sentence == (
+        "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1 times (95% interval 1 to 1 over 5 repetitions). "
+        "The claim needs 2.45 to 3.82; published: 3.06. MariaDB stands in for MySQL 5.7."
+    )
+
+
+def test_many_looks_share_the_error_rate(toy: Published) -> None:
+    from conftest import evidence, ledger
+
+    found = [judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.System("s"), looks=n)[0] for n in (1, 5)]
+    assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])
