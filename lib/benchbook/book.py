@@ -22,7 +22,7 @@ from benchbook import (
 )
 from benchbook.audit.run import audit
 from benchbook.campaign import Campaign
-from benchbook.claims import judge, section
+from benchbook.claims import check, judge, more, section
 from benchbook.design import Cell
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
@@ -109,8 +109,10 @@ class Book:
             repetitions.run_until_decided(self.campaign, experiment, listeners(), stopping, self.undecided)
 
     def undecided(self) -> list[Cell]:
-        """The cells that a claim still needs repetitions of."""
-        return []
+        """The cells that a claim still needs repetitions of, if the profile's most could decide it."""
+        stopping = self.profile.stopping
+        most = stopping.most_repetitions if stopping else 0
+        return more.open_cells(check.load(self.published), self.claims(), self.campaign.trials, most=most)
 
     def machine_time(self) -> HTML:
         """What the load took, per table and against the published durations, and why it ended when it did."""

@@ -28,6 +28,16 @@ def run_until_decided(
     campaign.note(repetitions_ended=ended)
 
 
+def looks(campaign: Campaign) -> int:
+    """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so."""
+    asked = campaign.asked.get("stopping")
+    if not asked:
+        return 1
+    planned = campaign.plan.get("planned", len(campaign.trials))
+    first = max(trial.repetition for trial in campaign.trials[:planned])
+    return max(1, int(asked["most_repetitions"]) - first + 1)
+
+
 def _enough(campaign: Campaign, rule: Stopping, cells: Sequence[Cell]) -> str:
     """Why no block is added; empty if one is."""
     if campaign.missing():

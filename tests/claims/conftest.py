@@ -1,60 +1,22 @@
-"""A toy report whose table has one row per x, and evidence of any truth with noise between repetitions."""
+"""The toy report, and one claim judged on it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
+from toy_report import evidence, ledger, published_toy
 
 from benchbook.claims import judge
-from benchbook.claims.evidence import Evidence
-from benchbook.claims.ledger import Claim, Ledger
-from benchbook.published import Field, Published, PublishedTable
+from benchbook.claims.ledger import Claim
+from benchbook.published import Published
 from benchbook.results import Claim as Judged
-
-X = [1, 2, 4, 8]
-LEVEL, METRIC = Field("X", "1", "level"), Field("Throughput", "1/s", "metric")
-
-
-def _table(id: str, y: list[float], z: list[float]) -> PublishedTable:
-    frame = pd.DataFrame({"x": X, "y": y, "z": z}).astype({"y": float, "z": float})
-    printed = frame[["y", "z"]].astype(str)
-    return PublishedTable(id, id, "somewhere", frame, printed, {"x": LEVEL, "y": METRIC, "z": METRIC}, {}, [])
 
 
 @pytest.fixture
 def toy() -> Published:
-    """Table a: y rises to x = 4 and saturates, z is flat; table b: half of a's y, z rises."""
-    tables = {
-        "a": _table("a", [100, 190, 300, 306], [10, 10.2, 10.1, 9.9]), "b": _table("b", [50, 90, 120, 70], [1, 2, 4, 8])
-    }  # fmt: skip
-    return Published(cast(Any, None), tables)
-
-
-def evidence(
-    truth: Mapping[str, Mapping[str, list[float]]], *, repetitions: int = 5, cv: float = 0.02, seed: int = 0
-) -> Evidence:
-    """Figures per table and metric at every x, times a shared block effect, times noise of `cv` per figure."""
-    rng = np.random.default_rng(seed)
-    blocks = np.exp(0.2 * rng.standard_normal(repetitions))
-    frames = {
-        table: pd.concat([
-            pd.DataFrame({"x": X, **{m: np.array(v) * blocks[r] * np.exp(cv * rng.standard_normal(len(X)))
-                                     for m, v in metrics.items()}}).assign(system="s", repetition=r + 1)
-            for r in range(repetitions)
-        ])
-        for table, metrics in truth.items()
-    }  # fmt: skip
-    return Evidence(frames, ["s"])
-
-
-def ledger(*claims: Mapping[str, Any]) -> Ledger:
-    common = {"statement": "It is so.", "where": "Somewhere"}
-    named = [{"id": f"c{index}", **common, **claim} for index, claim in enumerate(claims)]
-    return Ledger.model_validate({"report": "toy", "claims": named})
+    return published_toy()
 
 
 @pytest.fixture

@@ -35,10 +35,10 @@ def test_equivalence_needs_both_one_sided_tests() -> None:
 
 
 def test_one_claim_by_hand() -> None:
-    # Logs of 1.9, 2.0, 2.1: mean 0.69172, sd 0.050052, so t = 0.69172 / (0.050052 / sqrt 3) = 23.94 on 2 degrees.
+    # Logs of 1.9, 2.0, 2.1: mean 0.692313, sd 0.050047, so t = 0.692313 / (0.050047 / sqrt 3) = 23.960 on 2 degrees.
     (found,) = decide([[part(LOGS)]])
     assert found.verdict == "reproduced"
-    assert found.p_value == pytest.approx(2 * stats.t.sf(23.94, 2), rel=1e-3)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(23.960, 2), rel=1e-3)
     (found,) = decide([[part(-LOGS)]])
     assert found.verdict == "contradicted"
 

@@ -1,4 +1,4 @@
-"""Each hypothesis on a toy report: true evidence reproduces it, false evidence contradicts it, with the right effect."""
+"""Each hypothesis on a toy report: true evidence reproduces it, false evidence contradicts it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toy_report import evidence, ledger
 
 from benchbook.claims import judge
 from benchbook.published import Published
@@ -34,15 +35,15 @@ CASES: list[Any] = [
     ({"hypothesis": "increases", **ALONG}, y(RISE), [y(RISE[::-1])], 3.5),
     ({"hypothesis": "decreases", "at_least": 1.2, **ALONG}, y(RISE[::-1]), [y(FLAT), y(RISE)], 1 / 3.5),
     ({"hypothesis": "flat", "tolerance": 0.2, **ALONG}, y(FLAT), [y(RISE), y(PEAK)], 1.0),
-    ({"hypothesis": "decreases", "at_least": 1.1, **OVER}, y(RISE, [50.0, 70, 90, 110]), [y(RISE, HALF[:1] * 3 + [300])],
-     110 / 350 / (50 / 100)),
+    ({"hypothesis": "decreases", "at_least": 1.1, **OVER}, y(RISE, [50.0, 70, 90, 110]),
+     [y(RISE, [50.0, 50, 50, 300])], 110 / 350 / (50 / 100)),
     ({"hypothesis": "saturates_at", "at": 4, "tolerance": 0.15, **ALONG}, y(SATURATED), [y(RISE), y(FLAT)], None),
     ({"hypothesis": "saturates_at", "at": 2, "until": 4, "falls": True, "tolerance": 0.15, **ALONG},
      y([100.0, 200, 200, 120]), [y([100.0, 200, 200, 260]), y([100.0, 200, 120, 100])], None),
-    ({"hypothesis": "peak_at", "at": 4, "inside": True, **ALONG}, y(PEAK), [y(RISE), y(FLAT[:2] + [80.0, 100])], None),
+    ({"hypothesis": "peak_at", "at": 4, "inside": True, **ALONG}, y(PEAK), [y(RISE), y([100.0, 100, 80, 100])], None),
     ({"hypothesis": "peak_at", "at": 4, "tolerance": 0.1, **ALONG}, y(SATURATED), [y(RISE)], None),
     (RATIO, y(SATURATED), [y(FLAT), y([100.0, 200, 400, 800])], 3.06),
-    (ORDER, y(SATURATED), [y(RISE[::-1]), y(SATURATED, FLAT[:1] * 3 + [700] if False else [400.0] * 4)], None),
+    (ORDER, y(SATURATED), [y(RISE[::-1]), y(SATURATED, [400.0] * 4)], None),
     (DOMINATES, y(RISE), [y(RISE, [50.0, 80, 400, 100])], None),
     ({**DOMINATES, "at_least": 1.5}, y(RISE), [y(RISE, [80.0, 130, 190, 280])], None),
     ({"hypothesis": "correlates", "tables": ["a", "b"], "x": "y", "y": "z"},
@@ -125,8 +126,6 @@ def test_all_of_a_condition_must_hold(
 
 
 def test_a_repetition_that_lacks_a_cell_does_not_count(toy: Published, one: Callable[..., Any]) -> None:
-    from conftest import evidence, ledger
-
     found = evidence(y(SATURATED))
     frame = found.frames["a"]
     found.frames["a"] = frame[~((frame.repetition == 2) & (frame.x == 8))]
@@ -134,18 +133,14 @@ def test_a_repetition_that_lacks_a_cell_does_not_count(toy: Published, one: Call
 
 
 def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
-    from conftest import evidence, ledger
-
     system = judge.System("s", "MariaDB", ["MariaDB stands in for MySQL 5.7"])
     (found,) = judge.judge(ledger(RATIO), toy, evidence(y(FLAT), cv=1e-9), system)
     assert found.sentence == (
-        "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1 times (95% interval 1 to 1 over 5 repetitions). "
-        "The claim needs 2.45 to 3.82; published: 3.06. MariaDB stands in for MySQL 5.7."
+        "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1 times (95% interval 1 to 1 over 5 repetitions)."
+        " The claim needs 2.45 to 3.82; published: 3.06. MariaDB stands in for MySQL 5.7."
     )
 
 
 def test_many_looks_share_the_error_rate(toy: Published) -> None:
-    from conftest import evidence, ledger
-
     found = [judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.System("s"), looks=n)[0] for n in (1, 5)]
     assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])

@@ -76,8 +76,8 @@ def measured(published: Published, tables: Tables, records: Sequence[Record], tr
             if table.id in published.tables:
                 rows.setdefault(table.id, []).extend(_wide(table, repetition))
     planned = [t for t in tables(published, [], trials) if t.id in published.tables]
-    systems = dict.fromkeys(str((row.model_extra or {})["system"]) for t in planned for row in t.rows)
-    return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, list(systems))
+    systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
+    return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems))
 
 
 def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:

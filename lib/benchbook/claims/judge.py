@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchbook import results
+from benchbook import repetitions, results
 from benchbook.campaign import Campaign
 from benchbook.claims import along, between, check, evidence, together, words
 from benchbook.claims.decide import Decision, decide
@@ -34,17 +34,18 @@ class System:
         return self.title or self.name
 
 
-def of_campaign(campaign: Campaign, published: Published, kind: Kind, *, looks: int = 1) -> list[results.Claim]:
+def of_campaign(campaign: Campaign, published: Published, kind: Kind) -> list[results.Claim]:
     """Every claim of the report's ledger on every system of the campaign; empty without a ledger. Raises BadInput.
 
-    `looks`: how many times at most these verdicts are taken while repetitions are added until they are decided. Each
-    look gets an equal share of the ledger's alpha (Bonferroni), or looking often would make claims look decided.
+    Where repetitions are added until claims are decided, each look at them gets an equal share of the ledger's alpha
+    (Bonferroni), or looking often would make claims look decided.
     """
     ledger = check.load(published)
     if ledger is None:
         return []
     found = evidence.measured(published, kind.tables, kind.compared(campaign.records()), campaign.trials)
     systems = [_system(name, campaign) for name in found.systems] or [System("", asked=campaign.asked)]
+    looks = repetitions.looks(campaign)
     return [claim for system in systems for claim in judge(ledger, published, found, system, looks=looks)]
 
 

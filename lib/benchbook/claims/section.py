@@ -30,9 +30,9 @@ def counts(claims: Sequence[Claim]) -> str:
 def rows(claims: Sequence[Claim]) -> list[dict[str, str]]:
     """One line per claim, as short texts."""
     return [
-        {"claim": c.id, **({"system": c.system} if _several(claims) else {}), "verdict": c.verdict,
-         "effect": _effect(c), "interval": _interval(c), "published": number(c.published),
-         "n": "–" if c.n is None else str(c.n), "p": p_value(c.p_value), "n to decide": _needed(c)}
+        {"claim": c.id, "verdict": c.verdict, "effect": _effect(c), "interval": _interval(c),
+         "published": number(c.published), "n": "–" if c.n is None else str(c.n), "p": p_value(c.p_value),
+         "n to decide": _needed(c)}
         for c in claims
     ]  # fmt: skip
 
@@ -60,10 +60,6 @@ def _system(name: str, claims: Sequence[Claim], folder: Path) -> HTML:
 
 def _names(claims: Sequence[Claim]) -> list[str]:
     return [claim.system for claim in claims]
-
-
-def _several(claims: Sequence[Claim]) -> bool:
-    return len(set(_names(claims))) > 1
 
 
 def _needed(claim: Claim) -> str:

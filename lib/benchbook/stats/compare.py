@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from benchbook.errors import BadInput
 from benchbook.stats.intervals import mean_interval
@@ -137,9 +136,12 @@ def holm(p_values: Sequence[float] | Array) -> Array:
     """Holm-adjusted p values of one family, in the order given; NaN (not tested) stays NaN and does not count."""
     found = np.asarray(p_values, dtype=float)
     out, tested = np.full(found.shape, np.nan), ~np.isnan(found)
-    if tested.any():
-        # Holm (1979), Scand. J. Statist. 6(2).
-        out[tested] = multipletests(found[tested], method="holm")[1]
+    # Holm (1979), Scand. J. Statist. 6(2). By hand, because statsmodels' function collects garbage on every call, which
+    # takes a tenth of a second in a process that has drawn figures.
+    p, order = found[tested], np.argsort(found[tested], kind="stable")
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
+    out[tested] = adjusted
     return out
 
 

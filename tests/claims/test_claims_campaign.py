@@ -1,0 +1,205 @@
+"""From records to claims with verdicts: evidence of each kind of report, a replayed campaign, the command line."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import pandas as pd
+import pytest
+from kit import Home
+from records import record
+from rich.console import Console
+
+from benchbook import book, campaign, outcome, published, results
+from benchbook.campaign import Campaign
+from benchbook.claims import check, evidence, judge, more, terminal
+from benchbook.claims.ledger import Term
+from benchbook.design import Cell, Trial, plan
+from benchbook.kinds import kind_of
+from benchbook.record import Quantity, Record
+
+TIDB, DTM, GA = "tidb_v7_1_3_sysbench", "dtm_mysql", "dm_1_0_ga"
+
+
+def saga(clients: int, repetition: int, tps: float, **levels: Any) -> Record:
+    summary = {
+        name: Quantity(value=tps * each, unit="1/s") for name, each in {"global_tps": 1, "db_tps": 4, "ops": 10}.items()
+    }
+    all_levels = {"mode": "dtm", "sql_per_branch": 2, "concurrency": clients, **levels}
+    return record(f"r{repetition}-{clients}-{levels}", table="saga", system="mariadb", levels=all_levels,
+                  repetition=repetition, summary=summary)  # fmt: skip
+
+
+def of(records: list[Record]) -> Trial:
+    r = records[0]
+    cell = Cell(table=r.table, system=r.system, levels=r.levels)
+    return Trial(id=r.id, identity="i", cell=cell, repetition=1, order=0)
+
+
+def test_a_rung_keeps_the_knee_of_all_its_repetitions() -> None:
+    # Means: 100 at 10 clients, 200 at 20. The second repetition alone would have its knee at 10 clients.
+    records = [saga(10, 1, 50), saga(10, 2, 150), saga(20, 1, 260), saga(20, 2, 140)]
+    kind, data = kind_of(DTM), published.load(DTM)
+    found = evidence.measured(data, kind.tables, kind.compared(records), [of(records)])
+    values = found.values(Term("saga", "global_tps", {"mode": "dtm", "sql_per_branch": 2}), "mariadb")
+    assert values.to_dict() == {1: 260, 2: 140}
+    assert found.systems == ["mariadb"]
+
+
+def test_components_of_one_dm_run_are_rows_of_its_table() -> None:
+    figures = {"mysql_qps": 2000.0, "dm_qps": 1000.0, "tidb_qps": 900.0}
+    records = [
+        record(f"r{n}", table="sync_result", system="dm", levels={"test": "result"}, repetition=n,
+               summary={k: Quantity(value=v * n, unit="1/s") for k, v in figures.items()}) for n in (1, 2)
+    ]  # fmt: skip
+    found = evidence.measured(published.load(GA), kind_of(GA).tables, records, [of(records)])
+    term = Term("sync_result", "qps", {"component": "DM binlog replication unit"})
+    assert found.values(term, "dm").to_dict() == {1: 1000, 2: 2000}
+    with pytest.raises(evidence.NotMeasured, match="qps_insert of sync_result at component TiDB was not measured"):
+        found.values(term._replace(metric="qps_insert", rows={"component": "TiDB"}), "dm")
+
+
+def transfer(cache: int, threads: tuple[int, int], repetition: int, **figures: float) -> Record:
+    levels = {"source_threads": threads[0], "target_threads": threads[1], "cache_bucket_size": cache,
+              "cache_bucket_num": cache, "data_batch_size": 128}  # fmt: skip
+    known = {"qps": 1000.0, "cpu_percent": 90.0, "memory_mb": 60.0, "wall_qps": 1.0, "cpu_s_per_million": 1.0,
+             "peak_memory_mb": 1.0, **figures}  # fmt: skip
+    return record(
+        f"r{repetition}-{cache}-{threads}",
+        table=f"cache_{cache}",
+        system="pymongo",
+        levels=levels,
+        repetition=repetition,
+        summary={k: Quantity(value=v, unit="1") for k, v in known.items()},
+    )
+
+
+def test_pairs_of_threads_and_fixed_caches_of_a_transfer() -> None:
+    records = [transfer(32, (5, 15), 1), transfer(32, (6, 20), 1, qps=1200), transfer(48, (5, 15), 1, qps=2200)]
+    data, kind = published.load("ddt_full_scale"), kind_of("ddt_full_scale")
+    found = evidence.measured(data, kind.tables, records, [of(records)])
+    assert found.values(Term("cache_32", "qps", {"source_threads": 6, "target_threads": 20}), "pymongo").to_dict() == {
+        1: 1200
+    }
+    assert found.points("cache_48", "pymongo", ["cpu_percent", "qps"]).to_numpy().tolist() == [[1, 90, 2200]]
+    ids = {c.id: c.verdict for c in judge.judge(_ledger("ddt_full_scale"), data, found, judge.System("pymongo"))}
+    assert (ids["cache-48-doubles"], ids["threads-help-cache-48"]) == ("inconclusive", "not testable here")
+
+
+def _ledger(report: str) -> Any:
+    from benchbook.claims import check
+
+    return check.load(published.load(report))
+
+
+# -- a recorded campaign ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(home: Home) -> Campaign:
+    """MariaDB on a small machine: the rate falls with threads, reads are fastest; TiDB is planned but never ran."""
+    levels = {"oltp_point_select": (50, 100, 200), "oltp_insert": (100, 200, 400)}
+    cells = [
+        Cell(table=name, system=system, levels={"workload": name, "threads": threads})
+        for system, (name, counts) in product(("mariadb", "tidb"), levels.items())
+        for threads in counts
+    ]
+    trials = plan(cells, 3, seed=1, asked={})
+    found = campaign.start_or_continue(TIDB, {"profile": "smoke", "inventory": "lab"}, trials, seed=1)
+    for trial in trials:
+        if trial.cell.system == "mariadb":
+            found.keep(_measured(trial), pd.DataFrame(), "")
+    about = {"title": "MariaDB", "name": "mariadb", "version": "10", "stand_in_for": "TiDB", "config": {}}
+    found.note(hosts={}, systems={"mariadb": about, "tidb": {**about, "name": "tidb", "title": "TiDB"}})
+    return found
+
+
+def _measured(trial: Trial) -> Record:
+    threads = int(trial.cell.levels["threads"])
+    most = {"oltp_point_select": 1e6, "oltp_insert": 5e5}[trial.cell.table]
+    tps = most / threads * (1 + 0.001 * trial.repetition * threads / 100)
+    summary = {"tps": Quantity(value=tps, unit="1/s"), "p95_ms": Quantity(value=threads / 10, unit="ms")}
+    return record(
+        trial.id,
+        identity=trial.identity,
+        table=trial.cell.table,
+        system=trial.cell.system,
+        levels=trial.cell.levels,
+        repetition=trial.repetition,
+        order=trial.order,
+        summary=summary,
+    )
+
+
+def test_a_replayed_campaign_is_judged_per_system(recorded: Campaign) -> None:
+    found = {(c.system, c.id): c for c in judge.of_campaign(recorded, published.load(TIDB), kind_of(TIDB))}
+    falls = found["mariadb", "rises-insert"]
+    assert (falls.verdict, falls.n) == ("contradicted", 3)
+    assert falls.effect == pytest.approx(0.25, rel=0.02)
+    assert "MariaDB stands in for TiDB." in falls.sentence
+    assert found["mariadb", "scaling-insert"].verdict == "contradicted"
+    assert "oltp_update_non_index was measured" in found["mariadb", "order-at-100"].sentence
+    assert {c.verdict for (system, _), c in found.items() if system == "tidb"} == {"not testable here"}
+
+
+def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -> None:
+    data, kind = published.load(TIDB), kind_of(TIDB)
+    claims = judge.of_campaign(recorded, data, kind)
+    path = outcome.write(data, recorded, kind.tables(data, recorded.records(), recorded.trials), claims)
+    assert results.read(path).claims == claims
+    saved = next(
+        c for c in json.loads(path.read_text())["claims"] if (c["id"], c["system"]) == ("rises-insert", "mariadb")
+    )
+    assert [part["what"] for part in saved["parts"]] == [
+        f"throughput of insert, threads {a} against {b}" for a, b in ((400, 100), (200, 100), (400, 200))
+    ]
+    assert saved["region"] == pytest.approx([1.2, None])
+
+
+def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(recorded: Campaign) -> None:
+    shown = book.open_report(TIDB, _namespace(recorded)).verdicts().data
+    assert "rises-insert: contradicted, 0.25" in shown
+    assert "mariadb: 5 contradicted" in shown or "contradicted, " in shown
+    assert sorted(path.name for path in (recorded.folder / "figures").iterdir()) == ["mariadb-claims.png"]
+
+
+def _namespace(recorded: Campaign) -> dict[str, Any]:
+    from benchbook import parameters
+
+    injected = f"# Parameters\nreplay = True\ncampaign = '{recorded.id}'\n"
+    return {**parameters.defaults(TIDB), "replay": True, "campaign": recorded.id, "In": ["", "x = 1", injected]}
+
+
+def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
+    console = Console(record=True, width=60)
+    assert terminal.show(TIDB, "", console) == 0
+    said = console.export_text().splitlines()
+    start, end = (n for n, line in enumerate(said) if line.startswith(("mariadb: ", "tidb: ")))
+    lines = {line.split()[0]: line.split() for line in said[start:end] if len(line.split()) > 5}
+    assert lines["rises-insert"][1:6] == ["contradicted", "0.251", "0.249", "to", "0.254"]
+    assert sum(line.startswith(" rises-") for line in said) == 10, "five claims on two systems, each whole"
+    assert said[start].startswith("mariadb: 5 contradicted")
+
+
+def verdict(id: str, needed: int | None, said: results.Verdict = "inconclusive") -> results.Claim:
+    return results.Claim(id=id, statement="", verdict=said, system="tidb", needed=needed)
+
+
+def test_more_repetitions_go_to_the_tables_of_claims_that_they_can_decide() -> None:
+    ledger = check.load(published.load(TIDB))
+    cells = [
+        Cell(table=table, system=system, levels={"workload": table, "threads": 100})
+        for table in ("oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_point_select")
+        for system in ("tidb", "mariadb")
+    ]
+    trials = plan(cells, 2, seed=1, asked={})
+
+    def wanted(*verdicts: results.Claim) -> list[tuple[str, str]]:
+        return sorted((c.system, c.table) for c in more.open_cells(ledger, verdicts, trials, most=7))
+
+    assert wanted(verdict("rises-insert", 7)) == [("tidb", "oltp_insert")]
+    assert wanted(verdict("index-costs", 6)) == [("tidb", "oltp_update_index"), ("tidb", "oltp_update_non_index")]
+    assert wanted(verdict("rises-insert", 8), verdict("index-costs", None)) == []
+    assert wanted(verdict("rises-insert", 3, "reproduced")) == []
