@@ -27,7 +27,7 @@ DPI = 110
 # Two panels side by side stay readable on a phone.
 COLUMNS = 2
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "figure.dpi": DPI, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
     "axes.titlesize": 10, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8,
     "figure.facecolor": "white", "savefig.facecolor": "white",
@@ -52,7 +52,7 @@ def show(figure: Figure, alt: str, caption: str, *, save_as: Path | None = None)
 def panels(count: int, *, columns: int = COLUMNS, width: float = 3.5, height: float = 2.5) -> tuple[Figure, list[Axes]]:
     """A grid with at least `count` panels; those beyond are hidden."""
     rows = -(-count // columns)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure, grid = plt.subplots(
             rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained"
         )
@@ -160,7 +160,7 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Fi
     `frame`: [row, column, repetition, t, value].
     """
     rows, columns = list(dict.fromkeys(frame[row])), 3
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure, grid = plt.subplots(
             len(rows), columns, figsize=(9.3, 1.6 * len(rows)), squeeze=False, sharex="row", sharey="row",
             layout="constrained",
