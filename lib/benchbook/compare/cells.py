@@ -21,6 +21,8 @@ OUTCOMES: tuple[Outcome, ...] = ("slower", "faster", "changed", "equivalent", "u
 MARGIN, CONFIDENCE = 0.05, 0.95
 
 _CELL = ["table", "system", "levels", "metric", "unit"]
+# Cells of one table, system and metric share their spread: a few repetitions of one cell say little of it.
+_GROUP = ["table", "system", "metric"]
 _SHORTER_IS_BETTER = {"s", "ms", "us"}
 
 
@@ -30,17 +32,15 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     Without `metrics`, those of the published table that a trial belongs to. Raises BadInput for a metric that no record
     has, and when the campaigns have no cell in common.
     """
-    parts = [_arm(a, "a", {name: name for name in systems}, metrics), _arm(b, "b", _turned(systems), metrics)]
+    named = {ours: ours if ours == theirs else f"{ours} → {theirs}" for ours, theirs in systems.items()}
+    theirs = {systems[ours]: name for ours, name in named.items()}
+    parts = [_arm(a, "a", named, metrics), _arm(b, "b", theirs, metrics)]
     frame = pd.concat(parts, ignore_index=True)
     arms = frame.groupby(_CELL, sort=False).arm.nunique()
     if not (arms == 2).any():
         raise BadInput("the two campaigns have no cell in common", key="b", value=b.id,
                        fix=f"compare cells that both have: {_some(parts[0])} against {_some(parts[1])}")  # fmt: skip
     return frame
-
-
-def _turned(systems: Mapping[str, str]) -> dict[str, str]:
-    return {theirs: ours if ours == theirs else f"{ours} → {theirs}" for ours, theirs in systems.items()}
 
 
 def _arm(campaign: Campaign, arm: str, names: Mapping[str, str], metrics: Sequence[str]) -> pd.DataFrame:
@@ -95,12 +95,25 @@ def _some(frame: pd.DataFrame) -> str:
 
 
 def differences(frame: pd.DataFrame, *, margin: float = MARGIN, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
+
+    With probability 0.8, in a family of this size; missing where the outcome stands, or nothing is known of the spread.
+    """
+    table = outcomes(frame, margin=margin, confidence=confidence)
+    spread, undecided = _spread(frame, table), table.outcome == "undecided"
+    groups = dict.fromkeys(table.loc[undecided, _GROUP].itertuples(index=False, name=None))
+    needed = {key: _needed(spread[key], len(table), margin, confidence) for key in groups}
+    keys = table[_GROUP].itertuples(index=False, name=None)
+    found = [needed.get(key) if left else None for key, left in zip(keys, undecided, strict=True)]
+    return table.assign(needed=pd.array(found, dtype="Int64"))
+
+
+def outcomes(frame: pd.DataFrame, *, margin: float = MARGIN, confidence: float = CONFIDENCE) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
-    [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, outcome, needed]. "faster" and "slower"
-    are told by the unit, a metric without a better side is "changed". A difference that is shown to lie within `margin`
-    is "equivalent", whatever its p value. `needed` = repetitions a side at which a difference of `margin` would be seen
-    with probability 0.8 in a family of this size; missing where the outcome stands.
+    [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, outcome]. "faster" and "slower" are told
+    by the unit, a metric without a better side is "changed". A difference that is shown to lie within `margin` is
+    "equivalent", whatever its p value.
     """
     usable = frame[frame.groupby(_CELL).value.transform("min") > 0]
     keys = usable[_CELL].drop_duplicates(ignore_index=True)
@@ -111,18 +124,11 @@ def differences(frame: pd.DataFrame, *, margin: float = MARGIN, confidence: floa
         warnings.filterwarnings("ignore", "Precision loss occurred", RuntimeWarning)
         found = compare_cells(numbered, value="value", arm="arm", arms=("b", "a"), cell=["cell"], margin=margin,
                               confidence=confidence)  # fmt: skip
-        spread = _spread(numbered)
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found.set_index("cell"), how="inner").reset_index(drop=True)
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})
     table["outcome"] = [_outcome(row) for row in table.to_dict("records")]
-    needed = {key: _needed(cv, len(table), margin, confidence) for key, cv in spread.items()}
-    table["needed"] = [
-        needed[row["table"], row["system"], row["metric"]] if row["outcome"] == "undecided" else None
-        for row in table.to_dict("records")
-    ]
-    kept = [*_CELL, "a", "b", "ratio", "low", "high", "n_a", "n_b", "p_value", "p_holm", "outcome", "needed"]
-    return table[kept].astype({"needed": "Int64"})
+    return table[[*_CELL, "a", "b", "ratio", "low", "high", "n_a", "n_b", "p_value", "p_holm", "outcome"]]
 
 
 def left_out(frame: pd.DataFrame) -> list[str]:
@@ -155,15 +161,15 @@ def better_side(unit: str) -> int:
     return -1 if unit in _SHORTER_IS_BETTER else 0
 
 
-def _spread(numbered: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+def _spread(frame: pd.DataFrame, table: pd.DataFrame) -> dict[tuple[str, ...], float]:
     """Relative standard deviation between repetitions, pooled over the cells of a table and both campaigns."""
-    groups = numbered.groupby(["table", "system", "metric"], sort=False)
-    return {
-        (str(key[0]), str(key[1]), str(key[2])): coefficient_of_variation(
-            part.value, groups=(part.cell.astype(str) + part.arm).tolist()
-        )
-        for key, part in groups
-    }
+    compared = frame.merge(table[_CELL], on=_CELL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return {
+            tuple(map(str, key)): coefficient_of_variation(part.value, groups=(part.levels + part.arm).tolist())
+            for key, part in compared.groupby(_GROUP, sort=False)
+        }
 
 
 def _needed(cv: float, cells: int, margin: float, confidence: float) -> int | None:
