@@ -32,7 +32,7 @@ def code(path: Path) -> list[Any]:
 def test_every_notebook_is_in_a_run_list() -> None:
     """Reports are run by `make report`, the comparison by `compare --page` and tests/test_compare.py."""
     assert sorted([*restage.reports(), NOTEBOOK]) == [path.stem for path in NOTEBOOKS]
-    assert REPORTS == restage.reports()
+    assert restage.reports() == REPORTS
 
 
 @by_notebook

@@ -46,7 +46,8 @@ def refusal(root: Path, report: str = "tidb_v7_1_3_sysbench") -> str:
 
 
 def test_the_five_reports_are_known():
-    assert known_reports(DATA) == REPORTS
+    # Yours may stand beside them.
+    assert set(REPORTS) <= set(known_reports(DATA))
 
 
 @pytest.mark.parametrize("report", REPORTS)

@@ -82,6 +82,14 @@ def check(names: Names = None) -> None:
 
 
 @app.command()
+def new(name: Annotated[str, typer.Argument(help="Of your report: small letters, digits, underscores.")]) -> None:
+    """Lay down a report of your own, with placeholder numbers, that runs at once in the lab."""
+    for path in _heavy("new").lay_down(name):
+        console.print(f"wrote {path}")
+    console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
+
+
+@app.command()
 def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
     _heavy("benchmarks").run(names, console)

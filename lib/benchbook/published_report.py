@@ -101,10 +101,11 @@ class Experiment(_Strict):
 
 
 class Report(_Strict):
-    """All of `report.yaml`."""
+    """All of `report.yaml`. `restaged_by` names the kind of experiment that runs it; None: so far nothing does."""
 
     name: str
     title: str
+    restaged_by: str | None = None
     document: Document
     published: str
     language: str
