@@ -51,7 +51,7 @@ def analysis(console: Console) -> dict[str, Any]:
         home = _home(Path(folder))
         _child(home, "make")
         found: dict[str, Any] = json.loads(_child(home, "analyse"))
-    for name, seconds in found["cells"].items():
+    for name, seconds in found.pop("cells").items():
         console.print(f"  {seconds:6.1f} s  {name}", markup=False)
     return found
 
@@ -80,7 +80,8 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
     parameters = SysbenchParameters(inventory="lab_tidb", systems=list(SYSTEMS))
     asked = {
         "profile": "lab", "inventory": "lab_tidb", "systems": list(SYSTEMS), "seed": 1, "tables": 32,
-        "table_size": 10_000, "time_s": TIME_S, "report_interval_s": 1, "rate": 0, "reset": "restore", "buffer_pool_mb": 1024, "hosts": {},
+        "table_size": 10_000, "time_s": TIME_S, "report_interval_s": 1, "rate": 0, "reset": "restore",
+        "buffer_pool_mb": 1024, "hosts": {},
     }  # fmt: skip
     cells = sysbench_report.cells(published.load(REPORT), parameters)
     trials = design.plan(cells, repetitions, seed=1, asked=asked)
@@ -169,7 +170,7 @@ def _autocorrelated(length: int, dice: np.random.Generator) -> np.ndarray:
 
 
 def analyse() -> dict[str, Any]:
-    """Run every code cell of the report's notebook, as a replay; seconds in all and per cell, peak memory in MB."""
+    """Run every code cell of the report's notebook, as a replay; seconds in all and per cell, CPU time, peak MB."""
     cells = json.loads(paths.notebook(REPORT).read_text())["cells"]
     namespace: dict[str, Any] = {"__name__": "notebook"}
     took: dict[str, float] = {}
@@ -183,10 +184,13 @@ def analyse() -> dict[str, Any]:
         if "parameters" in cell["metadata"].get("tags", []):
             namespace.update(replay=True, profile="lab", systems=list(SYSTEMS))
     seconds = time.perf_counter() - began
-    # ru_maxrss is in KiB on Linux (getrusage(2)).
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    trials = len(namespace["report"].records)
-    return {"trials": trials, "seconds": round(seconds, 1), "peak_mb": round(peak), "cells": took}
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "trials": len(namespace["report"].records), "seconds": round(seconds, 1),
+        "cpu_s": round(used.ru_utime + used.ru_stime, 1),
+        # In KiB on Linux (getrusage(2)).
+        "peak_mb": round(used.ru_maxrss * 1024 / 1e6), "cells": took,
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
