@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/s
 export JUPYTER_PREFER_ENV_PATH := 1
 BENCHBOOK := .venv/bin/python -m benchbook
 
-.PHONY: help report test lint lab lab-down jupyter bench site clean setup setup-python setup-report setup-test
+.PHONY: help new report test lint lab lab-down jupyter bench site clean setup setup-python setup-report setup-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ lab-down: setup-python ## stop the local lab
 
 jupyter: setup-report ## open the notebooks in JupyterLab
 	@.venv/bin/python -m jupyter lab notebooks
+
+new: setup-python ## lay down a report of your own: make new REPORT=my_report
+	@$(BENCHBOOK) new $(REPORT)
 
 bench: setup-report ## measure the kit's own cost (BENCH= one of them)
 	@$(BENCHBOOK) bench $(BENCH)

@@ -14,30 +14,33 @@ from kit import ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
 from benchbook import parameters, restage
+from benchbook.compare import NOTEBOOK
+from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
 from benchbook.experiments.sysbench_report import SysbenchParameters
 from benchbook.kinds import kind_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-REPORTS = [path.stem for path in NOTEBOOKS]
-by_report = pytest.mark.parametrize("path", NOTEBOOKS, ids=REPORTS)
+REPORTS = [path.stem for path in NOTEBOOKS if path.stem != NOTEBOOK]
+by_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 def code(path: Path) -> list[Any]:
     return [cell for cell in nbformat.read(str(path), as_version=4).cells if cell.cell_type == "code"]
 
 
-def test_every_notebook_is_a_report_that_can_be_restaged() -> None:
+def test_every_notebook_is_in_a_run_list() -> None:
+    """Reports are run by `make report`, the comparison by `compare --page` and tests/test_compare.py."""
+    assert sorted([*restage.reports(), NOTEBOOK]) == [path.stem for path in NOTEBOOKS]
     assert restage.reports() == REPORTS
-    assert NOTEBOOKS
 
 
-@by_report
+@by_notebook
 def test_no_output_is_committed(path: Path) -> None:
     assert [(c.outputs, c.execution_count) for c in code(path)] == [([], None)] * len(code(path))
 
 
-@by_report
+@by_notebook
 def test_cells_are_small_and_hold_no_classes(path: Path) -> None:
     sources = [cell.source for cell in code(path)]
     assert median(len(source.strip().splitlines()) for source in sources) < 7
@@ -46,21 +49,22 @@ def test_cells_are_small_and_hold_no_classes(path: Path) -> None:
     assert not [n for n in nodes if isinstance(n, ast.FunctionDef) and len(n.body) > 10]
 
 
-@by_report
+@by_notebook
 def test_all_imports_stand_in_the_first_code_cell(path: Path) -> None:
     first, *others = [cell.source for cell in code(path)]
     assert any(isinstance(n, (ast.Import, ast.ImportFrom)) for n in ast.walk(ast.parse(first)))
     assert not [s for s in others for n in ast.walk(ast.parse(s)) if isinstance(n, (ast.Import, ast.ImportFrom))]
 
 
-@by_report
+@by_notebook
 def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> None:
     tagged = [cell for cell in code(path) if "parameters" in cell.metadata.get("tags", [])]
     assert len(tagged) == 1
     given = parameters.defaults(path.stem)
-    model = kind_of(path.stem).Parameters
+    model = CompareParameters if path.stem == NOTEBOOK else kind_of(path.stem).Parameters
     assert set(given) == set(model.model_fields)
-    assert parameters.check(model, path.stem, given).profile == "smoke"
+    checked = parameters.check(model, path.stem, given)
+    assert path.stem == NOTEBOOK or checked.profile == "smoke"
 
 
 # -- parameters ---------------------------------------------------------------------------------------------------

@@ -46,7 +46,8 @@ def refusal(root: Path, report: str = "tidb_v7_1_3_sysbench") -> str:
 
 
 def test_the_five_reports_are_known():
-    assert known_reports(DATA) == REPORTS
+    # Yours may stand beside them.
+    assert set(REPORTS) <= set(known_reports(DATA))
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -339,7 +340,7 @@ def test_missing_file(copy: Path, name: str):
 
 def test_malformed_yaml_and_json(copy: Path):
     replace(copy / "tidb_v7_1_3_sysbench" / "report.yaml", "language: en", "language: [en")
-    assert "report.yaml: line 10, column 8: malformed YAML" in refusal(copy)
+    assert "report.yaml: line 11, column 8: malformed YAML" in refusal(copy)
     replace(copy / "dm_1_0_alpha" / "datapackage.json", '"name": "dm_1_0_alpha",', '"name": "dm_1_0_alpha"')
     assert "datapackage.json: line 3, column 3: is not JSON" in refusal(copy, "dm_1_0_alpha")
 

@@ -115,3 +115,11 @@ def test_a_broken_series_is_named(tmp_path: Path) -> None:
     (folder / "series.parquet").write_bytes(b"PAR1")
     with pytest.raises(records.RecordBroken, match=r"series\.parquet"):
         records.load_series(folder)
+
+
+def test_a_record_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    first, second = record(order=1), record(order=2)
+    folder = records.save(tmp_path, first, SERIES, "")
+    assert [records.load(folder), records.load(folder)] == [first, first]
+    records.save(tmp_path, second, SERIES, "")
+    assert records.load(folder) == second

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbook import build, campaign, design, paths, published, transfer_bench
+from benchbook import analysis_bench, build, campaign, design, paths, published, transfer_bench
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.experiments import sysbench_report
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
@@ -174,4 +174,5 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,
     "bootstrap": bootstrap,
+    "analysis": analysis_bench.analysis,
 }

@@ -106,9 +106,41 @@ def claims(
 
 
 @app.command()
+def new(name: Annotated[str, typer.Argument(help="Of your report: small letters, digits, underscores.")]) -> None:
+    """Lay down a report of your own, with placeholder numbers, that runs at once in the lab."""
+    for path in _heavy("new").lay_down(name):
+        console.print(f"wrote {path}")
+    console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
+
+
+@app.command()
 def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
     _heavy("benchmarks").run(names, console)
+
+
+@app.command()
+def compare(  # noqa: PLR0913, PLR0917 - an option each
+    a: Annotated[str, typer.Argument(help="The baseline: REPORT, REPORT~1 (one before its latest), an id, a folder.")],
+    b: Annotated[str, typer.Argument(help="What is held against it; without, the two latest of the report A.")] = "",
+    accept: Annotated[list[str] | None, typer.Option(help="A difference to accept, or `all`; repeatable.")] = None,
+    subject: Annotated[
+        list[str] | None, typer.Option(help="A difference that is the point, as system.version; repeatable.")
+    ] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", help="Systems of two names, as tidb=mariadb; repeatable.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Without, the metrics of the published tables; repeatable.")
+    ] = None,
+    margin: Annotated[float, typer.Option(help="The share within which a difference does not matter.")] = 0.05,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
+) -> None:  # fmt: skip
+    """Hold one campaign against another. Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused."""
+    asked = {"a": a, "b": b, "accept": accept or [], "subject": subject or [], "mapping": mapping or [],
+             "metric": metric or [], "margin": margin}  # fmt: skip
+    raise typer.Exit(_heavy("compare.command").run(asked, console, as_json=json_, page=page))
 
 
 @lab_app.command("up")

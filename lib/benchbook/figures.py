@@ -159,10 +159,11 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Fi
 
     `frame`: [row, column, repetition, t, value].
     """
-    rows, columns = list(dict.fromkeys(frame[row])), 3
+    rows = list(dict.fromkeys(frame[row]))
+    columns = max(3, int(frame.groupby(row)[column].nunique().max()))
     with mpl.rc_context(STYLE):
         figure, grid = plt.subplots(
-            len(rows), columns, figsize=(9.3, 1.6 * len(rows)), squeeze=False, sharex="row", sharey="row",
+            len(rows), columns, figsize=(3.1 * columns, 1.6 * len(rows)), squeeze=False, sharex="row", sharey="row",
             layout="constrained",
         )  # fmt: skip
     for axes, name in zip(grid, rows, strict=True):

@@ -1,4 +1,4 @@
-"""Which code restages which report: for each, its parameters, its cells, its conditions and its experiment."""
+"""Which code restages a report, by kind of experiment: its parameters, its cells, its conditions, its experiment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from benchbook import checks, measured
+from benchbook import checks, measured, paths, published
 from benchbook.design import Cell
 from benchbook.errors import BadInput
 from benchbook.experiments import dm_report, saga_report, sysbench_report, transfer_report
@@ -47,17 +47,22 @@ def _kind(module: ModuleType, parameters: type[Parameters]) -> Kind:
     )  # fmt: skip
 
 
+# By the name that `restaged_by` of a report.yaml uses.
 KINDS = {
-    "ddt_full_scale": _kind(transfer_report, transfer_report.TransferParameters),
-    "dm_1_0_alpha": _kind(dm_report, dm_report.DmParameters),
-    "dm_1_0_ga": _kind(dm_report, dm_report.DmParameters),
-    "dtm_mysql": _kind(saga_report, saga_report.SagaParameters),
-    "tidb_v7_1_3_sysbench": _kind(sysbench_report, sysbench_report.SysbenchParameters),
+    "dm": _kind(dm_report, dm_report.DmParameters),
+    "saga": _kind(saga_report, saga_report.SagaParameters),
+    "sysbench": _kind(sysbench_report, sysbench_report.SysbenchParameters),
+    "transfer": _kind(transfer_report, transfer_report.TransferParameters),
 }
 
 
 def kind_of(report: str) -> Kind:
-    """Raises BadInput for a report that nothing restages yet."""
-    if report not in KINDS:
-        raise BadInput("no notebook restages this report", key="report", value=report, fix=f"one of {', '.join(KINDS)}")
-    return KINDS[report]
+    """Raises BadInput for an unknown report, and for one that nothing restages."""
+    name = published.facts(report).restaged_by
+    if name in KINDS:
+        return KINDS[name]
+    raise BadInput(
+        "nothing restages this report" if name is None else "no such kind of experiment",
+        file=paths.published_dir(report) / "report.yaml", key="restaged_by", value=name,
+        fix=f"write one of {', '.join(KINDS)}",
+    )  # fmt: skip

@@ -30,7 +30,7 @@ class Parameters(BaseModel):
     replay: bool = False
 
 
-Model = TypeVar("Model", bound=Parameters)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def tagged_cell(notebook: Path, tag: str = "parameters") -> str:

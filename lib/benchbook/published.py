@@ -176,6 +176,11 @@ def load(report: str, root: Path | None = None) -> Published:
     return Published(facts, tables)
 
 
+def facts(report: str, root: Path | None = None) -> Report:
+    """What `report.yaml` says, without its tables. Raises BadInput for a report that does not exist."""
+    return read_report(_folder(report, root) / "report.yaml")
+
+
 def validate(report: str, root: Path | None = None) -> Published:
     """As `load`, and then has Frictionless validate the package too, which takes some seconds. Raises BadInput."""
     published = load(report, root)

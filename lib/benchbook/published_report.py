@@ -103,10 +103,14 @@ class Experiment(_Strict):
 
 
 class Report(_Strict):
-    """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`."""
+    """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`.
+
+    `restaged_by` names the kind of experiment that runs it; None: so far nothing does.
+    """
 
     name: str
     title: str
+    restaged_by: str | None = None
     document: Document
     published: str
     language: str

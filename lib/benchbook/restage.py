@@ -15,13 +15,13 @@ from benchbook.execute import Executed, execute
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session
-from benchbook.kinds import KINDS, kind_of
+from benchbook.kinds import kind_of
 from benchbook.profiles import load_profile
 
 
 def reports() -> list[str]:
-    """Every report that can be restaged: it has a notebook and code that knows its kind."""
-    return sorted(name for name in KINDS if paths.notebook(name).exists())
+    """Every report that can be restaged, yours among them: published tables and a notebook of one name."""
+    return [name for name in published.known_reports() if paths.notebook(name).exists()]
 
 
 def has_records(report: str) -> bool:

@@ -1,0 +1,12 @@
+"""Two campaigns side by side: what differs between their environments, and between what they measured.
+
+address    which campaigns are meant
+facts      what of an environment may change a result, with the lists of what cannot
+gate       which differences are unfair
+cells      ratio per cell with interval, Holm, equivalence
+pair       all of it, and the verdict
+view       how a notebook shows it; forest draws it, command prints it
+"""
+
+NOTEBOOK = "compare_runs"
+"""The notebook that shows a comparison: not a report, so `make report` does not run it; `compare --page` does."""

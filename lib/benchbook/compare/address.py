@@ -1,0 +1,83 @@
+"""Which campaign is meant: `REPORT` (its latest), `REPORT~1` (the one before), a campaign's id, or its folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from benchbook import paths
+from benchbook.campaign import Campaign
+from benchbook.errors import BadInput
+
+_BACK = re.compile(r"(?P<report>[^~/]+)(?:~(?P<back>\d+))?")
+# More of them would not be read; the latest are what a comparison is usually about.
+_SHOWN = 8
+
+
+def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
+    """The campaigns of two addresses. With one report alone: its latest but one, and its latest. Raises BadInput."""
+    if b:
+        return find(a, "a"), find(b, "b")
+    if a not in _reports():
+        raise BadInput("a comparison needs two campaigns", key="b", value=b,
+                       fix=f"name a second one, or a report alone for its two latest: {_known()}")  # fmt: skip
+    return find(f"{a}~1", "a"), find(a, "b")
+
+
+def find(address: str, key: str = "campaign") -> Campaign:
+    """The campaign at `address`; it has at least one whole record. Raises BadInput that lists what there is."""
+    folder = _folder(address)
+    if folder is None:
+        raise BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {_known()}")
+    try:
+        found = Campaign(folder)
+    except (ValueError, KeyError) as problem:
+        raise BadInput(f"not a campaign's plan: {problem}", file=folder / "plan.json", key=key, value=address,
+                       fix="name another campaign, or remove this folder") from problem  # fmt: skip
+    if not found.records():
+        raise BadInput("nothing has been recorded in this campaign", key=key, value=address,
+                       fix=f"finish it, or use one of {_known()}")  # fmt: skip
+    return found
+
+
+def _folder(address: str) -> Path | None:
+    for path in (Path(address), paths.home() / address):
+        if address and (path / "plan.json").is_file():
+            return path.resolve()
+    return _counted_back(address) or next((f for f in _recorded() if f.name == address), None)
+
+
+def _counted_back(address: str) -> Path | None:
+    """`REPORT~n`: the n-th before the latest, as git counts commits."""
+    seen = _BACK.fullmatch(address)
+    if seen is None:
+        return None
+    folders = _recorded(seen["report"])
+    back = int(seen["back"] or 0)
+    return folders[-1 - back] if back < len(folders) else None
+
+
+def _recorded(report: str = "*") -> list[Path]:
+    """Folders of campaigns that have a whole record, oldest first; an id begins with the time when it was made."""
+    plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
+    folders = [plan.parent for plan in plans if any(plan.parent.glob("trials/*/record.json"))]
+    return sorted(folders, key=lambda folder: folder.name)
+
+
+def _reports() -> list[str]:
+    return sorted({folder.parent.name for folder in _recorded()})
+
+
+def _known() -> str:
+    """What there is, latest first, in words: `id (report, profile, n records)`."""
+    latest = list(reversed(_recorded()))
+    said = [_described(folder) for folder in latest[:_SHOWN]]
+    more = f", and {len(latest) - _SHOWN} older" if len(latest) > _SHOWN else ""
+    return f"{'; '.join(said)}{more}" if said else "none: nothing has been recorded yet"
+
+
+def _described(folder: Path) -> str:
+    asked = json.loads((folder / "plan.json").read_text()).get("asked", {})
+    count = len(list(folder.glob("trials/*/record.json")))
+    return f"{folder.name} ({folder.parent.name}, {asked.get('profile', 'unknown profile')}, {count} records)"

@@ -1,0 +1,109 @@
+"""The gate before a verdict: every difference between two environments, and whether it makes the comparison unfair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from benchbook.campaign import Campaign
+from benchbook.compare import facts
+from benchbook.compare.facts import ABSENT, VARIABLE_SET, Facts
+from benchbook.errors import BadInput
+
+Standing = Literal["unfair", "accepted", "subject"]
+ALL = "all"
+# What comes with a declared subject: a version brings settings of its own.
+_BRINGS = {"system.version": (VARIABLE_SET,)}
+_LONGEST = 90
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One fact that differs: its name, the roles or the system it was found at, and both values as text."""
+
+    name: str
+    where: str
+    a: str
+    b: str
+    standing: Standing
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        return f"{self.name}{place}: {short(self.a)} | {short(self.b)}"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """All differences, the unfair ones first. Closed while one of them is neither the subject nor accepted."""
+
+    differences: tuple[Difference, ...]
+
+    @property
+    def unfair(self) -> list[Difference]:
+        return [d for d in self.differences if d.standing == "unfair"]
+
+    @property
+    def open(self) -> bool:
+        return not self.unfair
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the unfair differences, each once: what `accept` or `subject` would have to say."""
+        return list(dict.fromkeys(difference.name for difference in self.unfair))
+
+
+def check(
+    a: Campaign, b: Campaign, systems: Mapping[str, str], *, accept: Sequence[str] = (), subject: Sequence[str] = ()
+) -> Gate:
+    """Hold two environments against each other. `systems` as in `facts.of_pair`; another system is the subject itself.
+
+    `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. Raises
+    BadInput for a name that neither environment has.
+    """
+    sides = [{**one, **two} for one, two in zip(facts.of_pair(a, b, systems), facts.load_options(a, b, systems),
+                                                strict=True)]  # fmt: skip
+    left, right = sides
+    known = [name for name, _ in (*left, *right)] + ["system.name", VARIABLE_SET]
+    _check_names("accept", [name for name in accept if name != ALL], known)
+    _check_names("subject", subject, known)
+    wide = [*subject, *(brought for name in subject for brought in _BRINGS.get(name, ())), "system.name"]
+    found = [
+        Difference(name, where, ours, theirs, _standing(name, accept, wide))
+        for (name, ours, theirs), where in _merged(left, right).items()
+    ]
+    order = {"unfair": 0, "subject": 1, "accepted": 2}
+    return Gate(tuple(sorted(found, key=lambda d: (order[d.standing], d.name, d.where))))
+
+
+def _merged(left: Facts, right: Facts) -> dict[tuple[str, str, str], str]:
+    """(name, a, b) -> every role or system where it differs so: one machine with four roles is one difference."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for key in dict.fromkeys([*left, *right]):
+        ours, theirs = left.get(key, ABSENT), right.get(key, ABSENT)
+        if ours != theirs:
+            places.setdefault((key[0], ours, theirs), []).append(key[1])
+    return {what: ", ".join(sorted(filter(None, where))) for what, where in places.items()}
+
+
+def _standing(name: str, accept: Sequence[str], subject: Sequence[str]) -> Standing:
+    if any(_covers(given, name) for given in subject):
+        return "subject"
+    return "accepted" if ALL in accept or any(_covers(given, name) for given in accept) else "unfair"
+
+
+def _covers(given: str, name: str) -> bool:
+    return name == given or name.startswith(f"{given}.")
+
+
+def _check_names(key: str, given: Iterable[str], known: Sequence[str]) -> None:
+    for name in given:
+        if not any(_covers(name, fact) for fact in known):
+            first = sorted({fact.rsplit(".", 1)[0] if fact.count(".") > 1 else fact for fact in known})
+            raise BadInput("no such fact of an environment", key=key, value=name, fix=f"use one of {', '.join(first)}")
+
+
+def short(text: str, longest: int = _LONGEST) -> str:
+    """A value as it fits a line."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,0 +1,120 @@
+"""How a comparison looks in its notebook: the two campaigns, the gate, every cell, and the ratios as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from IPython.display import HTML
+from pydantic import BaseModel, ConfigDict
+
+from benchbook import figures, parameters, show
+from benchbook.campaign import Campaign
+from benchbook.compare import NOTEBOOK, cells, forest
+from benchbook.compare.facts import ABSENT
+from benchbook.compare.gate import short
+from benchbook.compare.pair import NOT_CALLED, Comparison, compare
+
+
+class CompareParameters(BaseModel):
+    """What the notebook can be told; see `pair.compare`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    a: str
+    b: str = ""
+    accept: list[str] = []
+    subject: list[str] = []
+    mapping: list[str] = []
+    metric: list[str] = []
+    margin: float = cells.MARGIN
+
+
+def open_comparison(namespace: Mapping[str, Any]) -> Comparison:
+    """The comparison that a notebook's parameters ask for (`namespace` is its `globals()`). Raises BadInput."""
+    said = parameters.from_namespace(CompareParameters, NOTEBOOK, namespace)
+    return compare(said.a, said.b, accept=said.accept, subject=said.subject, mapping=said.mapping,
+                   metrics=said.metric, margin=said.margin)  # fmt: skip
+
+
+def verdict(comparison: Comparison) -> HTML:
+    """What may be said, and what would decide the rest."""
+    return show.stack([show.paragraph(text) for text in (comparison.sentence(), comparison.undecided()) if text])
+
+
+def campaigns(comparison: Comparison) -> HTML:
+    """The two campaigns side by side."""
+    a, b = _about(comparison.a), _about(comparison.b)
+    return show.table([{"": name, "A (baseline)": a[name], "B": b[name]} for name in a], "Two campaigns")
+
+
+def _about(campaign: Campaign) -> dict[str, str]:
+    records, systems = campaign.records(), campaign.environment().get("systems", {})
+    began = datetime.fromtimestamp(min(record.started for record in records), UTC)
+    return {
+        "campaign": campaign.id, "report": campaign.report, "began": f"{began:%Y-%m-%d %H:%M} UTC",
+        "profile": str(campaign.asked.get("profile", "")), "inventory": str(campaign.asked.get("inventory", "")),
+        "records": str(len(records)),
+        "systems": "; ".join(f"{about['title']} {about['version']}" for about in systems.values()),
+    }  # fmt: skip
+
+
+def gate(comparison: Comparison) -> HTML:
+    """Every difference of the environments with both values, the unfair ones first."""
+    found = comparison.gate.differences
+    if not found:
+        return show.paragraph("The environments do not differ in anything that could change a result.")
+    rows = [
+        {"": d.standing, "what": d.name, "where": d.where or ABSENT, "A": short(d.a), "B": short(d.b)} for d in found
+    ]
+    unfair = len(comparison.gate.unfair)
+    return show.table(rows, f"Differences of the environments: {len(found)}, of which {unfair} unfair")
+
+
+def table(comparison: Comparison) -> HTML:
+    """Every cell: means, ratio B / A with its 95% interval, p value after Holm, and what it is called."""
+    frame = comparison.cells.assign(called=comparison.called())
+    rows = [_row(row) for row in frame.to_dict("records")]
+    caption = (
+        "B against A: means over n repetitions, ratio [95% interval of the cell alone], p after Holm over all cells"
+    )
+    parts = [show.table(rows, caption)]
+    if comparison.left_out:
+        parts.append(show.table([{"not compared": text} for text in comparison.left_out], "Left out"))
+    return show.stack(parts)
+
+
+def _row(row: Mapping[Any, Any]) -> dict[str, str]:
+    undecided = row["called"] == "undecided" and isinstance(row["needed"], int)
+    return {
+        "table": row["table"], "system": row["system"], "levels": row["levels"],
+        "metric": f"{row['metric']} ({row['unit']})", "A": show.number(row["a"]), "B": show.number(row["b"]),
+        "n": f"{row['n_a']}, {row['n_b']}", "ratio": ratio(row), "p": show.number(row["p_holm"]),
+        "B is": f"{row['called']} (needs n = {row['needed']})" if undecided else row["called"],
+    }  # fmt: skip
+
+
+def ratio(row: Mapping[Any, Any]) -> str:
+    """`0.95 [0.91, 0.99]`; with one repetition a side the ratio alone."""
+    if row["low"] != row["low"]:
+        return f"{row['ratio']:.3f}"
+    return f"{row['ratio']:.3f}\u00a0[{row['low']:.3f},\u00a0{row['high']:.3f}]"
+
+
+def figure(comparison: Comparison) -> HTML:
+    """Ratios with intervals, a panel per metric; the band is the margin within which a difference does not matter."""
+    frame = comparison.cells.assign(called=comparison.called())
+    caption = (f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
+               "better for a rate, worse for a time. Intervals that leave the picture are cut.")  # fmt: skip
+    return figures.show(forest.draw(frame, margin=comparison.margin), _alt(comparison), caption)
+
+
+def _alt(comparison: Comparison) -> str:
+    frame = comparison.cells.assign(called=comparison.called())
+    parts = []
+    for called, part in frame.groupby("called", sort=False):
+        named = [f"{r.levels} {r.metric} {r.ratio:.2f}" for r in part.itertuples()]
+        listed = f": {'; '.join(named)}" if called not in ("undecided", NOT_CALLED) and len(named) <= 12 else ""
+        parts.append(f"{len(part)} {called}{listed}")
+    low, high = frame.ratio.min(), frame.ratio.max()
+    return f"Ratios B / A of {len(frame)} cells, between {low:.2f} and {high:.2f}. {'. '.join(parts)}."

@@ -1,0 +1,136 @@
+"""`python -m benchbook new NAME`: a report of your own, with placeholder numbers, ready to run in the lab.
+
+Its notebook is that of the TiDB report, section by section, with prose of its own: it has all that the kit can show.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from benchbook import paths
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import known_inventories
+from benchbook.kinds import KINDS
+from benchbook.page import TEMPLATES
+
+MODEL = "tidb_v7_1_3_sysbench"
+TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update of a column without index"}
+_NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
+# Loopback networks for labs: 127.0.100.x and on; the inventories of the kit and its tests are below.
+_NETS = range(100, 255)
+
+
+def lay_down(name: str) -> list[Path]:
+    """Write the files of a new report; returns them. Raises BadInput for a bad name, or if any file exists already."""
+    _check_name(name)
+    contents = _contents(name)
+    for path in contents:
+        if path.exists():
+            raise BadInput("there is something of this name already", file=path, key="name", value=name,
+                           fix="choose another name, or remove what there is by hand")  # fmt: skip
+    for path, text in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    return list(contents)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise BadInput("not a name for a report", key="name", value=name,
+                       fix="use 2 to 60 small letters, digits and underscores, a letter first")  # fmt: skip
+
+
+def _contents(name: str) -> dict[Path, str]:
+    """Every file with its text."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES / "new"), undefined=StrictUndefined, autoescape=False,
+                              keep_trailing_newline=True)  # fmt: skip
+    values = {"name": name, "net": _free_net(), "kinds": ", ".join(KINDS)}
+
+    def rendered(template: str) -> str:
+        return environment.get_template(template).render(values)
+
+    published, env = paths.published_dir(name), paths.env_dir()
+    return {
+        paths.notebook(name): _notebook(name, rendered("prose.md.j2")),
+        published / "datapackage.json": _as_json(_package(name)),
+        published / "report.yaml": rendered("report.yaml.j2"),
+        published / "claims.yaml": rendered("claims.yaml.j2"),
+        **{published / f"{table}.csv": rendered(f"{table}.csv") for table in TABLES},
+        env / "hosts" / f"lab_{name}.yaml": rendered("inventory.yaml.j2"),
+        env / "profiles" / f"{name}.yaml": rendered("profile.yaml.j2"),
+    }
+
+
+def _free_net() -> str:
+    """A loopback network that no inventory names, so that its lab may run beside theirs."""
+    texts = [(paths.env_dir() / "hosts" / f"{name}.yaml").read_text() for name in known_inventories()]
+    taken = {int(net) for text in texts for net in re.findall(r"\b127\.0\.(\d+)\.\d+", text)}
+    free = next((net for net in _NETS if net not in taken), None)
+    if free is None:
+        raise BadInput("no loopback network is left for another lab", file=paths.env_dir() / "hosts",
+                       fix="remove inventories that nobody needs")  # fmt: skip
+    return f"127.0.{free}"
+
+
+def _package(name: str) -> dict[str, Any]:
+    resources = [_resource(table, title) for table, title in TABLES.items()]
+    return {"name": name, "title": f"{name}: published tables (PLACEHOLDER numbers)", "resources": resources}
+
+
+def _resource(table: str, title: str) -> dict[str, Any]:
+    fields = [
+        ("threads", "integer", "Threads", "threads", "level"), ("tps", "number", "Throughput", "1/s", "metric"),
+        ("p95_ms", "number", "95% latency", "ms", "metric"),
+    ]  # fmt: skip
+    described = [
+        {"name": key, "type": kind, "title": words, "unit": unit, "role": role,
+         "constraints": {"minimum": 0, **({"required": True} if role == "level" else {})}}
+        for key, kind, words, unit, role in fields
+    ]  # fmt: skip
+    return {
+        "name": table, "path": f"{table}.csv",
+        "title": f"{title} (PLACEHOLDER numbers)", "where": "PLACEHOLDER section",
+        "fixed": {"workload": table, "tables": 16, "table_size": 1_000_000, "time_s": 300},
+        "identities": [{
+            "id": "mean_below_p95", "left": "threads / tps * 1000", "relation": "<=", "right": "p95_ms",
+            "why": "closed loop: threads / tps is the mean time of a transaction (Little's law), below the 95% latency",
+        }],
+        "schema": {"fields": described, "primaryKey": ["threads"], "missingValues": [""]},
+    }  # fmt: skip
+
+
+def _notebook(name: str, prose: str) -> str:
+    """The model's notebook with this report's name, inventory and system, and `prose` in place of its own."""
+    sections = {text.splitlines()[0]: text.strip() for text in re.split(r"(?m)^(?=##? )", prose) if text.strip()}
+    title = next(iter(sections))
+    notebook = json.loads(paths.notebook(MODEL).read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        first = source.partition("\n")[0]
+        if cell["cell_type"] == "code":
+            source = _renamed(source, name)
+        elif first.startswith("# "):
+            source = sections[title]
+        else:
+            source = sections.get(first, source)
+        cell["source"] = source.splitlines(keepends=True)
+    return _as_json(notebook)
+
+
+def _renamed(source: str, name: str) -> str:
+    changes = {f'"{MODEL}"': f'"{name}"', 'inventory = "lab_tidb"': f'inventory = "lab_{name}"',
+               'system = "tidb"': 'system = "mariadb"'}  # fmt: skip
+    for old, new in changes.items():
+        source = source.replace(old, new)
+    return source
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,355 @@
+"""Two campaigns held against each other: what is called, what is refused, and by which address they are found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import papermill
+import pytest
+from kit import ROOT, Home
+
+from benchbook import campaign as campaigns
+from benchbook import cli, results
+from benchbook.campaign import Campaign
+from benchbook.compare import NOTEBOOK, address, cells, facts, gate
+from benchbook.compare.pair import compare
+from benchbook.errors import BadInput
+
+REPORT = "dtm_mysql"
+FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
+SAME = {"mariadb": "mariadb"}
+
+
+@pytest.fixture
+def runs(home: Home) -> Path:
+    """Two recorded campaigns of three cells and three repetitions, asked for alike, on one machine."""
+    target = home.path / "data" / "runs" / REPORT
+    shutil.copytree(ROOT / "tests" / "fixtures" / "campaigns" / REPORT, target)
+    return target
+
+
+def edit(file: Path, change: Callable[[Any], None]) -> None:
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def with_noise(folder: Path, *, slow: str = "", factor: float = 1.0) -> None:
+    """Every value near the mean of its cell, 1% apart by repetition; cells that end in `slow` times `factor`."""
+    means = pd.DataFrame(
+        {"cell": r.id.partition("-")[2], "metric": m, "value": q.value}
+        for r in Campaign(folder).records() for m, q in r.summary.items()
+    ).groupby(["cell", "metric"]).value.mean()  # fmt: skip
+    for file in folder.glob("trials/*/record.json"):
+        cell, repetition = file.parent.name.partition("-")[2], int(file.parent.name[1:3])
+        scale = (0.99, 1.0, 1.01)[repetition - 1] * (factor if slow and cell.endswith(slow) else 1.0)
+
+        def change(content: Any, cell: str = cell, scale: float = scale) -> None:
+            for metric, quantity in content["summary"].items():
+                quantity["value"] = float(means[cell, metric]) * scale
+
+        edit(file, change)
+
+
+# -- what is called -----------------------------------------------------------------------------------------------
+
+
+def test_a_campaign_against_itself_does_not_differ(runs: Path) -> None:
+    found = compare(FIRST, FIRST)
+    assert found.gate.differences == ()
+    assert set(found.cells.ratio) == {1.0}
+    assert (found.counts["slower"], found.counts["faster"], found.counts["changed"]) == (0, 0, 0)
+    assert (found.verdict, found.exit_status) == ("no regression", 0)
+
+
+def test_two_runs_of_one_machine_pass_the_gate_and_ratios_are_those_of_the_means(runs: Path) -> None:
+    found = compare(REPORT)
+    assert (found.a.id, found.b.id) == (FIRST, SECOND)
+    assert found.gate.open
+    row = found.cells[(found.cells.table == "mysql_write_only") & (found.cells.metric == "ops")].iloc[0]
+    means = [
+        np.mean([r.summary["ops"].value for r in side.records() if r.table == "mysql_write_only"])
+        for side in (found.a, found.b)
+    ]
+    assert row.ratio == pytest.approx(means[1] / means[0])
+    assert row.low < row.ratio < row.high
+    assert len(found.cells) == 8, "two rungs with three metrics, sysbench with two"
+
+
+def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
+    shutil.rmtree(runs / SECOND)
+    shutil.copytree(runs / FIRST, runs / SECOND)
+    with_noise(runs / FIRST)
+    with_noise(runs / SECOND, slow="no_dtm-sql_per_branch10-concurrency10", factor=0.8)
+    found = compare(FIRST, SECOND, metrics=["ops"])
+    assert dict(zip(found.cells.levels, found.cells.outcome, strict=True)) == {
+        "mode dtm, sql_per_branch 2, concurrency 10": "equivalent",
+        "mode no_dtm, sql_per_branch 10, concurrency 10": "slower",
+        "workload oltp_write_only, threads 10": "equivalent",
+    }
+    slower = found.cells[found.cells.outcome == "slower"].iloc[0]
+    assert slower.ratio == pytest.approx(0.8)
+    assert (found.verdict, found.exit_status) == ("regression", 1)
+    assert compare(SECOND, FIRST, metrics=["ops"]).exit_status == 0, "the other way round it is an improvement"
+
+
+@pytest.mark.parametrize(("metric", "unit", "called"), [("ops", "1/s", "faster"), ("p95_ms", "ms", "slower"),
+                                                        ("sql", "1", "changed")])  # fmt: skip
+def test_the_unit_says_which_way_is_better(metric: str, unit: str, called: str) -> None:
+    frame = cell_frame({"c": ([100, 101, 99], [130, 131, 129])}, metric=metric, unit=unit)
+    assert cells.differences(frame).outcome.tolist() == [called]
+
+
+def cell_frame(values: dict[str, tuple[Any, Any]], metric: str = "tps", unit: str = "1/s") -> pd.DataFrame:
+    rows = [
+        {"table": "t", "system": "s", "levels": name, "metric": metric, "unit": unit, "arm": arm, "value": float(value)}
+        for name, arms in values.items() for arm, part in zip("ab", arms, strict=True) for value in part
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:
+    steady = cells.differences(cell_frame({"c": ([100, 104, 97], [99, 103, 106])}))
+    noisy = cells.differences(cell_frame({"c": ([100, 124, 77], [99, 123, 86])}))
+    assert steady.outcome.tolist() == noisy.outcome.tolist() == ["undecided"]
+    # cv 0.0353 and 0.2125: (z_0.975 + z_0.8)^2 * 2 * cv^2 / log(0.95)^2 = 7.4 and 269, and a little more for t.
+    assert 8 <= steady.needed[0] <= 9
+    assert 260 <= noisy.needed[0] <= 275
+
+
+def test_cells_without_a_ratio_or_a_counterpart_are_named_and_left_out() -> None:
+    frame = cell_frame({"both": ([1, 2, 3], [2, 3, 4]), "zero": ([0, 1, 2], [1, 2, 3]), "alone": ([1, 2], [])})
+    assert cells.differences(frame).levels.tolist() == ["both"]
+    assert cells.left_out(frame) == ["t, s, zero, tps: a value of zero has no ratio", "t, s, alone, tps: only in a"]
+
+
+def test_one_repetition_shows_a_ratio_and_decides_nothing() -> None:
+    found = cells.differences(cell_frame({"c": ([100], [50])})).iloc[0]
+    assert (found.ratio, found.outcome) == (0.5, "undecided")
+    assert pd.isna(found.low)
+    assert pd.isna(found.needed)
+
+
+@pytest.mark.slow
+def test_equal_campaigns_show_any_difference_in_at_most_5_percent() -> None:
+    dice = np.random.default_rng(7)
+    simulations, wrong = 500, 0
+    for _ in range(simulations):
+        values = np.exp(dice.normal(0, 0.05, size=(6, 2, 4)))
+        found = cells.outcomes(cell_frame({f"c{i}": (a, b) for i, (a, b) in enumerate(values)}))
+        wrong += bool(found.outcome.isin(["slower", "faster", "changed"]).any())
+    # Two standard errors of a share of 5% over 500 simulations are 1.9%.
+    assert wrong / simulations <= 0.05 + 0.019
+
+
+# -- what is refused ----------------------------------------------------------------------------------------------
+
+
+def host(key: str, value: Any) -> Callable[[Any], None]:
+    def change(about: Any) -> None:
+        for facts_of_host in about["hosts"].values():
+            facts_of_host[key] = value
+
+    return change
+
+
+def system(key: str, value: Any) -> Callable[[Any], None]:
+    return lambda about: about["systems"]["mariadb"].__setitem__(key, value)
+
+
+def variable(name: str, value: str) -> Callable[[Any], None]:
+    return lambda about: about["systems"]["mariadb"]["config"]["variables"].__setitem__(name, value)
+
+
+ENVIRONMENTS: list[tuple[Callable[[Any], None], str, str]] = [
+    (host("cpu_model", "Xeon"), "host.cpu_model", "Xeon"), (host("cores", 64), "host.cores", "64"),
+    (host("memory_bytes", 2**35), "host.memory_bytes", "32.0 GiB"), (host("kernel", "6.1"), "host.kernel", "6.1"),
+    (host("governor", "powersave"), "host.governor", "powersave"), (host("turbo", "on"), "host.turbo", "on"),
+    (host("thp", "always"), "host.thp", "always"), (host("disk_kind", "ssd"), "host.disk_kind", "ssd"),
+    (host("filesystem", "xfs"), "host.filesystem", "xfs"), (host("new_fact", 1), "host.new_fact", "1"),
+    (lambda about: about["hosts"]["client"].update(boot_id="another"), "host.shared_machine", "no"),
+    (system("version", "11.4.2"), "system.version", "11.4.2"),
+    (variable("innodb_flush_log_at_trx_commit", "2"), "system.config.innodb_flush_log_at_trx_commit", "2"),
+    (lambda about: about.update(load_generator="sysbench 1.1"), "load_generator", "sysbench 1.1"),
+    (lambda about: about["systems"]["dtm"].update(version="v2"), "system.version", "v2"),
+    (lambda about: about.update(findings=[]), "waived.virtual_machine", facts.ABSENT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "name", "value"), ENVIRONMENTS, ids=[f"{n}-{v}" for _, n, v in ENVIRONMENTS])
+def test_every_unfair_difference_is_named_with_both_values(
+    runs: Path, change: Callable[[Any], None], name: str, value: str
+) -> None:
+    edit(runs / SECOND / "environment.json", change)
+    found = compare(FIRST, SECOND)
+    (difference,) = [d for d in found.gate.unfair if d.name == name]
+    assert difference.b == value != difference.a
+    assert (found.verdict, found.exit_status) == ("refused", 3)
+    assert name in found.sentence()
+    assert set(found.called()) == {"not called"}
+    assert compare(FIRST, SECOND, accept=found.gate.names).exit_status == 0
+    assert compare(FIRST, SECOND, accept=["all"]).gate.open
+
+
+@pytest.mark.parametrize(("key", "value"), [("time_s", 30), ("profile", "lab"), ("reset", "none"), ("table_size", 10)])
+def test_what_was_asked_for_is_part_of_the_environment(runs: Path, key: str, value: Any) -> None:
+    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update({key: value}))
+    assert compare(FIRST, SECOND).gate.names == [f"asked.{key}"]
+    assert compare(FIRST, SECOND, accept=["asked"]).verdict == "no regression"
+
+
+def test_an_option_of_the_load_is_part_of_the_environment(runs: Path) -> None:
+    for file in (runs / SECOND).glob("trials/*/record.json"):
+        edit(file, lambda record: record.update(command=record["command"] + " --rand-type=pareto"))
+    assert compare(FIRST, SECOND).gate.names == ["load.rand-type"]
+
+
+def test_what_cannot_matter_is_no_difference(runs: Path) -> None:
+    moved = {"hostname": "b", "disk_free_bytes": 1, "load_1min": 0.1, "now": 1, "boot_id": "b", "address": "192.0.2.1"}
+    for key, value in moved.items():
+        edit(runs / SECOND / "environment.json", host(key, value))
+    edit(runs / SECOND / "environment.json", variable("datadir", "/somewhere/else"))
+    edit(runs / SECOND / "environment.json", variable("tmpdir", "/mnt/tmp"))
+    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update(hosts={}, inventory="mine", seed=2))
+    assert compare(FIRST, SECOND).gate.differences == ()
+
+
+def test_a_declared_version_brings_its_settings_but_not_other_values(runs: Path) -> None:
+    def upgrade(about: Any) -> None:
+        about["systems"]["mariadb"]["version"] = "11.4.2"
+        about["systems"]["mariadb"]["config"]["variables"].update(new_in_11="ON", sync_binlog="0")
+
+    edit(runs / SECOND / "environment.json", upgrade)
+    found = compare(FIRST, SECOND, subject=["system.version"])
+    standing = {d.name: d.standing for d in found.gate.differences}
+    assert standing == {"system.version": "subject", facts.VARIABLE_SET: "subject",
+                        "system.config.sync_binlog": "unfair"}  # fmt: skip
+    both = compare(FIRST, SECOND, subject=["system.version"], accept=["system.config.sync_binlog"])
+    assert both.verdict == "no regression"
+
+
+def test_systems_of_two_names_are_compared_when_they_are_mapped(runs: Path) -> None:
+    def rename(content: Any) -> None:
+        content.update(system="percona")
+
+    def other_system(about: Any) -> None:
+        about["systems"]["percona"] = about["systems"].pop("mariadb") | {"title": "Percona"}
+
+    for file in (runs / SECOND).glob("trials/*/record.json"):
+        edit(file, rename)
+    edit(runs / SECOND / "plan.json", lambda plan: [t["cell"].update(system="percona") for t in plan["trials"]])
+    edit(runs / SECOND / "environment.json", other_system)
+    with pytest.raises(BadInput, match=r"no system in common.*mariadb=percona"):
+        compare(FIRST, SECOND)
+    found = compare(FIRST, SECOND, mapping=["mariadb=percona"])
+    assert {d.name: d.standing for d in found.gate.differences} == {"system.name": "subject"}
+    assert set(found.cells.system) == {"mariadb → percona"}
+
+
+# -- addresses ----------------------------------------------------------------------------------------------------
+
+
+def test_addresses(runs: Path) -> None:
+    for text in (FIRST, f"{REPORT}~1", str(runs / FIRST), f"data/runs/{REPORT}/{FIRST}"):
+        assert address.find(text).id == FIRST
+    assert address.find(REPORT).id == SECOND
+
+
+@pytest.mark.parametrize("wrong", ["nothing", f"{REPORT}~2", "", "../.."])
+def test_a_bad_address_lists_what_there_is(runs: Path, wrong: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        address.find(wrong, "a")
+    said = str(caught.value)
+    assert said.startswith("a: no such recorded campaign")
+    assert f"{SECOND} ({REPORT}, smoke, 9 records); {FIRST}" in said
+    assert "\n" not in said
+
+
+def test_one_campaign_alone_is_no_pair(runs: Path) -> None:
+    with pytest.raises(BadInput, match="a comparison needs two campaigns"):
+        compare(FIRST)
+
+
+def test_nothing_recorded(home: Home) -> None:
+    with pytest.raises(BadInput, match="none: nothing has been recorded yet"):
+        compare("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [({"accept": ["host.cpu"]}, "accept"), ({"subject": ["all"]}, "subject"), ({"metrics": ["tpm"]}, "metric"),
+     ({"mapping": ["mariadb"]}, "map"), ({"mapping": ["mariadb=x"]}, "map"), ({"margin": 5}, "margin")],
+)  # fmt: skip
+def test_a_wrong_option_is_one_paragraph(runs: Path, said: dict[str, Any], key: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        compare(REPORT, **said)
+    assert caught.value.key == key
+    assert caught.value.fix
+
+
+def test_a_broken_plan_is_bad_input(runs: Path) -> None:
+    (runs / FIRST / "plan.json").write_text("{")
+    with pytest.raises(BadInput, match=r"plan\.json: a: not a campaign's plan"):
+        compare(str(runs / FIRST), SECOND)
+
+
+# -- the command and the notebook ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["benchbook", "compare", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return int(ended.value.code or 0), capsys.readouterr().out
+
+    return run
+
+
+def test_the_command_ends_with_its_verdict(runs: Path, says: Callable[..., tuple[int, str]]) -> None:
+    status, said = says(REPORT)
+    assert (status, "No regression in 8 cells" in said) == (0, True)
+    edit(runs / SECOND / "environment.json", host("cores", 64))
+    status, said = says(REPORT, "--json")
+    found = json.loads(said)
+    assert (status, found["verdict"], found["exit_status"]) == (3, "refused", 3)
+    assert {d["name"] for d in found["differences"]} == {"host.cores"}
+    assert len(found["cells"]) == 8
+    assert says(REPORT, "--accept", "host")[0] == 0
+
+
+@pytest.mark.slow
+def test_the_notebook_becomes_a_page(runs: Path, home: Home, says: Callable[..., tuple[int, str]]) -> None:
+    edit(runs / SECOND / "environment.json", host("cores", 64))
+    status, _ = says(REPORT, "--page", "--metric", "ops")
+    assert status == 3
+    (page,) = (home.path / "site").glob("compare_*.html")
+    text = page.read_text()
+    assert "host.cores" in text
+    assert "Refused: the environments differ in host.cores" in text
+    assert 'alt="Ratios B / A of 3 cells' in text
+    assert results.read(page.with_suffix(".json")).tables[0].rows[0].metric == "ops"
+
+
+@pytest.mark.slow
+def test_the_notebook_refuses_a_parameter_that_it_does_not_know(runs: Path, home: Home, tmp_path: Path) -> None:
+    notebook = str(home.path / "notebooks" / f"{NOTEBOOK}.ipynb")
+    with pytest.raises(papermill.exceptions.PapermillExecutionError, match="acept"):
+        papermill.execute_notebook(notebook, str(tmp_path / "out.ipynb"), {"a": REPORT, "acept": ["all"]},
+                                   cwd=str(home.path), progress_bar=False)  # fmt: skip
+
+
+def test_gate_and_campaigns_take_the_same_pair(runs: Path) -> None:
+    a, b = campaigns.latest(REPORT, FIRST), campaigns.latest(REPORT, SECOND)
+    assert gate.check(a, b, SAME).open

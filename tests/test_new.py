@@ -1,0 +1,142 @@
+"""A report of your own: what `new` lays down is valid, and can be planned and run as it stands."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+from kit import Home
+
+from benchbook import design, new, parameters, paths, published, restage, results
+from benchbook.campaign import Campaign
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.kinds import kind_of
+from benchbook.profiles import load_profile
+
+NAME = "my_report"
+
+
+@pytest.fixture
+def made(home: Home) -> list[Path]:
+    return new.lay_down(NAME)
+
+
+def sections(report: str) -> list[str]:
+    cells = nbformat.read(str(paths.notebook(report)), as_version=4).cells
+    return [c.source.splitlines()[0] for c in cells if c.cell_type == "markdown" and c.source.startswith("## ")]
+
+
+def code(report: str) -> list[str]:
+    cells = nbformat.read(str(paths.notebook(report)), as_version=4).cells
+    return [c.source for c in cells if c.cell_type == "code"]
+
+
+def test_the_tables_are_a_valid_package_and_say_that_they_are_placeholders(made: list[Path]) -> None:
+    found = published.validate(NAME)
+    assert [len(table.frame) for table in found.tables.values()] == [3, 3]
+    assert all("PLACEHOLDER" in table.title for table in found.tables.values())
+    assert "PLACEHOLDER" in found.report.title
+    for table in found.tables.values():
+        assert (table.evaluate("threads / tps * 1000") <= table.frame.p95_ms).all()
+
+
+def test_it_is_a_report_among_the_others(made: list[Path]) -> None:
+    assert NAME in restage.reports()
+    assert paths.notebook(NAME) in made
+
+
+def test_it_can_be_planned_with_every_profile(made: list[Path]) -> None:
+    kind = kind_of(NAME)
+    for profile in ("smoke", NAME):
+        said = parameters.check(kind.Parameters, NAME, {**parameters.defaults(NAME), "profile": profile})
+        size, where, data = load_profile(said.profile), load_inventory(said.inventory), published.load(NAME)
+        cells = kind.cells(data, said)
+        kind.experiment(data, said, size, where)
+        trials = design.plan(cells, kind.repetitions(size), seed=1, asked=kind.asked(said, size, where))
+        assert len(trials) == 2 * 3 * size.repetitions
+        assert {trial.cell.system for trial in trials} == {"mariadb"}
+
+
+def test_its_lab_shares_no_address_with_another(home: Home, made: list[Path]) -> None:
+    new.lay_down("another")
+    seen = [host.address for name in known_inventories() for host in load_inventory(name).hosts.values()]
+    assert len(seen) == len(set(seen))
+
+
+def test_its_notebook_has_every_section_of_its_model_and_none_of_its_words(made: list[Path]) -> None:
+    assert sections(NAME) == sections(new.MODEL)
+    ours, model = code(NAME), code(new.MODEL)
+    assert len(ours) == len(model)
+    assert [b for a, b in zip(ours, model, strict=True) if a != b] == [
+        next(b for b in model if b.startswith("profile =")), f'report = book.open_report("{new.MODEL}", globals())',
+    ]  # fmt: skip
+    text = paths.notebook(NAME).read_text()
+    assert not [word for word in (new.MODEL, "PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb") if word in text]
+    assert all(ast.parse(source) for source in ours)
+
+
+def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:
+    ledger = yaml.safe_load((paths.published_dir(NAME) / "claims.yaml").read_text())
+    tables = published.load(NAME).tables
+    assert ledger["report"] == NAME
+    for claim in ledger["claims"]:
+        for figure in claim.get("figures", [claim]):
+            table = tables[figure["table"]]
+            assert figure["metric"] in table.metrics
+            assert "rows" not in figure or table.value(figure["metric"], **figure["rows"]) is not None
+
+
+def test_nothing_is_ever_overwritten(home: Home, made: list[Path]) -> None:
+    before = {path: path.read_text() for path in made}
+    with pytest.raises(BadInput, match=r"my_report\.ipynb: name: there is something of this name already"):
+        new.lay_down(NAME)
+    assert {path: path.read_text() for path in made} == before
+    with pytest.raises(BadInput, match=r"profiles/smoke\.yaml"):
+        new.lay_down("smoke")
+    assert not paths.published_dir("smoke").exists()
+
+
+@pytest.mark.parametrize("name", ["", "x", "My_report", "my-report", "1st", "../up", "import", "a" * 61, "my report"])
+def test_a_bad_name_is_refused(home: Home, name: str) -> None:
+    with pytest.raises(BadInput, match="not a name for a report") as caught:
+        new.lay_down(name)
+    assert caught.value.value == name
+
+
+@pytest.mark.parametrize(
+    ("said", "why"), [("restaged_by: sysbnch", "no such kind of experiment"), ("", "nothing restages this report")]
+)
+def test_a_kind_that_nobody_knows(made: list[Path], said: str, why: str) -> None:
+    path = paths.published_dir(NAME) / "report.yaml"
+    path.write_text(path.read_text().replace("restaged_by: sysbench", said))
+    with pytest.raises(BadInput, match=rf"report\.yaml: restaged_by: {why}.*dm, saga, sysbench, transfer"):
+        kind_of(NAME)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_it_runs_end_to_end_as_it_was_laid_down(home: Home, net: str) -> None:
+    status, said = home.run("new", NAME)
+    assert status == 0, said
+    lab = home.path / "env" / "hosts" / f"lab_{NAME}.yaml"
+    laid: dict[str, Any] = yaml.safe_load(lab.read_text())
+    # The network of this test run: two runs of the tests on one machine must not meet.
+    for number, host in enumerate(laid["hosts"].values()):
+        host["address"] = f"{net}.{60 + number}"
+    home.write(f"env/hosts/lab_{NAME}.yaml", laid)
+    status, said = home.run("report", NAME, "--profile", "tiny")
+    assert status == 0, said
+    (plan,) = (home.path / "data" / "runs" / NAME).glob("*/plan.json")
+    campaign = Campaign(plan.parent)
+    assert (len(campaign.trials), len(campaign.records())) == (12, 12)
+    found = results.read(home.path / "site" / f"{NAME}.json")
+    measured = [row for table in found.tables for row in table.rows if row.measured]
+    assert {json.dumps(row.model_extra, sort_keys=True) for row in measured if row.published}
+    assert "PLACEHOLDER" in (home.path / "site" / f"{NAME}.html").read_text()
+    assert home.processes() == []
