@@ -181,15 +181,15 @@ def _same_digits(value: float, printed: str) -> bool:
     return math.isclose(numeral * 10.0 ** _power(value, numeral), value, rel_tol=1e-9)
 
 
-def names_in(expression: str, path: Path) -> list[str]:
+def names_in(expression: str, path: Path, what: str = "an identity") -> list[str]:
     """The names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
     fix = "write arithmetic over columns, such as data_gb * 1024 / load_time_s"
     try:
         nodes = list(ast.walk(ast.parse(expression, mode="eval")))
     except SyntaxError as error:
-        raise BadInput("it is not an expression", file=path, value=expression, fix=fix) from error
+        raise BadInput(f"{what} is not an expression", file=path, value=expression, fix=fix) from error
     if not all(isinstance(node, _ARITHMETIC) for node in nodes):
-        raise BadInput("it is not plain arithmetic", file=path, value=expression, fix=fix)
+        raise BadInput(f"{what} is not plain arithmetic", file=path, value=expression, fix=fix)
     return [node.id for node in nodes if isinstance(node, ast.Name)]
 
 
