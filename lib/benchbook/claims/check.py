@@ -154,7 +154,7 @@ def _check_term(term: Term, published: Published, file: Path, key: str) -> None:
 
 def _check_metric(metric: str, table: PublishedTable, file: Path, key: str) -> None:
     known = [*table.metrics, *table.frame[table.levels].select_dtypes("number").columns]
-    for name in names_in(metric, file):
+    for name in names_in(metric, file, "a metric"):
         _known(name, known, f"unknown metric of table {table.id}", key, file)
 
 

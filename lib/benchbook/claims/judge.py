@@ -116,8 +116,14 @@ def _system(name: str, campaign: Campaign) -> System:
     arms = {trial.cell.system for trial in campaign.trials}
     # The systems that another arm is about are no part of this one.
     mine = [s for key, s in about.items() if key == name or key not in arms]
-    stand_ins = [f"{s['title']} stands in for {s['stand_in_for']}" for s in mine if s.get("stand_in_for")]
-    return System(name, about.get(name, {}).get("title", ""), list(dict.fromkeys(stand_ins)), campaign.asked)
+    pairs = [(str(s["stand_in_for"]), str(s["title"])) for s in mine if s.get("stand_in_for")]
+    stand_ins = [_stand_in(what, [title for other, title in pairs if other == what]) for what in dict(pairs)]
+    return System(name, about.get(name, {}).get("title", ""), stand_ins, campaign.asked)
+
+
+def _stand_in(what: str, titles: list[str]) -> str:
+    names = list(dict.fromkeys(titles))
+    return f"{' and '.join(names)} {'stands' if len(names) == 1 else 'stand'} in for {what}"
 
 
 def _judged(claim: Claim, system: System, decision: Decision, parts: Sequence[Part]) -> results.Claim:

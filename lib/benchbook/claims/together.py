@@ -15,7 +15,10 @@ LEAST_POINTS = 4
 
 
 def parts(claim: Correlates, published: Published, evidence: Evidence, system: str) -> list[Part]:
-    """One tau per repetition, over the points that it has; raises NotMeasured below LEAST_POINTS in every one."""
+    """One tau per repetition, over the points that it has; raises NotMeasured below LEAST_POINTS in every one.
+
+    Two metrics of one trial also share its noise (who copies more uses more CPU), here as in the report's own points.
+    """
     found = pd.concat([evidence.points(table, system, [claim.x, claim.y]) for table in claim.tables])
     taus = [_tau(part, claim) for _, part in found.groupby("repetition") if len(part) >= LEAST_POINTS]
     if not taus:
