@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbook import analysis_bench, build, campaign, design, paths, published, transfer_bench
+from benchbook import analysis_bench, build, campaign, design, paths, published, stopping_bench, transfer_bench
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.experiments import sysbench_report
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
@@ -31,7 +31,7 @@ from benchbook.stats.cost import measure_bootstrap_cost
 from benchbook.workloads import sysbench_output
 
 REPORT = "tidb_v7_1_3_sysbench"
-PAIRS, PAIR_S, TRIAL_S = 12, 5, 10
+PAIRS, PAIR_S, TRIAL_S, LONG_S = 12, 5, 10, 300
 _TPS = re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec")
 
 
@@ -158,6 +158,25 @@ def probe_cpu(console: Console) -> dict[str, Any]:
     return {"cores": {name: round(value, 5) for name, value in cores.items()}, "highest": max(cores.values())}
 
 
+def stopping(console: Console) -> dict[str, Any]:
+    """the stopping rule on real loads of 5 min: how often its interval holds the long mean, and the time it takes"""
+    workloads = ["oltp_point_select", "oltp_update_non_index"]
+    parameters = SysbenchParameters(
+        inventory="lab_tidb", system="mariadb", workloads=workloads, threads=[16], time_s=LONG_S, repetitions=1
+    )
+    found: dict[str, Any] = {"load_s": LONG_S}
+    with _lab(parameters) as experiment, experiment.running():
+        for trial in _plan(parameters)[1]:
+            experiment.begin([trial], lambda step: None)
+            series = experiment.measure(trial, lambda into, rate: None).series
+            rates = series[(series.source == "sysbench") & (series.metric == "tps")].value.to_numpy()
+            rows = stopping_bench.on_series(rates, minimum_s=15, longest_s=120, published_s=1200)
+            said = rows.round(3).to_string(index=False) if len(rows) else "no steady state"
+            console.print(f"  {trial.cell.table}\n{said}", markup=False)
+            found[trial.cell.table] = rows.to_dict("records")
+    return found
+
+
 def bootstrap(console: Console) -> dict[str, Any]:
     """time of our bootstrap intervals over scipy's, on the same samples"""
     return measure_bootstrap_cost()
@@ -173,6 +192,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "load_share": load_share,
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,
+    "stopping": stopping,
     "bootstrap": bootstrap,
     "analysis": analysis_bench.analysis,
 }
