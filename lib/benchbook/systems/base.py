@@ -23,8 +23,9 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.sql import SqlEndpoint
 
-# Of what a server printed before it died, this many characters go into the record.
-_KEPT = 100_000
+# Of what a server printed before it died, so many characters of each end go into the record.
+_KEPT = 50_000
+_PANIC = ("panic: ", "fatal error: ")
 
 RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
 
@@ -64,15 +65,25 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     said = job.stdout().decode(errors="replace") + job.stderr()
     how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
     problem = SystemFailed(f"{who} has died ({how}): {last_words(said) or 'no word'}")
-    problem.output = said[-_KEPT:]  # type: ignore[attr-defined]
+    problem.output = _shortened(said)  # type: ignore[attr-defined]
     return problem
 
 
 def last_words(said: str) -> str:
     """Why a program ended, of all that it printed: where Go names a panic, that and not the trace after it."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    named = [line for line in lines if line.startswith(("panic: ", "fatal error: "))]
-    return " | ".join(named[:2] or lines[-5:])
+    named = [i for i, line in enumerate(lines) if line.startswith(_PANIC)]
+    if not named:
+        return " | ".join(lines[-5:])
+    # Below it stands the signal, if there was one, then the goroutine that failed, innermost call first.
+    return " | ".join(lines[named[0] : named[0] + 8])
+
+
+def _shortened(said: str) -> str:
+    """Both ends of what a server printed: a Go trace names its reason first, other programs last."""
+    starts = [at for name in _PANIC if (at := said.find(name)) >= 0]
+    said = said[min(starts, default=0) :]
+    return said if len(said) <= 2 * _KEPT else f"{said[:_KEPT]}\n[...]\n{said[-_KEPT:]}"
 
 
 class System(ABC):
