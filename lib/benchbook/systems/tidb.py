@@ -53,7 +53,7 @@ class TiDB(SqlServer):
         return (
             "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
-            "unistore is TiDB's store for tests: a tidb-server can die under writes, which is a failed trial to run again",
+            "unistore is made for tests: a tidb-server can die under writes, which is a failed trial to run again",
             *([copies] if count > 1 else []),
             RETRY_NOTE,
         )
