@@ -102,7 +102,7 @@ def test_a_block_of_the_open_cells_is_added_until_none_is_open(home: Home) -> No
     assert [t.order for t in again.trials] == list(range(9))
     assert again.plan["planned"] == 6
     assert [r.id for r in again.records()] == ran
-    assert again.environment()["repetitions_ended"].startswith("no claim")
+    assert again.environment()["repetitions_ended"].startswith("no open claim")
 
 
 def test_no_block_is_added_beyond_the_repetitions_that_the_profile_allows(home: Home) -> None:

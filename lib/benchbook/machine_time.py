@@ -123,6 +123,5 @@ def in_words(spent: MachineTime) -> str:
     if spent.trials > spent.planned:
         said.append(f"{spent.trials - spent.planned} trials were added to the {spent.planned} of the plan.")
     if spent.ended:
-        said.append(f"No more were added because {spent.ended}." if not spent.ended.startswith("no claim")
-                    else "No more were added: every claim that repetitions can decide is decided.")  # fmt: skip
+        said.append(f"No more were added because {spent.ended}.")
     return " ".join(said)

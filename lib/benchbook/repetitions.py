@@ -43,7 +43,7 @@ def _enough(campaign: Campaign, rule: Stopping, cells: Sequence[Cell]) -> str:
     if campaign.missing():
         return "trials have failed"
     if not cells:
-        return "no claim that more repetitions could decide is open"
+        return f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
     if max(trial.repetition for trial in campaign.trials) >= rule.most_repetitions:
         return f"claims are open after the {rule.most_repetitions} repetitions that the profile allows"
     spent = spent_s(campaign)
