@@ -8,8 +8,7 @@ from kit import INVENTORY, PROFILE, REPORT, Home
 from benchbook import design, published
 from benchbook.experiments import sysbench_report
 from benchbook.experiments.sysbench_report import SysbenchParameters
-from benchbook.hosts import lab
-from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.stats.stopping import StopRule
 
@@ -20,19 +19,15 @@ SOON = StopRule(maximum_s=120, minimum_s=10, target=0.99, consecutive=1, minimum
 WHAT = SysbenchParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2])
 
 
-def test_a_load_that_is_asked_to_end_reports_all_that_it_did(home: Home) -> None:
-    home.write("env/profiles/early.yaml", {**PROFILE, "stopping": {"minimum_s": 10, "maximum_s": 120}})
-    report, profile, inventory = published.load(REPORT), load_profile("early"), load_inventory(INVENTORY)
-    experiment = sysbench_report.experiment(report, WHAT, profile, inventory)
+def test_a_load_that_is_asked_to_end_reports_all_that_it_did(lab_home: Home, lab: Inventory) -> None:
+    lab_home.write("env/profiles/early.yaml", {**PROFILE, "stopping": {"minimum_s": 10, "maximum_s": 120}})
+    report, profile = published.load(REPORT), load_profile("early")
+    experiment = sysbench_report.experiment(report, WHAT, profile, lab)
     experiment.stop_rule = SOON
     (trial,) = design.plan(sysbench_report.cells(report, WHAT), 1, seed=1, asked={})
-    lab.up(inventory)
-    try:
-        with experiment.running():
-            experiment.begin([trial], lambda _: None)
-            measured = experiment.measure(trial, lambda second, rate: None)
-    finally:
-        lab.down(inventory)
+    with experiment.running():
+        experiment.begin([trial], lambda _: None)
+        measured = experiment.measure(trial, lambda second, rate: None)
     stopping, summary = measured.proof["stopping"], measured.summary
     assert stopping["precise"], stopping
     assert "stoppable.lua run" in measured.command

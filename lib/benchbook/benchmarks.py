@@ -31,7 +31,7 @@ from benchbook.stats.cost import measure_bootstrap_cost
 from benchbook.workloads import sysbench_output
 
 REPORT = "tidb_v7_1_3_sysbench"
-PAIRS, PAIR_S, TRIAL_S, LONG_S = 12, 5, 10, 300
+PAIRS, PAIR_S, TRIAL_S, LONG_S = 30, 5, 10, 240
 _TPS = re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec")
 
 
@@ -159,7 +159,7 @@ def probe_cpu(console: Console) -> dict[str, Any]:
 
 
 def stopping(console: Console) -> dict[str, Any]:
-    """the stopping rule on real loads of 5 min: how often its interval holds the long mean, and the time it takes"""
+    """the stopping rule on real loads of 4 min: how often its interval holds the long mean, and the time it takes"""
     workloads = ["oltp_point_select", "oltp_update_non_index"]
     parameters = SysbenchParameters(
         inventory="lab_tidb", system="mariadb", workloads=workloads, threads=[16], time_s=LONG_S, repetitions=1
