@@ -198,14 +198,17 @@ def curves(book: Book, table: str, *, x: str, metrics: Sequence[str]) -> HTML:
     figure = figures.curves(frame, panel="metric", x=x, metric_label="", x_label=x)
     for axis in figure.axes:
         axis.set_xscale("log", base=2)
-        axis.set_xticks(
-            sorted(set(frame[x])), labels=[EngFormatter(sep="")(value) for value in sorted(set(frame[x]))], fontsize=7
-        )
+        axis.set_xticks(sorted(set(frame[x])), labels=[_level(value) for value in sorted(set(frame[x]))], fontsize=7)
     caption = (
         f"{found.title}. Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
         "Other hardware and an embedded store: compare shapes."
     )
     return figures.show(figure, _alt(frame, x), caption, save_as=_file(book, f"{table}-{x}"))
+
+
+def _level(value: float) -> str:
+    """1,024 as it is; 1500000 as 1.5M."""
+    return f"{value:,.0f}" if value < 10_000 else str(EngFormatter(sep="")(value))
 
 
 def _title(book: Book, table: str, metric: str) -> str:
