@@ -117,10 +117,17 @@ def start_or_continue(report: str, asked: dict[str, Any], trials: Sequence[Trial
     return Campaign(folder)
 
 
+def recorded(report: str = "*") -> list[Path]:
+    """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
+    plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
+    folders = [plan.parent for plan in plans if any(plan.parent.glob("trials/*/record.json"))]
+    return sorted(folders, key=lambda folder: folder.name)
+
+
 def latest(report: str, which: str = "") -> Campaign:
     """The campaign of this id, or the latest that has a record; for replay. Raises BadInput when there is none."""
-    folders = sorted(folder.parent for folder in paths.runs_dir(report).glob("*/plan.json"))
-    chosen = [f for f in folders if (f.name == which if which else any((f / "trials").glob("*/record.json")))]
+    folders = sorted(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
+    chosen = [folder for folder in folders if folder.name == which] if which else recorded(report)
     if not chosen:
         raise BadInput(
             "no recorded campaign to replay", file=paths.runs_dir(report), key="campaign", value=which,

@@ -58,10 +58,7 @@ def site(
     names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Rebuild pages and figures from data/runs; no host is needed."""
-    recorded = names or [name for name in _heavy("restage").reports() if _heavy("restage").has_records(name)]
-    if not recorded:
-        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
-    raise typer.Exit(max(_each(recorded, lambda name: _heavy("restage").replay(name, campaign, console))))
+    raise typer.Exit(max(_each(_recorded(names), lambda name: _heavy("restage").replay(name, campaign, console))))
 
 
 @app.command()
@@ -99,10 +96,7 @@ def claims(
     names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
-    recorded = names or [name for name in _heavy("restage").reports() if _heavy("restage").has_records(name)]
-    if not recorded:
-        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
-    raise typer.Exit(max(_each(recorded, lambda name: _heavy("claims.terminal").show(name, campaign, console))))
+    raise typer.Exit(max(_each(_recorded(names), lambda name: _heavy("claims.terminal").show(name, campaign, console))))
 
 
 @app.command()
@@ -169,6 +163,14 @@ def lab_status(names: Names = None) -> None:
 
 def _labs() -> list[str]:
     return [name for name in known_inventories() if load_inventory(name).lab]
+
+
+def _recorded(names: list[str] | None) -> list[str]:
+    """The reports that are named, else all that have records. Raises BadInput where there is none."""
+    found = names or [name for name in _heavy("restage").reports() if _heavy("restage").has_records(name)]
+    if not found:
+        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
+    return found
 
 
 def _each(names: list[str] | None, step: Any) -> list[int]:

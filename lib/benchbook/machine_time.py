@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +10,12 @@ from IPython.display import HTML
 
 from benchbook import paths, show
 from benchbook.campaign import Campaign
+from benchbook.experiments.stopping import rule
 from benchbook.profiles import Stopping
 from benchbook.published import Published
 from benchbook.record import Record
 from benchbook.repetitions import spent_s
 from benchbook.results import MachineTime
-from benchbook.stats.stopping import StopRule
 
 
 def forecast(campaign: Campaign) -> str:
@@ -33,8 +34,8 @@ def forecast(campaign: Campaign) -> str:
 
 def _bounds(asked: Stopping) -> tuple[float, float]:
     """The earliest and the latest end of a load, in seconds: two looks in a row must agree."""
-    rule = StopRule(maximum_s=asked.maximum_s, minimum_s=asked.minimum_s, target=asked.target)
-    return rule.looks()[: rule.consecutive][-1], rule.maximum_s
+    applied = rule(asked, None)
+    return applied.looks()[: applied.consecutive][-1], applied.maximum_s
 
 
 def _seconds_before(campaign: Campaign) -> float | None:
@@ -98,16 +99,10 @@ def _row(published: Published, table: str, records: Sequence[Record]) -> dict[st
     }  # fmt: skip
     judged = [record.proof["stopping"] for record in records if "stopping" in record.proof]
     if judged:
+        kinds = Counter(s["steady"] for s in judged)
         row["as tight as asked"] = f"{sum(s['precise'] for s in judged)} of {len(judged)}"
-        row["steady state"] = ", ".join(f"{count} {kind}" for kind, count in _counts(s["steady"] for s in judged))
+        row["steady state"] = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     return row
-
-
-def _counts(kinds: Any) -> list[tuple[str, int]]:
-    seen: dict[str, int] = {}
-    for kind in kinds:
-        seen[kind] = seen.get(kind, 0) + 1
-    return sorted(seen.items(), key=lambda item: -item[1])
 
 
 def in_words(spent: MachineTime) -> str:

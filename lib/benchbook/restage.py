@@ -25,7 +25,7 @@ def reports() -> list[str]:
 
 
 def has_records(report: str) -> bool:
-    return any(paths.runs_dir(report).glob("*/trials/*/record.json"))
+    return bool(campaign.recorded(report))
 
 
 def restage(report: str, overrides: dict[str, Any], console: Console) -> int:

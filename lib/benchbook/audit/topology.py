@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from itertools import combinations
 
 from benchbook.audit.findings import Finding, Outcomes, Passed
@@ -172,8 +171,4 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
 
 def _words(command: str) -> set[str]:
     """The options of a command, without their values."""
-    return set(_names(command.split()))
-
-
-def _names(words: Iterable[str]) -> Iterable[str]:
-    return (word.partition("=")[0] for word in words)
+    return {word.partition("=")[0] for word in command.split()}

@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchbook import paths
 from benchbook.claims.ledger import (
+    Along,
     Claim,
     Correlates,
     Dominates,
@@ -21,11 +22,11 @@ from benchbook.claims.ledger import (
     Rows,
     SaturatesAt,
     Term,
-    _Along,
+    figures_of,
 )
 from benchbook.errors import BadInput
 from benchbook.published import Published, PublishedTable
-from benchbook.published_check import names_in
+from benchbook.published_check import known, names_in
 from benchbook.yamlfile import load_model
 
 
@@ -41,15 +42,16 @@ def load(published: Published, root: Path | None = None) -> Ledger | None:
     return ledger
 
 
-def levels_of(claim: _Along | Dominates, published: Published) -> list[Rows]:
+def levels_of(claim: Along | Dominates, published: Published) -> list[Rows]:
     """The levels that a claim goes along: its own, else all that are printed; one factor of numbers in rising order."""
     figure = claim.figure if isinstance(claim, Dominates) else claim
-    names = claim.factors() if isinstance(claim, _Along) else [claim.factor] if claim.factor else []
+    names = claim.factors() if isinstance(claim, Along) else [claim.factor] if claim.factor else []
     if not names:
         return [{}]
     if claim.levels:
         return [_level(names, value) for value in claim.levels]
-    rows = _matching(published.tables[figure.table], figure.rows)[names].drop_duplicates()
+    table = published.tables[figure.table]
+    rows = table.frame.loc[table.matching(figure.rows), names].drop_duplicates()
     ordered = rows.sort_values(names) if len(names) == 1 else rows
     return [{str(k): v for k, v in row.items()} for row in ordered.astype(object).to_dict("records")]
 
@@ -84,32 +86,32 @@ def _terms(claim: Claim, published: Published, file: Path) -> Iterator[tuple[str
     """Every figure that a claim speaks of, with the key that it stands under."""
     if isinstance(claim, Correlates):
         for table in claim.tables:
-            _known(table, list(published.tables), "unknown table", f"{claim.id}.tables", file)
+            known(table, list(published.tables), "unknown table", f"{claim.id}.tables", file)
             for metric in (claim.x, claim.y):
                 _check_metric(metric, published.tables[table], file, claim.id)
         return
     if isinstance(claim, Order):
-        yield from ((f"figures.{i}", term) for i, f in enumerate(claim.figures) for term in f.terms())
+        yield from ((f"figures.{i}", term) for i, f in enumerate(figures_of(claim)) for term in f.terms())
     elif isinstance(claim, Ratio):
         yield from (("rows", term) for term in claim.terms())
     else:
         for level in _checked_levels(claim, published, file):
-            for figure in [claim.figure, *claim.above] if isinstance(claim, Dominates) else [claim]:
+            for figure in figures_of(claim):
                 yield from (("rows", term) for term in figure.terms(level))
 
 
-def _checked_levels(claim: _Along | Dominates, published: Published, file: Path) -> list[Rows]:
+def _checked_levels(claim: Along | Dominates, published: Published, file: Path) -> list[Rows]:
     figure: Figure = claim.figure if isinstance(claim, Dominates) else claim
-    _known(figure.table, list(published.tables), "unknown table", f"{claim.id}.table", file)
-    names = claim.factors() if isinstance(claim, _Along) else [claim.factor] if claim.factor else []
+    known(figure.table, list(published.tables), "unknown table", f"{claim.id}.table", file)
+    names = claim.factors() if isinstance(claim, Along) else [claim.factor] if claim.factor else []
     for name in names:
-        _known(name, published.tables[figure.table].levels, "unknown level", f"{claim.id}.factor", file)
+        known(name, published.tables[figure.table].levels, "unknown level", f"{claim.id}.factor", file)
     for key in ("levels", "at", "until"):
         given = getattr(claim, key, None)
         for value in given if key == "levels" and given else [] if given is None or given == [] else [given]:
             _known_level(names, value, published.tables[figure.table], f"{claim.id}.{key}", file)
     found = levels_of(claim, published)
-    if isinstance(claim, _Along):
+    if isinstance(claim, Along):
         _long_enough(claim, found, file)
     return found
 
@@ -123,7 +125,7 @@ def _known_level(names: list[str], value: Any, table: PublishedTable, key: str, 
                        fix=f"use one of: {shown}")  # fmt: skip
 
 
-def _long_enough(claim: _Along, levels: list[Rows], file: Path) -> None:
+def _long_enough(claim: Along, levels: list[Rows], file: Path) -> None:
     if len(levels) < 2:
         _refuse("needs at least two levels", file, f"{claim.id}.levels", levels, "name more levels, or widen `rows`")
     if not isinstance(claim, SaturatesAt | PeakAt):
@@ -138,13 +140,13 @@ def _long_enough(claim: _Along, levels: list[Rows], file: Path) -> None:
 
 
 def _check_term(term: Term, published: Published, file: Path, key: str) -> None:
-    _known(term.table, list(published.tables), "unknown table", key, file)
+    known(term.table, list(published.tables), "unknown table", key, file)
     table = published.tables[term.table]
     for name, value in term.rows.items():
-        _known(name, table.levels, f"unknown level of table {table.id}", key, file)
+        known(name, table.levels, f"unknown level of table {table.id}", key, file)
         _known_level([name], value, table, key, file)
     _check_metric(term.metric, table, file, key)
-    rows = _matching(table, term.rows)
+    rows = table.frame.loc[table.matching(term.rows)]
     if len(rows) != 1:
         _refuse(f"{len(rows)} rows of table {table.id} have these levels", file, key, term.rows,
                 f"name one row by its levels: {', '.join(table.levels)}")  # fmt: skip
@@ -153,22 +155,9 @@ def _check_term(term: Term, published: Published, file: Path, key: str) -> None:
 
 
 def _check_metric(metric: str, table: PublishedTable, file: Path, key: str) -> None:
-    known = [*table.metrics, *table.frame[table.levels].select_dtypes("number").columns]
+    printed = [*table.metrics, *table.frame[table.levels].select_dtypes("number").columns]
     for name in names_in(metric, file, "a metric"):
-        _known(name, known, f"unknown metric of table {table.id}", key, file)
-
-
-def _matching(table: PublishedTable, rows: Rows) -> pd.DataFrame:
-    frame = table.frame
-    for name, value in rows.items():
-        _known(name, table.levels, f"unknown level of table {table.id}", "rows", None)
-        frame = frame[(frame[name] == value).fillna(False).astype(bool)]
-    return frame
-
-
-def _known(name: str, known: list[str], problem: str, key: str, file: Path | None) -> None:
-    if name not in known:
-        raise BadInput(problem, file=file, key=key, value=name, fix=f"use one of: {', '.join(known)}")
+        known(name, printed, f"unknown metric of table {table.id}", key, file)
 
 
 def _refuse(problem: str, file: Path, key: str, value: Any, fix: str) -> NoReturn:

@@ -189,6 +189,15 @@ Between = Ratio | Order | Dominates
 Claim = Annotated[Along | Between | Correlates, Field(discriminator="hypothesis")]
 
 
+def figures_of(claim: Claim) -> list[Figure]:
+    """Every figure that a claim names; one that correlates names tables and metrics instead."""
+    if isinstance(claim, Correlates):
+        return []
+    if isinstance(claim, Order):
+        return claim.figures
+    return [claim.figure, *claim.above] if isinstance(claim, Dominates) else [claim]
+
+
 class Ledger(_Strict):
     """All claims of a report; `alpha` bounds the chance that any of its verdicts is wrong."""
 

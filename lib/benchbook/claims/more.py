@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from benchbook import results
-from benchbook.claims.ledger import Ledger
+from benchbook.claims.ledger import Claim, Correlates, Ledger, figures_of
 from benchbook.design import Cell, Trial
 
 
@@ -17,7 +16,7 @@ def open_cells(
 
     A claim is judged within repetitions, so that all of its tables are repeated together.
     """
-    tables = {claim.id: set(_tables(claim.model_dump())) for claim in ledger.claims} if ledger else {}
+    tables = {claim.id: _tables(claim) for claim in ledger.claims} if ledger else {}
     wanted = {
         (verdict.system, table)
         for verdict in verdicts
@@ -28,13 +27,7 @@ def open_cells(
     return [cell for cell in cells.values() if (cell.system, cell.table) in wanted]
 
 
-def _tables(said: Any) -> Iterator[str]:
-    """Every table that a claim names, at any depth."""
-    if isinstance(said, dict):
-        yield from (said[key] for key in ("table",) if said.get(key))
-        yield from said.get("tables") or []
-        for value in said.values():
-            yield from _tables(value)
-    elif isinstance(said, list):
-        for value in said:
-            yield from _tables(value)
+def _tables(claim: Claim) -> set[str]:
+    if isinstance(claim, Correlates):
+        return set(claim.tables)
+    return {term.table for figure in figures_of(claim) for term in figure.terms()}

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from benchbook.stats.results import Array
@@ -106,7 +105,3 @@ def within(tolerance: float, *, of: float = 1.0) -> tuple[float, float]:
     """The region from (1 - tolerance) x `of` to `of` / (1 - tolerance), as logs: as far down as up."""
     edge, centre = -math.log(1 - tolerance), math.log(of)
     return centre - edge, centre + edge
-
-
-def no_effects() -> Array:
-    return np.empty(0)

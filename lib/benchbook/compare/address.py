@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.campaign import Campaign
+from benchbook.campaign import Campaign, recorded
 from benchbook.errors import BadInput
 
 _BACK = re.compile(r"(?P<report>[^~/]+)(?:~(?P<back>\d+))?")
@@ -45,7 +45,7 @@ def _folder(address: str) -> Path | None:
     for path in (Path(address), paths.home() / address):
         if address and (path / "plan.json").is_file():
             return path.resolve()
-    return _counted_back(address) or next((f for f in _recorded() if f.name == address), None)
+    return _counted_back(address) or next((f for f in recorded() if f.name == address), None)
 
 
 def _counted_back(address: str) -> Path | None:
@@ -53,25 +53,18 @@ def _counted_back(address: str) -> Path | None:
     seen = _BACK.fullmatch(address)
     if seen is None:
         return None
-    folders = _recorded(seen["report"])
+    folders = recorded(seen["report"])
     back = int(seen["back"] or 0)
     return folders[-1 - back] if back < len(folders) else None
 
 
-def _recorded(report: str = "*") -> list[Path]:
-    """Folders of campaigns that have a whole record, oldest first; an id begins with the time when it was made."""
-    plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
-    folders = [plan.parent for plan in plans if any(plan.parent.glob("trials/*/record.json"))]
-    return sorted(folders, key=lambda folder: folder.name)
-
-
 def _reports() -> list[str]:
-    return sorted({folder.parent.name for folder in _recorded()})
+    return sorted({folder.parent.name for folder in recorded()})
 
 
 def _known() -> str:
     """What there is, latest first, in words: `id (report, profile, n records)`."""
-    latest = list(reversed(_recorded()))
+    latest = list(reversed(recorded()))
     said = [_described(folder) for folder in latest[:_SHOWN]]
     more = f", and {len(latest) - _SHOWN} older" if len(latest) > _SHOWN else ""
     return f"{'; '.join(said)}{more}" if said else "none: nothing has been recorded yet"
