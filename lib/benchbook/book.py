@@ -47,6 +47,7 @@ class Book:
         self.parameters = from_namespace(self.kind.Parameters, report, namespace)
         self.report = report
         self._campaign: Campaign | None = None
+        self._judged: tuple[int, list[Claim]] | None = None
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
@@ -209,7 +210,11 @@ class Book:
 
     def claims(self) -> list[Claim]:
         """Every claim of the report's ledger on every system, with its verdict."""
-        return judge.of_campaign(self.campaign, self.published, self.kind)
+        # A section and the results both ask; records are only ever added, so that their number says what was judged.
+        count = len(self.records)
+        if self._judged is None or self._judged[0] != count:
+            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind)
+        return self._judged[1]
 
     def verdicts(self) -> HTML:
         """What holds: each claim's effect and interval against where the claim puts it, and its sentence."""
