@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import bson
 import psutil
@@ -24,12 +23,11 @@ from benchbook.transfer.settings import Endpoint
 SECONDS = 60.0
 
 
-def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
-    """Waits for a condition; fails the test if it does not come."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition that the test waits for did not come"
-        time.sleep(0.01)
+class Reached(Protocol):
+    """What a transfer can be sent to: a server, or a relay in front of one."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
 
 
 @dataclass
@@ -155,7 +153,7 @@ def run(source: Server, target: Server) -> Iterator[Callable[..., Command]]:
     """Starts `python -m benchbook.transfer` between two servers (the shared ones if none are named)."""
     started: list[Command] = []
 
-    def start(*options: str, between: tuple[Server, Server] = (source, target), **environment: str) -> Command:
+    def start(*options: str, between: tuple[Reached, Reached] = (source, target), **environment: str) -> Command:
         urls = ["--source-url", between[0].endpoint.url, "--target-url", between[1].endpoint.url]
         command = [sys.executable, "-m", "benchbook.transfer", *urls, *options]
         env = {**os.environ, "PYTHONPATH": str(paths.home() / "lib"), **environment}

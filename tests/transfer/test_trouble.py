@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +17,13 @@ import pytest
 from benchbook.transfer import catalog
 from benchbook.transfer.proof import digest, prove
 
-from .conftest import Command, Server, fill, numbered, until
+from .conftest import Command, Server, fill, numbered
+from .relay import relay
 
 pytestmark = pytest.mark.real
 SLOWLY = ("--cache-bucket-size", "1", "--cache-bucket-num", "1", "--batch-size", "20")
+# Bytes towards the target: of 8,000 documents of 140 bytes, some hundreds.
+IN_MID_COPY = 100_000
 
 
 def arrived(server: Server, database: str, collection: str = "c") -> int:
@@ -47,37 +49,9 @@ def test_source_and_target_by_the_same_address(source: Server, run: Callable[...
         assert "benchbook_probe" not in client.list_database_names()
 
 
-@contextmanager
-def forwarded(address: tuple[str, int], to: tuple[str, int]) -> Iterator[None]:
-    """Another address of the same server: passes bytes on, both ways."""
-    with socket.create_server(address) as listener:
-        threading.Thread(target=_accept, args=(listener, to), daemon=True).start()
-        yield
-
-
-def _accept(listener: socket.socket, to: tuple[str, int]) -> None:
-    while True:
-        try:
-            near, _ = listener.accept()
-        except OSError:
-            return
-        far = socket.create_connection(to)
-        for pair in ((near, far), (far, near)):
-            threading.Thread(target=_pump, args=pair, daemon=True).start()
-
-
-def _pump(origin: socket.socket, to: socket.socket) -> None:
-    try:
-        while data := origin.recv(65536):
-            to.sendall(data)
-        to.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
-
-
 def test_source_and_target_by_an_alias(source: Server, run: Callable[..., Command]) -> None:
     before = digest(source.endpoint)
-    with forwarded(("127.0.82.19", 27017), (source.host, 27017)):
+    with relay("127.0.82.19", source):
         text = refused(run("--target-url", "mongodb://127.0.82.19:27017/"), 2)
     assert "source 127.0.82.11:27017 and target 127.0.82.19:27017 are the same server" in text
     assert digest(source.endpoint) == before
@@ -168,10 +142,12 @@ def test_a_collection_dropped_in_mid_copy(
 ) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
-        command = run("--databases", database, *SLOWLY)
-        until(lambda: arrived(target, database) > 100)
-        client[database].drop_collection("c")
-    got, out, err = command.end()
+        with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+            command = run("--databases", database, *SLOWLY, between=(source, held))
+            held.wait()
+            client[database].drop_collection("c")
+            held.release()
+            got, out, err = command.end()
     assert got == 1, err
     assert f"{database}.c: dropped or recreated on the source in mid-copy" in err
     assert json.loads(out)["documents"] == arrived(target, database)
@@ -183,12 +159,14 @@ def test_ctrl_c_stops_all_processes_and_reports_what_was_written(
     with source.client() as client:
         for collection in "abc":
             fill(client, database, collection, numbered(5000))
-    command = run("--databases", database, *SLOWLY, "--cache-bucket-num", "2")
-    until(lambda: arrived(target, database, "c") > 100)
-    workers = command.workers()
-    assert len(workers) >= 1
-    command.process.send_signal(signal.SIGINT)
-    got, out, err = command.end()
+    with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+        command = run("--databases", database, *SLOWLY, "--cache-bucket-num", "2", between=(source, held))
+        held.wait()
+        workers = command.workers()
+        assert len(workers) >= 1
+        command.process.send_signal(signal.SIGINT)
+        held.release()
+        got, out, err = command.end()
     assert got == 130, err
     assert "Traceback" not in err
     report = json.loads(out)
@@ -202,10 +180,12 @@ def test_a_worker_that_is_killed_fails_the_transfer(
 ) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
-    command = run("--databases", database, *SLOWLY)
-    until(lambda: arrived(target, database) > 100)
-    command.workers()[0].kill()
-    assert "a worker process ended with status -9" in refused(command, 1)
+    with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+        command = run("--databases", database, *SLOWLY, between=(source, held))
+        held.wait()
+        command.workers()[0].kill()
+        held.release()
+        assert "a worker process ended with status -9" in refused(command, 1)
 
 
 @contextmanager
@@ -242,10 +222,12 @@ def test_a_dead_target_is_given_up_after_a_bounded_time(
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
     target = serve("127.0.82.15", tmp_path / "target")
-    command = run("--databases", database, *SLOWLY, "--retry-seconds", "1", between=(source, target))
-    until(lambda: arrived(target, database) > 100)
-    target.kill()
-    got, out, err = command.end()
+    with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+        command = run("--databases", database, *SLOWLY, "--retry-seconds", "1", between=(source, held))
+        held.wait()
+        target.kill()
+        held.release()
+        got, out, err = command.end()
     assert got == 1
     assert "lost for 1 s" in err
     assert json.loads(out)["documents"] > 0
