@@ -146,9 +146,9 @@ def test_an_added_block_is_the_same_whoever_adds_it() -> None:
 
 def test_published_durations_come_from_the_design_or_the_table() -> None:
     tidb, alpha = published.load("tidb_v7_1_3_sysbench"), published.load("dm_1_0_alpha")
-    assert machine_time.published_s(tidb, "oltp_insert") == 1200
-    assert machine_time.published_s(alpha, "result") == 900
-    assert machine_time.published_s(published.load("ddt_full_scale"), "cache_32") is None
+    assert tidb.duration_s("oltp_insert") == 1200
+    assert alpha.duration_s("result") == 900
+    assert published.load("ddt_full_scale").duration_s("cache_32") is None
 
 
 def test_the_account_in_words() -> None:

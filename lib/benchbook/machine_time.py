@@ -57,7 +57,7 @@ def _load_s(record: Record) -> float:
 def account(published: Published, campaign: Campaign) -> MachineTime:
     """What the recorded trials took, and how long they would have taken at the report's durations."""
     records = campaign.records()
-    stated = [seconds for record in records if (seconds := published_s(published, record.table))]
+    stated = [seconds for record in records if (seconds := published.duration_s(record.table))]
     load = sum(map(_load_s, records))
     whole = sum(stated) if records and len(stated) == len(records) else None
     judged = [record.proof["stopping"] for record in records if "stopping" in record.proof]
@@ -67,14 +67,6 @@ def account(published: Published, campaign: Campaign) -> MachineTime:
         planned=campaign.plan.get("planned", len(campaign.trials)),
         ended=campaign.environment().get("repetitions_ended", ""),
     )  # fmt: skip
-
-
-def published_s(published: Published, table: str) -> float | None:
-    """Seconds that one load of this table lasted in the report, where it says so."""
-    said = [e.fixed["time_s"] for e in published.report.design if e.table == table and "time_s" in e.fixed]
-    if not said and table in published.tables:
-        said = [value for name, value in published.tables[table].fixed.items() if name == "time_s"]
-    return float(said[0]) if said else None
 
 
 def view(published: Published, campaign: Campaign) -> HTML:
@@ -91,7 +83,7 @@ def _by_table(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, Any]:
-    seconds, stated = [_load_s(record) for record in records], published_s(published, table)
+    seconds, stated = [_load_s(record) for record in records], published.duration_s(table)
     row = {
         "table": table, "trials": len(records), "load": f"{sum(seconds):.0f} s",
         "shortest and longest": f"{min(seconds):.0f} to {max(seconds):.0f} s",

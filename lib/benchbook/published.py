@@ -144,6 +144,13 @@ class Published:
         _one_of(id, list(self.tables), "unknown table", self.report.name)
         return self.tables[id]
 
+    def duration_s(self, table: str) -> float | None:
+        """Seconds that one load of this table lasted, where the report says so of its design or of the table."""
+        said = [e.fixed["time_s"] for e in self.report.design if e.table == table and "time_s" in e.fixed]
+        if not said and table in self.tables and "time_s" in self.tables[table].fixed:
+            said = [self.tables[table].fixed["time_s"]]
+        return float(said[0]) if said else None
+
     def long(self) -> pd.DataFrame:
         """All printed numbers: table, metric, unit, value, then the levels of all tables, missing where it has none."""
         frame = pd.concat([table.long() for table in self.tables.values()], ignore_index=True)

@@ -96,6 +96,7 @@ def write(folder: Path, *claims: dict[str, Any], report: str = "tidb_v7_1_3_sysb
         (CLAIM | {"metric": "qps"}, "rises.rows", "qps", "tps"),
         (CLAIM | {"metric": "tps +"}, None, "tps +", "arithmetic"),
         (CLAIM | {"metric": "abs(tps)"}, None, "abs(tps)", "arithmetic"),
+        (CLAIM | {"rows": {"workers": 3}}, "rises.rows", "workers", "threads"),
         (CLAIM | {"factor": "thread"}, "rises.factor", "thread", "threads"),
         (CLAIM | {"levels": [100, 800]}, "rises.levels", 800, "100, 200, 400"),
         (CLAIM | {"levels": [100]}, "rises.levels", None, "more levels"),

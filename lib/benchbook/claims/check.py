@@ -103,6 +103,7 @@ def _terms(claim: Claim, published: Published, file: Path) -> Iterator[tuple[str
 def _checked_levels(claim: Along | Dominates, published: Published, file: Path) -> list[Rows]:
     figure: Figure = claim.figure if isinstance(claim, Dominates) else claim
     known(figure.table, list(published.tables), "unknown table", f"{claim.id}.table", file)
+    _check_rows(figure.rows, published.tables[figure.table], f"{claim.id}.rows", file)
     names = claim.factors() if isinstance(claim, Along) else [claim.factor] if claim.factor else []
     for name in names:
         known(name, published.tables[figure.table].levels, "unknown level", f"{claim.id}.factor", file)
@@ -142,9 +143,7 @@ def _long_enough(claim: Along, levels: list[Rows], file: Path) -> None:
 def _check_term(term: Term, published: Published, file: Path, key: str) -> None:
     known(term.table, list(published.tables), "unknown table", key, file)
     table = published.tables[term.table]
-    for name, value in term.rows.items():
-        known(name, table.levels, f"unknown level of table {table.id}", key, file)
-        _known_level([name], value, table, key, file)
+    _check_rows(term.rows, table, key, file)
     _check_metric(term.metric, table, file, key)
     rows = table.frame.loc[table.matching(term.rows)]
     if len(rows) != 1:
@@ -152,6 +151,12 @@ def _check_term(term: Term, published: Published, file: Path, key: str) -> None:
                 f"name one row by its levels: {', '.join(table.levels)}")  # fmt: skip
     if pd.isna(pd.Series(rows.eval(term.metric, engine="python"), index=rows.index).iloc[0]):
         _refuse(f"table {table.id} prints nothing there", file, key, str(term), "claim what is printed")
+
+
+def _check_rows(rows: Rows, table: PublishedTable, key: str, file: Path) -> None:
+    for name, value in rows.items():
+        known(name, table.levels, f"unknown level of table {table.id}", key, file)
+        _known_level([name], value, table, key, file)
 
 
 def _check_metric(metric: str, table: PublishedTable, file: Path, key: str) -> None:
