@@ -113,7 +113,7 @@ def _pair(experiment: SysbenchOltp, trial: design.Trial, *, kit_first: bool) -> 
 
 def _typed(experiment: SysbenchOltp, trial: design.Trial) -> float:
     """The same sysbench command through the system's own ssh client, as somebody at a terminal would run it."""
-    command, client = experiment.command(trial), experiment.client
+    ((client, command),) = experiment.commands(trial)
     folder = client.path("typed")
     client.mkdir(folder)
     for name, content in command.secrets.items():

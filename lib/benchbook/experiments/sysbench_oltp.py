@@ -14,7 +14,9 @@ from benchbook.design import Trial, digest
 from benchbook.errors import SystemFailed
 from benchbook.experiment import Measurement
 from benchbook.experiments.stopping import Watcher, both
-from benchbook.experiments.sysbench_load import Lines, check_end, interval_series, summarise
+from benchbook.experiments.sysbench_clients import Crowd, shares
+from benchbook.experiments.sysbench_load import check_end, summarise
+from benchbook.experiments.sysbench_merge import merged, parse_all, proof_of, series_of
 from benchbook.hosts.facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Job, remote_program
@@ -25,7 +27,7 @@ from benchbook.profiles import Profile
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.sql import SqlEndpoint, query
-from benchbook.workloads import sysbench, sysbench_output
+from benchbook.workloads import sysbench
 
 
 @dataclass
@@ -43,7 +45,7 @@ class SysbenchOltp:
     _session: Session = field(init=False)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _running: str = field(init=False, default="")
-    _program: str = field(init=False, default="")
+    _programs: dict[str, str] = field(init=False, default_factory=dict)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
@@ -53,11 +55,12 @@ class SysbenchOltp:
         hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
         with Session(self.inventory, hosts) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
-            self._program, version = sysbench.find(self.client)
+            found = {host.name: sysbench.find(host) for host in self.clients}
+            self._programs = {name: program for name, (program, _) in found.items()}
             self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}
             for system in self._systems.values():
                 system.install()
-            yield {**surveyed, "load_generator": version}
+            yield {**surveyed, "load_generator": "; ".join(dict.fromkeys(version for _, version in found.values()))}
             self._stop()
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
@@ -79,32 +82,32 @@ class SysbenchOltp:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""
-        system, command = self._systems[trial.cell.system], self.command(trial)
+        system = self._systems[trial.cell.system]
         with watching(self._session, self._probes(system)) as watched:
-            job = self._session.start(self.client, "sysbench", command)
-            watcher = self._watcher(job)
-            reader = Lines(both(on_rate, watcher))
-            ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
-        self._session.forget(job)
-        text, complaint = reader.text, job.stderr()
-        job.remove()
+            crowd = Crowd(self._session, self.commands(trial))
+            watcher = Watcher(self.stop_rule, lambda: crowd.stop(sysbench.STOP_FILE)) if self.stop_rule else None
+            ran = crowd.wait(both(on_rate, watcher), expected_s=self.time_s)
         system.check_alive()
-        check_end(ended, text + complaint)
-        output = sysbench_output.parse(text)
+        outputs = parse_all(ran)
+        output = merged(outputs)
         return Measurement(
-            command=" ".join(map(str, command.argv)).replace("{job}/", ""), client=self.client.name,
-            started=ended.started, ended=ended.ended, exit_status=ended.exit, summary=summarise(output),
-            histogram=output.histogram, output=text + complaint,
-            proof={"probe_cores": watched.cores, **({"stopping": watcher.proof()} if watcher else {})},
-            series=pd.concat([watched.series, interval_series(output, ended, self.client.name)], ignore_index=True),
+            command="\n".join(each.typed for each in ran), client=ran[0].client,
+            started=min(each.ended.started for each in ran), ended=max(each.ended.ended for each in ran),
+            exit_status=0, summary=summarise(output), histogram=output.histogram,
+            output="\n".join(each.text + each.complaint for each in ran),
+            proof={"probe_cores": watched.cores, **proof_of(ran, outputs),
+                   **({"stopping": watcher.proof()} if watcher else {})},
+            series=pd.concat([watched.series, series_of(ran, outputs, output)], ignore_index=True),
         )  # fmt: skip
 
-    def command(self, trial: Trial) -> Command:
-        """The load of a trial, as it is run on the client host."""
-        return sysbench.run(self._program, self._systems[trial.cell.system].endpoints(), self._load(trial))
-
-    def _watcher(self, job: Job) -> Watcher | None:
-        return Watcher(self.stop_rule, lambda: job.leave(sysbench.STOP_FILE)) if self.stop_rule else None
+    def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:
+        """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
+        threads = int(trial.cell.levels["threads"])
+        clients = self.clients[: min(threads, self.rate or threads)]
+        endpoints = self._systems[trial.cell.system].endpoints()
+        parts = zip(clients, shares(threads, len(clients)), shares(self.rate, len(clients)), strict=True)
+        return [(host, sysbench.run(self._programs[host.name], endpoints, self._load(trial, host, threads, rate)))
+                for host, threads, rate in parts]  # fmt: skip
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
@@ -112,9 +115,14 @@ class SysbenchOltp:
     # -- steps --------------------------------------------------------------------------------------------------
 
     @property
+    def clients(self) -> list[RemoteHost]:
+        """The hosts that drive the load together."""
+        return self._session.with_role("client")
+
+    @property
     def client(self) -> RemoteHost:
-        """The host that drives the load."""
-        return self._session.with_role("client")[0]
+        """The one of them that prepares the data and asks the questions."""
+        return self.clients[0]
 
     @property
     def _dataset(self) -> sysbench.Dataset:
@@ -123,11 +131,11 @@ class SysbenchOltp:
     def _dataset_identity(self, system: System) -> str:
         return digest([system.identity, self._dataset, self.seed])
 
-    def _load(self, trial: Trial) -> sysbench.Load:
-        workload, threads = str(trial.cell.levels["workload"]), int(trial.cell.levels["threads"])
+    def _load(self, trial: Trial, client: RemoteHost, threads: int, rate: int) -> sysbench.Load:
         options = sysbench.also_ignoring(self.options, self._systems[trial.cell.system].retried_errors)
-        script = self.client.push(remote_program("workloads", "stoppable.lua")) if self.stop_rule else ""
-        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, self.rate, options, script)
+        script = client.push(remote_program("workloads", "stoppable.lua")) if self.stop_rule else ""
+        workload = str(trial.cell.levels["workload"])
+        return sysbench.Load(workload, threads, self.time_s, self._dataset, 1, rate, options, script)
 
     def _start_from(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
         """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""
@@ -161,7 +169,9 @@ class SysbenchOltp:
 
     def _prepare_command(self, endpoint: SqlEndpoint) -> Command:
         threads = self.profile.sysbench.prepare_threads
-        return sysbench.prepare(self._program, endpoint, self._dataset, threads=threads, seed=self.seed)
+        return sysbench.prepare(
+            self._programs[self.client.name], endpoint, self._dataset, threads=threads, seed=self.seed
+        )
 
     def _await_prepare(self, job: Job, say: Callable[[str], None]) -> None:
         tables = [0]
@@ -195,7 +205,7 @@ class SysbenchOltp:
         sql = [mysql_probe(host, endpoint, host.name) for host, endpoint in watched]
         if not watched:
             sql = [mysql_probe(self.client, endpoint, system.name) for endpoint in system.endpoints()]
-        machines = {host.name: host for host in (self.client, *system.hosts)}
+        machines = {host.name: host for host in (*self.clients, *system.hosts)}
         return [*map(host_probe, machines.values()), *sql]
 
     def _about(self, system: System) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""One load from all client hosts at once: threads and rate shared out, started together, followed to the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchbook.experiments.sysbench_load import Lines, check_end
+from benchbook.hosts.fanout import on_each
+from benchbook.hosts.jobs import Command, Ended, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one client's sysbench left."""
+
+    client: str
+    command: Command
+    ended: Ended
+    text: str
+    complaint: str
+
+    @property
+    def typed(self) -> str:
+        """The command line, without the folder that it ran in."""
+        return " ".join(map(str, self.command.argv)).replace("{job}/", "")
+
+    def check(self) -> None:
+        """Raises WorkloadFailed unless it ended by itself with status 0."""
+        check_end(self.ended, self.text + self.complaint, f"sysbench on {self.client}")
+
+
+def shares(total: int, clients: int) -> list[int]:
+    """`total` shared out as evenly as whole numbers go, the first getting what is over: 400 over 3 is 134, 133, 133."""
+    each, over = divmod(total, clients)
+    return [each + (index < over) for index in range(clients)]
+
+
+class Crowd:
+    """Jobs of one load, one on each client, started together; `on_rate(second, rate)` gets the sum over the clients."""
+
+    def __init__(self, session: Session, commands: Sequence[tuple[RemoteHost, Command]]) -> None:
+        self._session = session
+        self._commands = {host.name: command for host, command in commands}
+        hosts = [host for host, _ in commands]
+        self._jobs = on_each(
+            "starting sysbench", hosts, lambda h: session.start(h, "sysbench", self._commands[h.name]),
+            at_once=len(hosts),
+        )  # fmt: skip
+
+    def stop(self, file: str) -> None:
+        """Put the file that asks a stoppable load to end into the folder of every job."""
+        for job in self._jobs.values():
+            job.leave(file)
+
+    def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
+        """Until all have ended. Where one ends badly the others are stopped: a part of the load is not the load."""
+        summed = _Summed(on_rate, len(self._jobs))
+        if len(self._jobs) == 1:
+            return [self._follow(job, summed, expected_s) for job in self._jobs.values()]
+        longest = max(command.timeout_s for command in self._commands.values()) + self._session.inventory.ssh.lease_s
+        ran = on_each(
+            "running sysbench", [job.host for job in self._jobs.values()],
+            lambda host: self._follow(self._jobs[host.name], summed, expected_s),
+            timeout=longest + 60, at_once=len(self._jobs),
+        )  # fmt: skip
+        # Those that were stopped because another failed come last: the one that failed is to be named.
+        return sorted(ran.values(), key=lambda each: each.ended.reason == "stopped")
+
+    def _follow(self, job: Job, summed: _Summed, expected_s: float) -> Ran:
+        reader = Lines(summed.of(job.host.name))
+        ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
+        if ended.exit != 0 and ended.reason != "stopped":
+            for other in self._jobs.values():
+                if other is not job:
+                    other.stop()
+        complaint = job.stderr()
+        self._session.forget(job)
+        job.remove()
+        return Ran(job.host.name, self._commands[job.host.name], ended, reader.text, complaint)
+
+
+class _Summed:
+    """Passes on the sum of a second's rates once every client has told its own."""
+
+    def __init__(self, on_rate: Callable[[float, float], None], clients: int) -> None:
+        self._on_rate, self._clients = on_rate, clients
+        self._seconds: dict[float, dict[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, client: str) -> Callable[[float, float], None]:
+        """Where the client's rates go."""
+        return lambda second, rate: self._seen(client, second, rate)
+
+    def _seen(self, client: str, second: float, rate: float) -> None:
+        with self._lock:
+            told = self._seconds.setdefault(second, {})
+            told[client] = rate
+            if len(told) == self._clients:
+                self._on_rate(second, sum(self._seconds.pop(second).values()))

@@ -1,0 +1,177 @@
+"""One load from several client hosts: what each gets, what becomes of their outputs, and of a client that dies."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from kit import INVENTORY, REPORT, Home, until
+from records import record
+
+from benchbook import checks, design, published
+from benchbook.design import Trial
+from benchbook.errors import WorkloadFailed
+from benchbook.experiments import sysbench_report
+from benchbook.experiments.sysbench_clients import Ran, _Summed, shares
+from benchbook.experiments.sysbench_merge import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
+from benchbook.experiments.sysbench_oltp import SysbenchOltp
+from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Command, Ended
+from benchbook.probes.series import COLUMNS
+from benchbook.profiles import load_profile
+from benchbook.workloads.sysbench_output import Interval, Output, parse
+
+PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
+ONE = parse(PRINTED)
+
+
+@pytest.mark.parametrize(
+    ("total", "clients", "expected"),
+    [(400, 3, [134, 133, 133]), (4, 4, [1, 1, 1, 1]), (7, 1, [7]), (0, 2, [0, 0])],
+)
+def test_threads_are_shared_out_evenly(total: int, clients: int, expected: list[int]) -> None:
+    assert shares(total, clients) == expected
+
+
+def test_a_second_is_told_once_every_client_has_told_it() -> None:
+    seen: list[tuple[float, float]] = []
+    summed = _Summed(lambda second, rate: seen.append((second, rate)), 2)
+    first, second = summed.of("a"), summed.of("b")
+    first(1, 10), first(2, 20), second(1, 5)
+    assert seen == [(1, 15)]
+    second(2, 6)
+    assert seen == [(1, 15), (2, 26)]
+
+
+def second(t: int, tps: float, p95: float) -> Interval:
+    return Interval(t, 4, tps, 2 * tps, tps, tps, 0.0, p95, 0.0, 0.0)
+
+
+def outputs() -> list[Output]:
+    """90 events of 1 ms on one client, 10 of 50 ms on the other."""
+    quick = {**ONE.summary, "events": 90, "transactions": 90, "tps": 9.0, "total_time_s": 10.0, "latency_sum_ms": 90,
+             "latency_min_ms": 1, "latency_max_ms": 1, "latency_mean_ms": 1, "p95_ms": 1}  # fmt: skip
+    slow = {**quick, "events": 10, "transactions": 10, "tps": 0.8, "total_time_s": 12.5, "latency_sum_ms": 500,
+            "latency_min_ms": 50, "latency_max_ms": 50, "latency_mean_ms": 50, "p95_ms": 50}  # fmt: skip
+    return [
+        Output(4, 100, quick, [second(1, 9, 1), second(2, 9, 1)], [(1.0, 90)]),
+        Output(3, 50, slow, [second(1, 1, 50), second(2, 0.5, 50), second(3, 0.5, 50)], [(50.0, 10)]),
+    ]
+
+
+def test_outputs_are_added_and_percentiles_read_off_the_added_histograms() -> None:
+    whole = merged(outputs())
+    assert (whole.threads, whole.rate) == (7, 150)
+    assert whole.histogram == [(1.0, 90), (50.0, 10)]
+    expected = {"events": 100, "tps": 9.8, "total_time_s": 12.5, "latency_mean_ms": 5.9, "latency_min_ms": 1,
+                "latency_max_ms": 50, "p95_ms": 50}  # fmt: skip
+    assert {name: whole.summary[name] for name in expected} == pytest.approx(expected)
+    # The average of the two p95 would have been 25.5 ms, which no transaction took.
+    assert set(whole.summary) == set(ONE.summary)
+    assert [(i.t, i.tps, i.threads, i.latency_ms) for i in whole.intervals] == [(1, 10, 8, 50), (2, 9.5, 8, 50)]
+    assert merged([ONE]) is ONE
+
+
+def ran(client: str, ended: float) -> Ran:
+    return Ran(client, Command(["sysbench"], 1), Ended("exited", 0, None, 1000.0, ended), "", "")
+
+
+def test_the_series_has_the_load_and_each_client_and_the_record_how_far_apart_they_began() -> None:
+    both, parts = [ran("a", 1010.0), ran("b", 1012.75)], outputs()
+    rows = series_of(both, parts, merged(parts))
+    tps = rows[rows.metric == "tps"]
+    assert list(tps[tps.source == "sysbench"].value) == [10, 9.5]
+    assert set(tps[tps.source == "sysbench"].host) == {ALL}
+    assert list(tps[(tps.source == ONE_OF_SEVERAL) & (tps.host == "b")].value) == [1, 0.5, 0.5]
+    # 1010 - 10 s and 1012.75 - 12.5 s.
+    assert proof_of(both, parts)["apart_s"] == pytest.approx(0.25)
+    assert proof_of(both, parts)["clients"] == {"a": {"threads": 4, "tps": 9.0}, "b": {"threads": 3, "tps": 0.8}}
+    assert proof_of(both[:1], parts[:1]) == {}
+
+
+def test_of_several_clients_the_busiest_is_judged() -> None:
+    busy = {"a": 1.0, "b": 1.9}
+    rows = [(1000.0 + i, host, "host", "cpu.user", cores, "cores") for i in range(2) for host, cores in busy.items()]
+    facts = {"hosts": {"a": {"cores": 2, "boot_id": "x"}, "b": {"cores": 2, "boot_id": "y"}}}
+    both = record(client="a", proof={"clients": {"a": {}, "b": {}}})
+    row = checks.client_saturation(both, pd.DataFrame(rows, columns=COLUMNS), facts)
+    assert (row["ok"], row["found"]) == (False, "95% of 2 cores on b, the busiest of 2 clients")
+    silent = pd.DataFrame(rows, columns=COLUMNS).query("host == 'a'")
+    assert checks.client_saturation(both, silent, facts)["found"] == "no samples"
+
+
+# -- on real hosts ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_clients(lab: Inventory) -> Inventory:
+    """The running lab, whose database host drives load as well."""
+    db1 = lab.hosts["db1"].model_copy(update={"roles": [*lab.hosts["db1"].roles, "client"]})
+    return lab.model_copy(update={"hosts": {**lab.hosts, "db1": db1}})
+
+
+def campaign(inventory: Inventory, **asked: object) -> tuple[SysbenchOltp, Trial]:
+    what = SysbenchParameters.model_validate(
+        {"inventory": INVENTORY, "system": "mariadb", "workloads": ["oltp_point_select"], "threads": [3], **asked}
+    )
+    report = published.load(REPORT)
+    (trial,) = design.plan(sysbench_report.cells(report, what), 1, seed=1, asked={})
+    return sysbench_report.experiment(report, what, load_profile("tiny"), inventory), trial
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_two_client_hosts_drive_one_load(lab_home: Home, two_clients: Inventory) -> None:
+    experiment, trial = campaign(two_clients)
+    rates: list[float] = []
+    with experiment.running():
+        experiment.begin([trial], lambda _: None)
+        measured = experiment.measure(trial, lambda _, rate: rates.append(rate))
+    clients = measured.proof["clients"]
+    assert {name: about["threads"] for name, about in clients.items()} == {"executor": 2, "db1": 1}
+    assert measured.summary["tps"].value == pytest.approx(sum(about["tps"] for about in clients.values()))
+    assert sum(count for _, count in measured.histogram) == measured.summary["events"].value
+    assert measured.command.count("sysbench oltp_point_select run") == 2
+    done = record(levels={"threads": 3}, summary=measured.summary, asked={"time_s": 2, "rate": 0})
+    # Two threads and one, and the mean latency of all: the three are busy only if the parts were rightly added.
+    assert checks.little(done)["ok"], checks.little(done)
+    told = measured.series.query("source == 'sysbench' and metric == 'tps'")
+    assert list(told.value) == pytest.approx(rates)
+
+
+@pytest.mark.real
+def test_a_client_without_a_thread_or_a_rate_is_left_out(lab_home: Home, two_clients: Inventory) -> None:
+    for asked, expected in [({"threads": [1]}, [1, 0]), ({"threads": [2], "rate": 1}, [2, 1]),
+                            ({"threads": [4], "rate": 3}, [4, 3])]:  # fmt: skip
+        experiment, trial = campaign(two_clients, **asked)
+        with experiment.running():
+            commands = [" ".join(map(str, command.argv)) for _, command in experiment.commands(trial)]
+        assert len(commands) == (2 if asked == {"threads": [4], "rate": 3} else 1)
+        assert all("--rate=0" not in line for line in commands)
+        assert sum(int(line.split("--threads=")[1].split()[0]) for line in commands) == expected[0]
+        rates = [int(line.split("--rate=")[1].split()[0]) for line in commands if "--rate=" in line]
+        assert sum(rates) == expected[1]
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_client_that_dies_ends_the_load_of_all_and_is_named(lab_home: Home, two_clients: Inventory) -> None:
+    experiment, trial = campaign(two_clients, time_s=60)
+    first_rate = threading.Event()
+
+    def kill_one() -> None:
+        first_rate.wait(60)
+        (victim,) = lab_home.processes("sysbench", " run ", "--threads=1 ")
+        victim.kill()
+
+    with experiment.running():
+        experiment.begin([trial], lambda _: None)
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        with pytest.raises(WorkloadFailed, match="sysbench on db1 killed by signal 9"):
+            experiment.measure(trial, lambda *_: first_rate.set())
+        killer.join()
+        until(lambda: not lab_home.processes("sysbench", " run "), "no load is left")
