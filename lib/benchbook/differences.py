@@ -60,7 +60,7 @@ def _grouped(campaign: Campaign) -> dict[tuple[str, str], list[Any]]:
 def environment(published: Published, campaign: Campaign) -> HTML:
     """Systems, sizes and hosts: published, and here."""
     about = campaign.environment()
-    parts = [_systems(published, about), _sizes(published, campaign), _hosts(about), _waived(about)]
+    parts = [_systems(published, about), _sizes(published, campaign), _hosts(about), _tuned(about), _waived(about)]
     return show.stack([part for part in parts if part is not None])
 
 
@@ -132,6 +132,15 @@ def _machine(names: list[str], hosts: dict[str, Any]) -> dict[str, Any]:
         "NUMA nodes": f["numa_nodes"],
         "clock offset": f"{1000 * offset:.0f} ± {1000 * f['clock_error_s']:.0f} ms",
     }
+
+
+def _tuned(about: dict[str, Any]) -> HTML | None:
+    rows = [
+        {"host": host, "setting": knob, "was": seen["was"], "for the run": seen["now"]}
+        for host, knobs in about.get("tuned", {}).items()
+        for knob, seen in knobs.items()
+    ]
+    return show.table(rows, "Set for the run, and put back after it") if rows else None
 
 
 def _waived(about: dict[str, Any]) -> HTML | None:

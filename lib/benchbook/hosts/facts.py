@@ -11,6 +11,7 @@ from benchbook.errors import HostUnusable
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
+from benchbook.hosts.tuning import tune
 
 # Beyond this the clocks of driver and host do not tell the same story within one second of a series.
 CLOCK_OFFSET_S = 0.5
@@ -72,9 +73,13 @@ def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, dict[str,
 
 
 def survey(session: Session, *, disk_gb: float) -> dict[str, Any]:
-    """The part of a campaign's environment that every experiment has: `hosts` (facts) and `findings`."""
+    """The part of a campaign's environment that every experiment has: `hosts` (facts), `findings`, what was `tuned`.
+
+    The inventory's `tune` is applied first, so that the facts are those that the run was measured under.
+    """
+    tuned = tune(session)
     facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9))
-    return {"hosts": facts, "findings": [finding.as_dict() for finding in findings]}
+    return {"hosts": facts, "findings": [finding.as_dict() for finding in findings], "tuned": tuned}
 
 
 def _findings(name: str, about: dict[str, Any]) -> list[Finding]:

@@ -6,7 +6,7 @@ import ipaddress
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -40,7 +40,11 @@ class Ssh(_Strict):
 
 
 class Host(_Strict):
-    """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it."""
+    """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it.
+
+    `tune` lists what the kit may set on it for the time of a run (hosts/remote/tune.py says to what); it needs root, or
+    `sudo -n`.
+    """
 
     address: str
     roles: tuple[Name, ...] = Field(min_length=1)
@@ -48,6 +52,7 @@ class Host(_Strict):
     ssh_port: Port | None = None
     user: str | None = None
     workdir: str | None = None
+    tune: tuple[Literal["governor", "turbo", "thp", "swappiness"], ...] = ()
 
 
 class Login(_Strict):

@@ -1,0 +1,95 @@
+"""Sets what spoils a measurement on this host for as long as a run lasts, and puts it back.
+
+    tune.py ROOT SUDO KNOB ...      ROOT is /; SUDO is yes or no
+
+Prints one line of JSON, {knob: {"was": ..., "now": ...}}, once all is set, then waits to be ended. The settings are
+held by a second process in a session of its own (under `sudo -n` if asked for), which puts them back when its standard
+input ends: whatever becomes of the first one, kill -9 included, the pipe between them closes.
+"""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+
+CPU = "sys/devices/system/cpu/"
+# Knob: files that may exist, what a benchmark wants in them, and what their values are called where that is not the
+# value itself. Of each knob the first pattern that exists is used.
+KNOBS: "dict[str, list[tuple[str, str, dict[str, str]]]]" = {
+    "governor": [(CPU + "cpu[0-9]*/cpufreq/scaling_governor", "performance", {})],
+    "turbo": [
+        (CPU + "intel_pstate/no_turbo", "1", {"1": "off", "0": "on"}),
+        (CPU + "cpufreq/boost", "0", {"0": "off", "1": "on"}),
+    ],
+    "thp": [("sys/kernel/mm/transparent_hugepage/enabled", "never", {})],
+    "swappiness": [("proc/sys/vm/swappiness", "1", {})],
+}
+
+
+def read(path):
+    with open(path) as source:
+        text = source.read().strip()
+    # A choice is shown as "always [madvise] never".
+    return text[text.index("[") + 1 : text.index("]")] if "[" in text else text
+
+
+def write(path, value):
+    with open(path, "w") as out:
+        out.write(value)
+
+
+def find(root, knob):
+    for pattern, wanted, names in KNOBS[knob]:
+        paths = sorted(glob.glob(os.path.join(root, pattern)))
+        if paths:
+            return paths, wanted, names
+    raise OSError("this host does not expose it")
+
+
+def put_back(changed):
+    for path, was in reversed(changed):
+        write(path, was)
+
+
+def hold(root, knobs):
+    """Set the knobs, say so, and put them back when standard input ends."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    changed, said = [], {}
+    for knob in knobs:
+        try:
+            paths, wanted, names = find(root, knob)
+            before = [read(path) for path in paths]
+            for path, was in zip(paths, before):  # noqa: B905 - Python 3.7 has no `strict`
+                if was != wanted:
+                    write(path, wanted)
+                    changed.append((path, was))
+        except OSError as problem:
+            put_back(changed)
+            sys.exit("%s: %s" % (knob, problem))
+        was = sorted({names.get(value, value) for value in before})
+        said[knob] = {"was": ", ".join(was), "now": names.get(wanted, wanted)}
+    print(json.dumps(said), flush=True)
+    sys.stdin.read()
+    put_back(changed)
+
+
+def main(root, sudo, knobs):
+    """Start the process that holds the settings; end it by closing its input, and only then end."""
+    words = [sys.executable, os.path.abspath(__file__), "hold", root] + knobs
+    holder = subprocess.Popen(
+        (["sudo", "-n"] if sudo == "yes" else []) + words, stdin=subprocess.PIPE, start_new_session=True
+    )
+    hold_on = holder.stdin
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: hold_on and hold_on.close())
+    sys.exit(holder.wait())
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "hold":
+        hold(sys.argv[2], sys.argv[3:])
+    else:
+        main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -1,0 +1,63 @@
+"""Host settings that the inventory allows the kit to change: set for the run, put back at its end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from benchbook.errors import HostUnusable
+from benchbook.hosts.fanout import on_each
+from benchbook.hosts.jobs import Command, Ended, Job, remote_program
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+
+# As long as a session may last; what is set is put back as soon as it ends.
+LONGEST_S = 7 * 86_400
+SET_WITHIN_S = 30.0
+
+Tuned = dict[str, dict[str, str]]
+
+
+def tune(session: Session) -> dict[str, Tuned]:
+    """Per host that allows any: knob -> was, now. They are put back when the session ends or its lease runs out.
+
+    Raises HostUnusable where a knob that is allowed cannot be set.
+    """
+    hosts = [host for host in session.hosts.values() if host.host.tune]
+    return on_each("tuning", hosts, lambda host: _tune(session, host))
+
+
+def _tune(session: Session, host: RemoteHost) -> Tuned:
+    program = host.push(remote_program("hosts", "tune.py"))
+    is_root = host.run(["id", "-u"]).stdout.strip() == "0"
+    argv = ["python3", program, "/", "no" if is_root else "yes", *host.host.tune]
+    job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))
+    said, ended = _answer(job)
+    if ended or not said:
+        raise HostUnusable(
+            f"a setting cannot be changed: {job.stderr().strip() or 'no answer'}", file=session.inventory.file,
+            key=f"hosts.{host.name}.tune", value=", ".join(host.host.tune),
+            fix="take it off the list" + ("" if is_root else ", or let the SSH user run `sudo -n python3`"),
+        )  # fmt: skip
+    tuned: Tuned = json.loads(said)
+    return tuned
+
+
+def _answer(job: Job) -> tuple[bytes, Ended | None]:
+    """What it printed once that is a whole line, or how it ended without one."""
+
+    def look() -> tuple[bytes, Ended | None]:
+        ended = job.status()
+        return job.stdout(), ended
+
+    def not_yet(seen: tuple[bytes, Any]) -> bool:
+        return not seen[0].endswith(b"\n") and seen[1] is None
+
+    patient = Retrying(
+        retry=retry_if_result(not_yet), stop=stop_after_delay(SET_WITHIN_S), wait=wait_fixed(0.05),
+        retry_error_callback=lambda state: (b"", None),
+    )  # fmt: skip
+    found: tuple[bytes, Ended | None] = patient(look)
+    return found

@@ -1,0 +1,129 @@
+"""Host settings for the time of a run: set, said, and put back however the run ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kit import Home, until
+
+from benchbook import differences
+from benchbook.errors import HostUnusable
+from benchbook.hosts.facts import survey
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.session import Session
+from benchbook.hosts.tuning import tune
+
+TUNE = remote_program("hosts", "tune.py")
+SWAPPINESS = Path("/proc/sys/vm/swappiness")
+needs_root = pytest.mark.skipif(not os.access(SWAPPINESS, os.W_OK), reason="host settings are root's to change")
+
+
+# -- on a tree like /sys: this machine has no governor to set -------------------------------------------------------
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name, value in {
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave",
+        "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance",
+        "sys/devices/system/cpu/intel_pstate/no_turbo": "0",
+        "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(value + "\n")
+    return tmp_path
+
+
+def start(tree: Path, *knobs: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(TUNE), str(tree), "no", *knobs]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def contents(tree: Path) -> list[str]:
+    return [path.read_text().strip() for path in sorted(tree.rglob("*")) if path.is_file()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_settings_are_held_until_the_program_ends_and_then_put_back(tree: Path, number: signal.Signals) -> None:
+    running = start(tree, "governor", "turbo", "thp")
+    assert running.stdout is not None
+    assert json.loads(running.stdout.readline()) == {
+        "governor": {"was": "performance, powersave", "now": "performance"}, "turbo": {"was": "on", "now": "off"},
+        "thp": {"was": "always", "now": "never"},
+    }  # fmt: skip
+    assert contents(tree) == ["performance", "performance", "1", "never"]
+    running.send_signal(number)
+    running.communicate()
+    until(lambda: contents(tree) == ["powersave", "performance", "0", "always"], "what was there before is back")
+
+
+def test_where_one_cannot_be_set_none_is(tree: Path) -> None:
+    running = start(tree, "thp", "swappiness")
+    _, complaint = running.communicate()
+    assert running.returncode == 1
+    assert complaint.strip() == "swappiness: this host does not expose it"
+    assert contents(tree)[-1] == "always"
+
+
+# -- on real hosts --------------------------------------------------------------------------------------------------
+
+
+def allowing(lab: Inventory, *knobs: str) -> Inventory:
+    db1 = lab.hosts["db1"].model_copy(update={"tune": knobs})
+    return lab.model_copy(update={"hosts": {**lab.hosts, "db1": db1}})
+
+
+@pytest.fixture
+def lively() -> Iterator[str]:
+    """This machine's swappiness, another than a benchmark wants; set again afterwards."""
+    before = SWAPPINESS.read_text()
+    SWAPPINESS.write_text("45")
+    yield "45"
+    SWAPPINESS.write_text(before)
+
+
+@pytest.mark.real
+@needs_root
+def test_what_the_inventory_allows_is_set_for_the_session_and_said(lab: Inventory, lively: str) -> None:
+    with Session(allowing(lab, "swappiness"), lab.hosts) as session:
+        environment = survey(session, disk_gb=0.1)
+        assert SWAPPINESS.read_text().strip() == "1"
+        assert environment["tuned"] == {"db1": {"swappiness": {"was": lively, "now": "1"}}}
+        assert environment["hosts"]["db1"]["swappiness"] == "1"
+    assert SWAPPINESS.read_text().strip() == lively
+    shown = differences._tuned(environment)
+    assert shown is not None
+    assert "put back" in str(shown.data)
+
+
+@pytest.mark.real
+@needs_root
+def test_a_driver_that_is_gone_leaves_no_setting_behind(lab_home: Home, lab: Inventory, lively: str) -> None:
+    with Session(allowing(lab, "swappiness"), lab.hosts) as session:
+        tune(session)
+        assert SWAPPINESS.read_text().strip() == "1"
+        # What the lease does when nobody renews it, at once: the supervisor takes its command with it.
+        for process in lab_home.processes("supervise.py", "tune-"):
+            process.kill()
+        until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
+        until(lambda: not lab_home.processes("tune.py"), "nothing holds it any more")
+
+
+@pytest.mark.real
+def test_a_setting_that_a_host_does_not_have_is_refused_with_the_fix(lab: Inventory) -> None:
+    if Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").exists():
+        pytest.skip("this machine has a governor")
+    with Session(allowing(lab, "governor"), lab.hosts) as session, pytest.raises(HostUnusable) as caught:
+        tune(session)
+    assert caught.value.key == "hosts.db1.tune"
+    assert "governor: this host does not expose it" in str(caught.value)
+    assert "take it off the list" in str(caught.value.fix)
