@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from pathlib import Path
 
@@ -175,3 +176,22 @@ def test_a_client_that_dies_ends_the_load_of_all_and_is_named(lab_home: Home, tw
             experiment.measure(trial, lambda *_: first_rate.set())
         killer.join()
         until(lambda: not lab_home.processes("sysbench", " run "), "no load is left")
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_an_interrupt_ends_the_load_of_all(lab_home: Home, two_clients: Inventory) -> None:
+    experiment, trial = campaign(two_clients, time_s=60)
+    main, pressed = threading.get_ident(), threading.Event()
+
+    def press_once(second: float, rate: float) -> None:
+        if not pressed.is_set():
+            pressed.set()
+            signal.pthread_kill(main, signal.SIGINT)
+
+    with experiment.running():
+        experiment.begin([trial], lambda _: None)
+        with pytest.raises(KeyboardInterrupt):
+            experiment.measure(trial, press_once)
+        assert not [each for each in threading.enumerate() if each.name.startswith("sysbench-client")]
+        assert not lab_home.processes("sysbench", " run ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from benchbook.experiments.sysbench_load import Lines, check_end
@@ -59,16 +60,20 @@ class Crowd:
     def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
         """Until all have ended. Where one ends badly the others are stopped: a part of the load is not the load."""
         summed = _Summed(on_rate, len(self._jobs))
-        if len(self._jobs) == 1:
-            return [self._follow(job, summed, expected_s) for job in self._jobs.values()]
-        longest = max(command.timeout_s for command in self._commands.values()) + self._session.inventory.ssh.lease_s
-        ran = on_each(
-            "running sysbench", [job.host for job in self._jobs.values()],
-            lambda host: self._follow(self._jobs[host.name], summed, expected_s),
-            timeout=longest + 60, at_once=len(self._jobs),
-        )  # fmt: skip
+        jobs = list(self._jobs.values())
+        if len(jobs) == 1:
+            return [self._follow(jobs[0], summed, expected_s)]
+        with ThreadPoolExecutor(len(jobs), thread_name_prefix="sysbench-client") as pool:
+            todo = {pool.submit(self._follow, job, summed, expected_s): job for job in jobs}
+            try:
+                wait(todo, return_when=FIRST_EXCEPTION)
+            finally:
+                # Interrupted, or a host is lost: who follows a job ends with it.
+                for unfinished, job in todo.items():
+                    if not unfinished.done():
+                        job.stop()
         # Those that were stopped because another failed come last: the one that failed is to be named.
-        return sorted(ran.values(), key=lambda each: each.ended.reason == "stopped")
+        return sorted((each.result() for each in todo), key=lambda ran: ran.ended.reason == "stopped")
 
     def _follow(self, job: Job, summed: _Summed, expected_s: float) -> Ran:
         reader = Lines(summed.of(job.host.name))
