@@ -130,6 +130,13 @@ def test_the_header_says_what_ran_where_and_how_it_went(tmp_path: Path) -> None:
     assert "Run failed" not in header
 
 
+def test_a_system_is_called_what_it_is_to_people(tmp_path: Path) -> None:
+    stand_in = {"name": "mongo:source", "version": "1.24.0", "title": "FerretDB (source)", "stand_in_for": "MongoDB"}
+    assert "FerretDB (source) 1.24.0 in place of MongoDB" in text(
+        rendered(tmp_path, cells(), systems=[stand_in]).header
+    )
+
+
 def test_code_is_folded_away_and_outputs_are_not(tmp_path: Path) -> None:
     soup = rendered(tmp_path, cells())
     blocks = soup.select("details.code")

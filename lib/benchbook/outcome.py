@@ -39,7 +39,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table], claims:
 
 def _systems(campaign: Campaign) -> list[System]:
     return [
-        System(name=about["name"], version=about["version"], stand_in_for=about.get("stand_in_for"))
+        System.model_validate({key: about[key] for key in System.model_fields if key in about})
         for about in campaign.environment().get("systems", {}).values()
     ]
 

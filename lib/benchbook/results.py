@@ -39,10 +39,11 @@ class _Open(BaseModel):
 
 
 class System(_Strict):
-    """A system under test; `stand_in_for` names the published system when this is not the same one."""
+    """A system under test; `title` is what it is to people, `stand_in_for` the published system if it is another."""
 
     name: str
     version: str
+    title: str = ""
     stand_in_for: str | None = None
 
 
