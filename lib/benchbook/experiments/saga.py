@@ -16,6 +16,7 @@ from benchbook.experiments.settling import Still, until
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
 from benchbook.hosts.facts import survey
 from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.record import Quantity
@@ -53,11 +54,16 @@ class SagaLadder(SysbenchOltp):
         hosts = [name for role in ROLES for name in self.inventory.require(role)]
         with Session(self.inventory, hosts) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
-            self._program, version = sysbench.find(self.client)
+            version = self._find_sysbench()
             self._ab = self.client.require_program("ab", package="apache2-utils")
             self._install()
             yield {**surveyed, "load_generator": f"{version}, {self._ab_version()}"}
             self._stop()
+
+    @property
+    def clients(self) -> list[RemoteHost]:
+        """One: ab drives from one host, and the rung of sysbench that it is compared with must too."""
+        return super().clients[:1]
 
     def _ab_version(self) -> str:
         return ab_version(self.client.run([self._ab, "-V"]).stdout)

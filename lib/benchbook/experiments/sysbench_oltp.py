@@ -55,13 +55,18 @@ class SysbenchOltp:
         hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
         with Session(self.inventory, hosts) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
-            found = {host.name: sysbench.find(host) for host in self.clients}
-            self._programs = {name: program for name, (program, _) in found.items()}
+            version = self._find_sysbench()
             self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}
             for system in self._systems.values():
                 system.install()
-            yield {**surveyed, "load_generator": "; ".join(dict.fromkeys(version for _, version in found.values()))}
+            yield {**surveyed, "load_generator": version}
             self._stop()
+
+    def _find_sysbench(self) -> str:
+        """Locate sysbench on every client; its version, or versions. Raises HostUnusable where it is missing."""
+        found = {host.name: sysbench.find(host) for host in self.clients}
+        self._programs = {name: program for name, (program, _) in found.items()}
+        return "; ".join(dict.fromkeys(version for _, version in found.values()))
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
         """The block's system, alone, in the state that the profile's `reset` names."""
