@@ -66,7 +66,8 @@ class SysbenchOltp:
         """Locate sysbench on every client; its version, or versions. Raises HostUnusable where it is missing."""
         found = {host.name: sysbench.find(host) for host in self.clients}
         self._programs = {name: program for name, (program, _) in found.items()}
-        return "; ".join(dict.fromkeys(version for _, version in found.values()))
+        versions = "; ".join(dict.fromkeys(version for _, version in found.values()))
+        return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
         """The block's system, alone, in the state that the profile's `reset` names."""
