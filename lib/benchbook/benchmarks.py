@@ -35,8 +35,6 @@ from benchbook.workloads import sysbench_output
 
 REPORT = "tidb_v7_1_3_sysbench"
 PAIRS, PAIR_S, TRIAL_S = 30, 5, 10
-# How long a load of this report lasted.
-PUBLISHED_S = 1200
 _TPS = re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec")
 
 
@@ -168,8 +166,9 @@ def stopping(console: Console) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for load in stopping_bench.LOADS:
         console.print(f"  {load.in_words()}", markup=False)
+        lasted = published.load(REPORT).duration_s(load.workload)
         rows = stopping_bench.on_series(
-            _rates(load), offered=load.rate, minimum_s=15, longest_s=120, published_s=PUBLISHED_S
+            _rates(load), offered=load.rate, minimum_s=15, longest_s=120, published_s=lasted
         )
         console.print(stopping_bench.in_words(rows), markup=False)
         found[load.in_words()] = rows

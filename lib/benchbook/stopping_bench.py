@@ -47,7 +47,7 @@ LOADS = (
 
 
 def on_series(
-    rates: Array, *, offered: float, minimum_s: float, longest_s: float, published_s: float
+    rates: Array, *, offered: float, minimum_s: float, longest_s: float, published_s: float | None
 ) -> list[dict[str, Any]]:
     """The rule, begun again and again along one long load of 1-s rates; a row per target.
 
@@ -65,7 +65,7 @@ def on_series(
     return [_row(whole, rule, truth, published_s) for rule in rules]
 
 
-def _row(whole: Array, rule: StopRule, truth: float | None, published_s: float) -> dict[str, Any]:
+def _row(whole: Array, rule: StopRule, truth: float | None, published_s: float | None) -> dict[str, Any]:
     starts = range(0, max(1, whole.size - int(rule.maximum_s)), EVERY_S)
     ends = {start: replay(whole[start : start + int(rule.maximum_s)], rule=rule) for start in starts}
     tight = {start: end for start, end in ends.items() if end.precise}
@@ -75,7 +75,7 @@ def _row(whole: Array, rule: StopRule, truth: float | None, published_s: float) 
     return {
         "target": rule.target, "starts": len(starts), "stops": len(tight), "apart": len(apart),
         "covered": _covered([*tight.values()], truth), "covered_apart": _covered(apart, truth),
-        "seconds": seconds, "of_published": seconds and seconds / published_s,
+        "seconds": seconds, "of_published": seconds / published_s if seconds and published_s else None,
         "fixed_s": fixed_s, "of_fixed": seconds and seconds / fixed_s,
     }  # fmt: skip
 

@@ -149,7 +149,7 @@ class DmReplication(DmStage):
         job.remove()
         self._look()
         check_end(ended, text + complaint)
-        return " ".join(map(str, command.argv)).replace("{job}/", ""), ended, text + complaint
+        return command.typed, ended, text + complaint
 
     def _drain(self, ended: Ended) -> None:
         """Return once DM has read up to the upstream's end and applied all it read. Raises WorkloadFailed if never."""

@@ -24,11 +24,6 @@ class Ran:
     text: str
     complaint: str
 
-    @property
-    def typed(self) -> str:
-        """The command line, without the folder that it ran in."""
-        return " ".join(map(str, self.command.argv)).replace("{job}/", "")
-
     def check(self) -> None:
         """Raises WorkloadFailed unless it ended by itself with status 0."""
         check_end(self.ended, self.text + self.complaint, f"sysbench on {self.client}")

@@ -63,7 +63,7 @@ def _added(seconds: Sequence[Interval]) -> Interval:
 
 
 def parse_all(ran: Sequence[Ran]) -> list[Output]:
-    """What each client printed, parsed. Raises WorkloadFailed or OutputNotParseable, with the output of all."""
+    """What each client printed, parsed. Raises WorkloadFailed for the first that failed, or OutputNotParseable."""
     for each in ran:
         each.check()
     return [sysbench_output.parse(each.text) for each in ran]

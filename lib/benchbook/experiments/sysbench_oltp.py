@@ -18,6 +18,7 @@ from benchbook.experiments.sysbench_clients import Crowd, shares
 from benchbook.experiments.sysbench_load import check_end, summarise
 from benchbook.experiments.sysbench_merge import merged, parse_all, proof_of, series_of
 from benchbook.hosts.facts import survey
+from benchbook.hosts.fanout import on_each
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
@@ -64,7 +65,7 @@ class SysbenchOltp:
 
     def _find_sysbench(self) -> str:
         """Locate sysbench on every client; its version, or versions. Raises HostUnusable where it is missing."""
-        found = {host.name: sysbench.find(host) for host in self.clients}
+        found = on_each("looking for sysbench", self.clients, sysbench.find)
         self._programs = {name: program for name, (program, _) in found.items()}
         versions = "; ".join(dict.fromkeys(version for _, version in found.values()))
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
@@ -97,7 +98,7 @@ class SysbenchOltp:
         outputs = parse_all(ran)
         output = merged(outputs)
         return Measurement(
-            command="\n".join(each.typed for each in ran), client=ran[0].client,
+            command="\n".join(each.command.typed for each in ran), client=ran[0].client,
             started=min(each.ended.started for each in ran), ended=max(each.ended.ended for each in ran),
             exit_status=0, summary=summarise(output), histogram=output.histogram,
             output="\n".join(each.text + each.complaint for each in ran),

@@ -100,7 +100,7 @@ class Transfer:
         proof = self.prove(output)
         summary = summarise(load)
         return Measurement(
-            command=" ".join(map(str, command.argv)).replace("{job}/", ""), client=self.client.name,
+            command=command.typed, client=self.client.name,
             started=ended.started, ended=ended.ended, exit_status=ended.exit, summary=summary,
             histogram=[], output=output,
             proof={**proof, "probe_cores": watched.cores, "bottleneck": bottleneck(load, self._facts, self._places()),

@@ -15,6 +15,10 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_e
 from benchbook.errors import BenchbookError, HostUnusable
 from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
 
+# What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
+# fails.
+LONGEST_S = 7 * 86_400
+
 
 class JobLost(BenchbookError):
     """A job's host could not be reached for longer than the lease: by now the host has ended the job."""
@@ -30,6 +34,11 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def typed(self) -> str:
+        """The command line as somebody would type it, without the folder that the job runs in."""
+        return " ".join(map(str, self.argv)).replace("{job}/", "")
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,10 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import Command, Ended, Job, remote_program
+from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 
-# As long as a session may last; what is set is put back as soon as it ends.
-LONGEST_S = 7 * 86_400
 SET_WITHIN_S = 30.0
 
 Tuned = dict[str, dict[str, str]]

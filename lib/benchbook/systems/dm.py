@@ -8,7 +8,7 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 
 from benchbook import build, paths
 from benchbook.errors import HostUnusable, SystemFailed
-from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.hosts.session import Session
 from benchbook.systems import dm_config
@@ -18,7 +18,6 @@ from benchbook.workloads import dm_status
 
 MASTER, WORKER = "dm-master", "dm-worker"
 PORTS = {MASTER: 8261, WORKER: 8262}
-LONGEST_S = 7 * 86_400
 # The whole page is tens of kB, of which a few lines are wanted: they are chosen on the host.
 _FETCH = """
 import sys, urllib.request

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 
 from benchbook import build
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import file_hash
-from benchbook.systems.http_server import LONGEST_S, HttpServer
+from benchbook.systems.http_server import HttpServer
 from benchbook.systems.mariadb import MariaDB
 from benchbook.systems.sql import query
 

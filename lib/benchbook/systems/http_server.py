@@ -15,8 +15,6 @@ from benchbook.hosts.session import Session
 from benchbook.systems.base import About, await_answer, died
 from benchbook.systems.sql import SqlEndpoint
 
-LONGEST_S = 7 * 86_400
-
 
 class HttpServer(ABC):
     """The verbs of a system for a server without data of its own: what it keeps, it keeps in the database `store`."""

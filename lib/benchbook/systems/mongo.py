@@ -8,14 +8,13 @@ from typing import Any
 from benchbook import build
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About, await_answer, died
 from benchbook.transfer.settings import Endpoint
 
-LONGEST_S = 7 * 86_400
 SIDES = ("source", "target")
 KINDS = ("mongod", "ferret", "endpoint")
 PUBLISHED = "MongoDB, single-node replica set, cacheSize 30GB"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.session import Session
-from benchbook.systems.http_server import LONGEST_S, HttpServer
+from benchbook.systems.http_server import HttpServer
 from benchbook.systems.sql import SqlEndpoint
 
 

@@ -14,9 +14,6 @@ from benchbook.profiles import Profile
 from benchbook.systems.base import About, System, await_answer, died
 from benchbook.systems.sql import SqlEndpoint, query, try_login
 
-# A server outlives many trials; its job still has an end, in case all else fails.
-LONGEST_S = 7 * 86_400
-
 
 class SqlServer(System):
     """A server with a data folder on each of its hosts. Subclasses give the command line and the first login."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from benchbook import build
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.systems.base import RETRY_NOTE
 from benchbook.systems.sql import SqlEndpoint, query, try_login
-from benchbook.systems.sql_server import LONGEST_S, SqlServer
+from benchbook.systems.sql_server import SqlServer
 
 # TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
 # contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
