@@ -15,18 +15,21 @@ from benchbook import checks, design, published
 from benchbook.design import Trial
 from benchbook.errors import WorkloadFailed
 from benchbook.experiments import sysbench_report
-from benchbook.experiments.sysbench_clients import Ran, _Summed, shares
+from benchbook.experiments.sysbench_clients import Crowd, Ran, _Summed, shares
 from benchbook.experiments.sysbench_merge import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
 from benchbook.experiments.sysbench_oltp import SysbenchOltp
 from benchbook.experiments.sysbench_report import SysbenchParameters
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.jobs import Command, Ended, Job
+from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.probes.series import COLUMNS
 from benchbook.profiles import load_profile
 from benchbook.workloads.sysbench_output import Interval, Output, parse
 
 PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
 ONE = parse(PRINTED)
+WAITS = "import time; time.sleep(61)"
 
 
 @pytest.mark.parametrize(
@@ -195,3 +198,24 @@ def test_an_interrupt_ends_the_load_of_all(lab_home: Home, two_clients: Inventor
             experiment.measure(trial, press_once)
         assert not [each for each in threading.enumerate() if each.name.startswith("sysbench-client")]
         assert not lab_home.processes("sysbench", " run ")
+
+
+@pytest.mark.real
+def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
+    lab_home: Home, two_clients: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = Session.start
+
+    def refused_on_db1(session: Session, host: RemoteHost, name: str, command: Command) -> Job:
+        if host.name == "db1":
+            until(lambda: lab_home.processes(WAITS), "the other one has begun")
+            raise ConnectionLost("db1: gone")
+        return start(session, host, name, command)
+
+    with Session(two_clients, two_clients.hosts) as session:
+        monkeypatch.setattr(Session, "start", refused_on_db1)
+        waits = Command(["python3", "-c", WAITS, "{job}"], timeout_s=70)
+        commands = [(host, waits) for host in session.with_role("client")]
+        with pytest.raises(ConnectionLost):
+            Crowd(session, commands)
+        assert not lab_home.processes(WAITS)

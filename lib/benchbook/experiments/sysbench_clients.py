@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from benchbook.errors import BenchbookError
 from benchbook.experiments.sysbench_load import Lines, check_end
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Ended, Job
@@ -41,11 +42,17 @@ class Crowd:
     def __init__(self, session: Session, commands: Sequence[tuple[RemoteHost, Command]]) -> None:
         self._session = session
         self._commands = {host.name: command for host, command in commands}
-        hosts = [host for host, _ in commands]
-        self._jobs = on_each(
-            "starting sysbench", hosts, lambda h: session.start(h, "sysbench", self._commands[h.name]),
-            at_once=len(hosts),
-        )  # fmt: skip
+        self._jobs: dict[str, Job] = {}
+        try:
+            on_each("starting sysbench", [host for host, _ in commands], self._start, at_once=len(commands))
+        except BenchbookError:
+            # What has begun on the others must not load the next trial.
+            for job in self._jobs.values():
+                session.end(job)
+            raise
+
+    def _start(self, host: RemoteHost) -> None:
+        self._jobs[host.name] = self._session.start(host, "sysbench", self._commands[host.name])
 
     def stop(self, file: str) -> None:
         """Put the file that asks a stoppable load to end into the folder of every job."""
@@ -55,7 +62,7 @@ class Crowd:
     def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
         """Until all have ended. Where one ends badly the others are stopped: a part of the load is not the load."""
         summed = _Summed(on_rate, len(self._jobs))
-        jobs = list(self._jobs.values())
+        jobs = [self._jobs[name] for name in self._commands]
         if len(jobs) == 1:
             return [self._follow(jobs[0], summed, expected_s)]
         with ThreadPoolExecutor(len(jobs), thread_name_prefix="sysbench-client") as pool:
