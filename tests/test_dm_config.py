@@ -51,7 +51,7 @@ def test_a_task_carries_the_levels_of_its_trial() -> None:
         "threads": 32,
         "chunk-filesize": 64,
         "skip-tz-utc": True,
-        "extra-args": r"-s 1000000 -r 320000 --regex '^dm_benchmark\.sbtest.*'",
+        "extra-args": r"-s 1000000 -r 320000 -B dm_benchmark --regex '^dm_benchmark\.sbtest.*'",
     }
     assert said["loaders"]["load"] == {"pool-size": 64, "dir": "/srv/dm/dumped_data"}
     assert said["syncers"]["sync"] == {

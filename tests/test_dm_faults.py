@@ -1,8 +1,9 @@
-"""dm-worker killed in mid-sync, TiDB in mid-load, a task paused by DM: failed with DM's own words, then retried."""
+"""dm-worker killed, TiDB killed, a task paused by DM, a dump that hangs: failed with its own words, then retried."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,13 +20,13 @@ from benchbook.experiments.dm_replication import DmReplication
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
-from benchbook.systems.sql import query
+from benchbook.systems.sql import connection, query
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 REPORT, WHERE = "dm_1_0_ga", "lab_dm_test"
 SIZE = {"large_rows": 500, "small_rows": 20_000, "sync_rows": 500, "split_rows": 2500, "time_s": 2, "rate": 600,
-        "sample_s": 0.5, "repetitions": 1}  # fmt: skip
+        "stall_s": 20, "sample_s": 0.5, "repetitions": 1}  # fmt: skip
 
 
 @dataclass
@@ -64,9 +65,9 @@ def dm_home(home: Home, net: str) -> Iterator[Home]:
     labs.down(load_inventory(WHERE))
 
 
-def _planned() -> tuple[Faulty, Campaign]:
+def _planned(*tables: str) -> tuple[Faulty, Campaign]:
     data, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
-    chosen = {"tables": ["load_pool_size", "sync_worker_count"], "pool_sizes": [2], "worker_counts": [8, 16]}
+    chosen = {"tables": list(tables), "pool_sizes": [2], "worker_counts": [8, 16]}
     said = {"inventory": WHERE, "profile": "tiny", **chosen}
     asked = parameters.check(dm_report.DmParameters, REPORT, said)
     made = dm_report.experiment(data, asked, profile, inventory)
@@ -91,7 +92,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
 
         return fault
 
-    experiment, run = _planned()
+    experiment, run = _planned("load_pool_size", "sync_worker_count")
     experiment.faults = {
         "load_pool_size": kill("/tidb-server", "unistore"),
         "sync_worker_count 8": kill("/dm-worker", "-config"),
@@ -130,3 +131,37 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
     texts = [f.read_text(errors="replace") for f in run.folder.rglob("*") if f.suffix in (".json", ".txt")]
     assert texts
     assert not any(password in text for text in texts)
+
+
+@dataclass
+class Locked(DmReplication):
+    """Another session writes to a table of the upstream, and does not end, as long as `lock` is set."""
+
+    lock: bool = True
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        with ExitStack() as stack:
+            if self.lock:
+                link = stack.enter_context(connection(self._upstream.hosts[0], self._upstream.endpoints()[0]))
+                link.cursor().execute(f"LOCK TABLES `{self.databases.of(trial.cell.table)}`.sbtest1 WRITE")
+            return super().measure(trial, on_rate)
+
+
+def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -> None:
+    home = dm_home
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": {**SIZE, "stall_s": 2}})
+    faulty, run = _planned("load_pool_size")
+    own = {name: getattr(faulty, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
+    experiment = Locked(**own, seed=1)
+    campaign.run(run, experiment, lambda progress: None)
+
+    (failed,) = run.failures()
+    assert failed.failure
+    assert "DM's task has not moved for 2 s: unit Dump, stage Running" in failed.failure.message
+    assert not home.processes("mydumper")
+
+    experiment.lock = False
+    campaign.run(run, experiment, lambda progress: None)
+
+    (record,) = run.records()
+    assert record.proof["same"]

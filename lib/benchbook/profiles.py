@@ -54,6 +54,9 @@ class DmSize(_Strict):
     rate: Annotated[int, Field(ge=0)] = 0
     settle_s: Annotated[int, Field(ge=0, le=3600)] = 0
     drain_s: Annotated[int, Field(ge=1, le=86_400, description="longest catch-up after the load's end")] = 300
+    stall_s: Annotated[
+        int, Field(ge=1, le=86_400, description="a dump or load of which not a byte moves for so long has failed")
+    ] = 120
     sample_s: Annotated[float, Field(ge=0.2, le=10)] = 1.0
 
 

@@ -18,6 +18,7 @@ from benchbook.experiment import Measurement
 from benchbook.experiments import dm_summary
 from benchbook.experiments.dm_stage import DmStage
 from benchbook.experiments.dm_task import SYNC, TASK, task_of
+from benchbook.experiments.standstill import Standstill
 from benchbook.experiments.sysbench_load import Lines, check_end, interval_series
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import RemoteHost, quote
@@ -115,6 +116,7 @@ class DmReplication(DmStage):
     ) -> Status:  # fmt: skip
         """The first status for which `holds`; notes bytes loaded so far. Raises what stops the task."""
         began = time.monotonic()
+        patience = Standstill("DM's task", self.profile.dm.stall_s, lambda: self._dm.bytes_in(f"dumped_data.{TASK}"))
         while True:
             status = self._look()
             if progress is not None and status.loaded_bytes is not None:
@@ -123,6 +125,7 @@ class DmReplication(DmStage):
                 on_rate(seconds, status.loaded_bytes / dm_summary.MIB / seconds)
             if holds(status):
                 return status
+            patience.see(status.where)
             time.sleep(0.1)
 
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:

@@ -68,10 +68,15 @@ class Dump(_Model):
     tables: str = r"sbtest.*"
 
     def extra_args(self, database: str) -> str:
-        """The report's `extra-args`; mydumper holds --regex against `database.table`, so the database belongs in."""
+        """The report's `extra-args`; mydumper holds --regex against `database.table`, so the database belongs in.
+
+        -B is ours. Without it mydumper 0.10 goes through every database, and says that it is through when its workers
+        are done with those listed so far: it may miss tables, or say so twice, the second time on a queue that is freed
+        by then, and hang (15 of 3,000 dumps on 2 busy cores; with -B 0 of 3,000).
+        """
         size = f"-s {self.statement_size} " if self.statement_size else ""
         rows = f"-r {self.rows} " if self.rows else ""
-        return f"{size}{rows}--regex '^{re.escape(database)}\\.{self.tables}'"
+        return f"{size}{rows}-B {database} --regex '^{re.escape(database)}\\.{self.tables}'"
 
 
 class Load(_Model):

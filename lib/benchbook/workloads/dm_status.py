@@ -74,6 +74,12 @@ class Status:
         """Share of a load that is done, 0 to 1."""
         return self.loaded_bytes / self.load_bytes if self.load_bytes and self.loaded_bytes is not None else None
 
+    @property
+    def where(self) -> str:
+        """How far the task is, in words that change when it moves; of a dump DM tells nothing but that it runs."""
+        loaded = f", {self.loaded_bytes} of {self.load_bytes} B loaded" if self.loaded_bytes is not None else ""
+        return f"unit {self.unit}, stage {self.stage}{loaded}"
+
     def check(self) -> None:
         """Raises TaskPaused when an error has stopped the task or its relay log. A pause by request is no error."""
         if said := [*self.errors, *(f"relay log: {each}" for each in self.relay_errors)]:
