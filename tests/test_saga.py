@@ -81,7 +81,7 @@ def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Ho
     hosts = {name: host for name, host in lab.hosts.items() if "client" in host.roles}
     with pytest.raises(BadInput, match="no host has a role"):
         saga_report.experiment(PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts}))
-    with pytest.raises(BadInput, match="one server of each kind"):
+    with pytest.raises(BadInput, match="one host of each kind"):
         saga_report.experiment(PUBLISHED, parameters(), profile, _two_clients(lab))
 
 

@@ -48,7 +48,8 @@ def run(names: list[str] | None, console: Console) -> None:
     for name in names or list(BENCHMARKS):
         console.print(f"[bold]{name}[/]: {BENCHMARKS[name].__doc__}")
         found = BENCHMARKS[name](console)
-        console.print(f"  {found}")
+        if short := {key: value for key, value in found.items() if not isinstance(value, list)}:
+            console.print(f"  {short}")
         kept[name] = {**found, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         replace_text(path, json.dumps(kept, indent=1))
 

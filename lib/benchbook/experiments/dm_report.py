@@ -128,10 +128,7 @@ def asked(parameters: DmParameters, profile: Profile, inventory: Inventory) -> d
 def experiment(published: Published, parameters: DmParameters, profile: Profile, inventory: Inventory) -> DmReplication:
     """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
     for role in ROLES:
-        hosts = inventory.require(role)
-        if len(hosts) > 1:
-            raise BadInput("the data flow has one server of each kind", file=inventory.file, key=f"role {role}",
-                           value=hosts, fix="give the role to one host")  # fmt: skip
+        inventory.require_one(role)
     options = [o.lstrip("-").partition("=") for e in published.report.design for o in e.options if o.startswith("--")]
     count = next(int(e.fixed["tables"]) for e in published.report.design if "tables" in e.fixed)
     return DmReplication(

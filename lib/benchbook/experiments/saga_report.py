@@ -9,7 +9,6 @@ from pydantic import Field
 
 from benchbook import checks, measured
 from benchbook.design import Cell, Trial
-from benchbook.errors import BadInput
 from benchbook.experiments import saga_tables
 from benchbook.experiments.saga import KILLED, ROLES, SYSBENCH, SagaLadder
 from benchbook.hosts.inventory import Inventory
@@ -83,10 +82,7 @@ def asked(parameters: SagaParameters, profile: Profile, inventory: Inventory) ->
 def experiment(published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory) -> SagaLadder:
     """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
     for role in ROLES:
-        hosts = inventory.require(role)
-        if len(hosts) > 1:
-            raise BadInput("this report has one server of each kind", file=inventory.file, key=f"role {role}",
-                           value=hosts, fix="give the role to one host")  # fmt: skip
+        inventory.require_one(role)
     options = dict(option.lstrip("-").split("=", 1) for option in published.report.design[0].options)
     tables = int(published.table(SYSBENCH).fixed["tables"])
     return SagaLadder(

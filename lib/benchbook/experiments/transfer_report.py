@@ -96,8 +96,8 @@ def asked(parameters: TransferParameters, profile: Profile, inventory: Inventory
 def experiment(
     published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
 ) -> Transfer:
-    """Raises BadInput for an engine that is unknown or a role that no host has."""
-    inventory.require("client")
+    """Raises BadInput for an unknown engine, a role that no host has, or a second client."""
+    inventory.require_one("client")
     mongo.check(inventory, parameters.server)
     return Transfer(
         inventory=inventory, profile=profile, names=parameters.names(), server=parameters.server,

@@ -176,6 +176,14 @@ class Inventory(_Strict):
             )
         return names
 
+    def require_one(self, role: str) -> str:
+        """The one host of a role that is not shared out: a second would stand idle, and nobody would know."""
+        names = self.require(role)
+        if len(names) > 1:
+            raise BadInput("this report has one host of each kind", file=self.file, key=f"role {role}", value=names,
+                           fix="give the role to one host")  # fmt: skip
+        return names[0]
+
     def port(self, system: str) -> int | None:
         settings = self.systems.get(system)
         return settings.port if settings and settings.port else DEFAULT_PORTS.get(system)
