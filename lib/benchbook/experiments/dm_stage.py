@@ -30,7 +30,7 @@ BINLOG_ROW_B, DUMP_ROW_B = 620, 300
 # The fastest upstream load seen here is a tenth of this; it only bounds the disk that a sync may need.
 FASTEST_ROWS_S = 100_000
 # How long DM is waited for to say itself what a dead server did to its task.
-LAST_WORDS_S = 5.0
+LAST_WORDS_S = 15.0
 
 
 @dataclass
