@@ -264,6 +264,13 @@ def test_a_job_s_output_and_end_come_back(session: Session) -> None:
     assert job.status() is None
 
 
+def test_a_command_is_started_with_no_signal_blocked_or_ignored(session: Session) -> None:
+    job = session.start(session.hosts["db1"], "test", command("cat", "/proc/self/status"))
+    assert job.wait().exit == 0
+    fields = dict(line.split(":\t", 1) for line in job.stdout().decode().splitlines())
+    assert (int(fields["SigBlk"], 16), int(fields["SigIgn"], 16)) == (0, 0)
+
+
 def test_a_program_that_is_not_there_and_a_signal_are_told_apart(session: Session) -> None:
     missing = session.start(session.hosts["db1"], "test", command("no-such-program"))
     assert missing.wait().exit == 127

@@ -34,7 +34,7 @@ from benchbook.stopping_bench import LongLoad
 from benchbook.workloads import sysbench_output
 
 REPORT = "tidb_v7_1_3_sysbench"
-PAIRS, PAIR_S, TRIAL_S = 30, 5, 10
+PAIRS, PAIR_S, TRIAL_S = 240, 3, 10
 _TPS = re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec")
 
 

@@ -46,6 +46,9 @@ def spawn(job_dir, job):
         os.setsid()
         die_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        # Python ignores these, and what is ignored stays so across exec: a command is to run as if it had been typed.
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(ignored, signal.SIG_DFL)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(os.open(os.path.join(job_dir, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
