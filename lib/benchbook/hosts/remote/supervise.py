@@ -19,6 +19,8 @@ import sys
 import time
 
 STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Those that no program can set: two by the kernel's rule, two (32 and 33) because the C library keeps them for itself.
+FIXED = (signal.SIGKILL, signal.SIGSTOP, 32, 33)
 
 
 def write_json(path, value):
@@ -46,9 +48,11 @@ def spawn(job_dir, job):
         os.setsid()
         die_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        # Python ignores these, and what is ignored stays so across exec: a command is to run as if it had been typed.
-        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(ignored, signal.SIG_DFL)
+        # What is ignored stays so across exec; Python ignores SIGPIPE and SIGXFSZ, an sshd under nohup SIGHUP:
+        # a command is to run as if it had been typed.
+        for number in range(1, signal.NSIG):
+            if number not in FIXED:
+                signal.signal(number, signal.SIG_DFL)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(os.open(os.path.join(job_dir, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
