@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import time
@@ -23,7 +22,7 @@ from benchbook.experiments.sysbench_report import SysbenchParameters
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory, resolve
 from benchbook.hosts.remote_host import quote
-from benchbook.measured import interval
+from benchbook.measured import paired_ratio
 from benchbook.profiles import load_profile
 from benchbook.progress import Progress
 from benchbook.results import replace_text
@@ -107,9 +106,8 @@ def tps_ratio(console: Console) -> dict[str, Any]:
 
 def ratio(pairs: list[tuple[float, float]]) -> dict[str, Any]:
     """The geometric mean of first over second, with its 95% interval (Student's, of the logarithms)."""
-    found = interval([math.log(over / under) for over, under in pairs])
-    low, high = (math.exp(bound) if bound is not None else None for bound in (found.low, found.high))
-    return {"ratio": math.exp(found.value), "low": low, "high": high, "pairs": found.n}
+    found = paired_ratio(pairs)
+    return {"ratio": found.value, "low": found.low, "high": found.high, "pairs": found.n}
 
 
 def _settled(output: Output) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,8 +13,9 @@ from benchbook.design import Trial
 from benchbook.published import Published
 from benchbook.record import Record
 from benchbook.results import Measured, Row, Table
+from benchbook.stats.compare import ratio_interval
 from benchbook.stats.intervals import mean_interval
-from benchbook.stats.results import DegenerateDataWarning
+from benchbook.stats.results import DegenerateDataWarning, Interval
 
 
 def trials(records: Sequence[Record]) -> pd.DataFrame:
@@ -30,9 +31,19 @@ def trials(records: Sequence[Record]) -> pd.DataFrame:
 
 def interval(values: Sequence[float]) -> Measured:
     """Mean over repetitions with its 95% Student interval; below two repetitions there is no interval."""
+    return _measured(lambda: mean_interval(list(values)))
+
+
+def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
+    """Geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
+    over, under = zip(*pairs, strict=True)
+    return _measured(lambda: ratio_interval(over, under, paired=True))
+
+
+def _measured(estimate: Callable[[], Interval]) -> Measured:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        found = mean_interval(list(values))
+        found = estimate()
     bounds = [None if math.isnan(bound) else bound for bound in (found.low, found.high)]
     return Measured(value=found.estimate, low=bounds[0], high=bounds[1], n=found.n)
 

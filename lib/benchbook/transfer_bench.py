@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from benchbook.experiments.transfer import Transfer
 from benchbook.experiments.transfer_report import PEER_LEVELS, PEER_TABLE, TransferParameters
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
-from benchbook.measured import interval
+from benchbook.measured import interval, paired_ratio
 from benchbook.profiles import load_profile
 from benchbook.record import Quantity
 
@@ -57,9 +56,8 @@ def compared(pairs: list[tuple[Summary, Summary]]) -> dict[str, Any]:
 
 
 def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float | None]:
-    found = interval([math.log(ours[metric].value / theirs[metric].value) for ours, theirs in pairs])
-    low, high = (math.exp(bound) if bound is not None else None for bound in (found.low, found.high))
-    return {"ratio": math.exp(found.value), "low": low, "high": high}
+    found = paired_ratio([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs])
+    return {"ratio": found.value, "low": found.low, "high": found.high}
 
 
 def _pair(experiment: Transfer, trials: tuple[Trial, Trial], console: Console, number: int) -> tuple[Summary, Summary]:
