@@ -74,6 +74,16 @@ def test_the_environment_says_what_ran_where(restaged: tuple[Home, int, str]) ->
     assert about["load_generator"].startswith("sysbench 1.0")
 
 
+def test_mariadb_lets_sysbench_prepare_all_that_the_report_needs(
+    restaged: tuple[Home, int, str],
+) -> None:
+    home, _, _ = restaged
+    variables = Campaign(home.campaigns()[0]).environment()["systems"]["mariadb"]["config"]["variables"]
+    # oltp_read_write prepares 9 statements for each of 32 tables, in each of up to 200 threads; the other workloads, up
+    # to 400 threads, one. MariaDB's default is 16,382.
+    assert int(variables["max_prepared_stmt_count"]) >= 9 * 32 * 200
+
+
 def test_the_lab_is_stopped_and_nothing_runs_any_more(restaged: tuple[Home, int, str]) -> None:
     home, _, said = restaged
     assert "stopped the lab" in said

@@ -87,6 +87,26 @@ def test_a_connection_that_breaks_is_made_anew(host: RemoteHost) -> None:
     assert host.run(["echo", "again"]).stdout == "again\n"
 
 
+ANCESTORS = """
+import os
+pid = os.getpid()
+while pid > 1:
+    print(pid)
+    pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+"""
+
+
+def test_a_long_job_is_started_by_a_login_of_its_own(host: RemoteHost) -> None:
+    command = ["python3", "-c", ANCESTORS]
+    serving = {process.pid for process in sshd_session(host)}
+    assert serving & set(map(int, host.run(command).stdout.split()))
+    first, second = (host.start(command).stdout.split() for _ in range(2))
+    assert not serving & set(map(int, first))
+    listener = psutil.Process(lab_sshd(host))
+    above = {process.pid for process in (listener, *listener.parents())} - {1}
+    assert set(map(int, first)) & set(map(int, second)) == above, "two starts share the listener and nothing below it"
+
+
 # -- commands -----------------------------------------------------------------------------------------------------
 
 HARD = [
@@ -243,11 +263,19 @@ def alive(group: int) -> list[psutil.Process]:
 
 def end_sshd_session(host: RemoteHost) -> None:
     """Kill the sshd processes that serve this connection, as a broken network would end it."""
-    server = next(h.pid for h in labs.lab_hosts(host.inventory) if h.name == host.name)
+    for process in sshd_session(host):
+        process.kill()
+
+
+def lab_sshd(host: RemoteHost) -> int:
+    return next(h.pid for h in labs.lab_hosts(host.inventory) if h.name == host.name)
+
+
+def sshd_session(host: RemoteHost) -> list[psutil.Process]:
+    """The sshd processes that serve this connection."""
     mine = host.connect().transport.sock.getsockname()
-    for child in psutil.Process(server).children(recursive=True):
-        if any(c.raddr == mine for c in child.net_connections(kind="inet")):
-            child.kill()
+    children = psutil.Process(lab_sshd(host)).children(recursive=True)
+    return [child for child in children if any(c.raddr == mine for c in child.net_connections(kind="inet"))]
 
 
 def test_a_job_s_output_and_end_come_back(session: Session) -> None:
@@ -432,7 +460,7 @@ def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> 
 def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: Database) -> None:
     end = SqlEndpoint(database.address, database.port, "bench", database.password)
     assert query(host, end, "SELECT 1 + 1, 'é'") == [(2, "é")]
-    server = next(h.pid for h in labs.lab_hosts(host.inventory) if h.name == host.name)
+    server = lab_sshd(host)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected past the host"))
         assert try_login(host, end) is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -10,14 +12,16 @@ from typing import Any
 import nbformat
 import papermill
 import pytest
-from kit import ROOT, Home
+from kit import PATIENCE_S, ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
 from benchbook import parameters, restage
+from benchbook.campaign import Campaign
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
 from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook.hosts.inventory import Inventory
 from benchbook.kinds import kind_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -93,13 +97,25 @@ def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("threads", [0]), ("threads", "50"), ("threads", [1.5]), ("repetitions", -1), ("repetitions", "3"), ("seed", True),
-     ("time_s", 86_401), ("replay", "yes"), ("systems", "tidb"), ("profile", 3)],
+     ("time_s", 86_401), ("replay", "yes"), ("systems", "tidb"), ("systems", '["tidb"'), ("threads", "[0]"),
+     ("profile", 3)],
 )  # fmt: skip
 def test_a_value_of_another_kind_is_refused(name: str, value: Any) -> None:
     with pytest.raises(BadInput) as caught:
         parameters.check(SysbenchParameters, NAME, {"inventory": "x", name: value})
     assert str(caught.value.key).split(".")[0] == name
     assert caught.value.fix
+
+
+def test_a_list_may_come_as_text_as_papermill_passes_it_on() -> None:
+    given = {"inventory": "x", "systems": '["tidb","mariadb"]', "threads": "[2, 3]", "workloads": []}
+    found = parameters.check(SysbenchParameters, NAME, given)
+    assert (found.systems, found.threads, found.workloads) == (["tidb", "mariadb"], [2, 3], [])
+
+
+def test_a_list_that_is_not_one_is_told_how_to_write_one() -> None:
+    with pytest.raises(BadInput, match=r"systems: Input should be a valid list \(got 'tidb'\)\. Fix: write a list"):
+        parameters.check(SysbenchParameters, NAME, {"inventory": "x", "systems": "tidb"})
 
 
 def test_assignments_of_a_cell() -> None:
@@ -126,3 +142,22 @@ def test_papermill_by_hand_with_an_unknown_parameter_ends_in_one_paragraph(home:
     assert len(errors[0].traceback) == 1, "one paragraph in place of a stack"
     assert "Fix: " in errors[0].traceback[0]
     assert not (home.path / "data" / "runs").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_papermill_s_own_command_line_restages_two_systems(lab_home: Home, lab: Inventory) -> None:
+    before = set(lab_home.campaigns())
+    given = {"profile": "tiny", "inventory": lab.name, "systems": '["tidb","mariadb"]', "repetitions": "1",
+             "workloads": '["oltp_point_select"]', "threads": "[2]"}  # fmt: skip
+    words = [word for name, value in given.items() for word in ("-p", name, value)]
+    done = subprocess.run(
+        [sys.executable, "-m", "papermill", lab_home.path / "notebooks" / f"{NAME}.ipynb", lab_home.path / "out.ipynb",
+         *words],
+        cwd=lab_home.path, env=lab_home.environment, text=True, capture_output=True, check=False,
+        timeout=PATIENCE_S * 3,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (campaign,) = (Campaign(folder) for folder in set(lab_home.campaigns()) - before)
+    assert sorted(record.system for record in campaign.records()) == ["mariadb", "tidb"]
+    assert campaign.failures() == []

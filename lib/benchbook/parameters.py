@@ -6,8 +6,9 @@ import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
@@ -71,4 +72,17 @@ def from_namespace(model: type[Model], report: str, namespace: Mapping[str, Any]
 
 def check(model: type[Model], report: str, values: Mapping[str, Any]) -> Model:
     """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
-    return validate(model, dict(values), paths.notebook(report))
+    lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
+    given = {name: _as_list(value) if name in lists else value for name, value in values.items()}
+    return validate(model, given, paths.notebook(report))
+
+
+def _as_list(value: Any) -> Any:
+    """papermill's own `-p` knows no lists: what is written as one arrives as text."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError:
+        # It stays the text that it was, for the check to name.
+        return value

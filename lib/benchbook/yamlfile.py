@@ -76,6 +76,8 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
         return f"remove it or correct its spelling; known here: {', '.join(_siblings(error['loc'], model))}"
     if error["type"] == "missing":
         return "add this key"
+    if error["type"] == "list_type":
+        return "write a list, as in [a, b]"
     return "give a value of this kind"
 
 

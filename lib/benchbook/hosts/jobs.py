@@ -72,7 +72,7 @@ class Job:
         for secret, content in command.secrets.items():
             host.write(f"{folder}/{secret}", content)
         host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease)))
-        host.run(["python3", supervisor, "start", folder], timeout=30)
+        host.start(["python3", supervisor, "start", folder])
         return cls(host, folder, supervisor)
 
     def status(self) -> Ended | None:

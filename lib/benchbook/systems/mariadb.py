@@ -14,6 +14,8 @@ OPTIONS = (
     "--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--innodb-doublewrite=1", "--skip-name-resolve",
     "--max-connections=4000", "--back-log=1000", "--table-open-cache=4000", "--performance-schema=OFF",
     "--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin", "--innodb-log-file-size=256M",
+    # sysbench prepares 9 statements per table and thread: 32 tables and 57 threads use up the default of 16,382.
+    "--max-prepared-stmt-count=1048576",
 )  # fmt: skip
 
 
