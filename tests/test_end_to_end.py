@@ -74,9 +74,7 @@ def test_the_environment_says_what_ran_where(restaged: tuple[Home, int, str]) ->
     assert about["load_generator"].startswith("sysbench 1.0")
 
 
-def test_mariadb_lets_sysbench_prepare_all_that_the_report_needs(
-    restaged: tuple[Home, int, str],
-) -> None:
+def test_mariadb_lets_sysbench_prepare_all_that_the_report_needs(restaged: tuple[Home, int, str]) -> None:
     home, _, _ = restaged
     variables = Campaign(home.campaigns()[0]).environment()["systems"]["mariadb"]["config"]["variables"]
     # oltp_read_write prepares 9 statements for each of 32 tables, in each of up to 200 threads; the other workloads, up

@@ -109,17 +109,15 @@ def _in_words(found: dict[str, Any]) -> str:
 def _pair(experiment: SysbenchOltp, trial: design.Trial, *, kit_first: bool) -> tuple[float, float]:
     """tps by the kit and tps over plain ssh, each as its sysbench counted it."""
 
-    def by_kit() -> str:
-        return experiment.measure(trial, lambda into, rate: None).output
+    def by_kit() -> float:
+        return experiment.measure(trial, lambda into, rate: None).summary["tps"].value
 
-    def by_ssh() -> str:
-        return _typed(experiment, trial)
+    def by_ssh() -> float:
+        return sysbench_output.parse(_typed(experiment, trial)).summary["tps"]
 
-    steps: dict[str, Callable[[], str]] = {"kit": by_kit, "ssh": by_ssh}
-    order = ["kit", "ssh"] if kit_first else ["ssh", "kit"]
-    printed = {name: steps[name]() for name in order}
-    kit, ssh = (sysbench_output.parse(printed[name]).summary["tps"] for name in ("kit", "ssh"))
-    return kit, ssh
+    steps: dict[str, Callable[[], float]] = {"kit": by_kit, "ssh": by_ssh}
+    tps = {name: steps[name]() for name in (("kit", "ssh") if kit_first else ("ssh", "kit"))}
+    return tps["kit"], tps["ssh"]
 
 
 def _typed(experiment: SysbenchOltp, trial: design.Trial) -> str:
