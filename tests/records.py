@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchbook.record import Failure, Quantity, Record
+from benchbook.campaign.record import Failure, Quantity, Record
 
 SUMMARY = {
     "tps": Quantity(value=2000, unit="1/s"), "p95_ms": Quantity(value=6, unit="ms"),

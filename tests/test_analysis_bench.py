@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from kit import Home
 
-from benchbook import analysis_bench, checks
+from benchbook.analysis import checks
+from benchbook.bench import analysis_bench
 
 
 @pytest.mark.slow

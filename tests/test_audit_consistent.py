@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from packages import column, package, write
 
-from benchbook.audit.run import audit
-from benchbook.published import load
+from benchbook.audit.whole import audit
+from benchbook.published.tables import load
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "published"
 

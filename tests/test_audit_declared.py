@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from packages import column, facts, package, table, write
 
-from benchbook import cli, paths, results, show
-from benchbook.audit import arithmetic
+from benchbook import cli, paths
+from benchbook.analysis import results
 from benchbook.audit.findings import Audit, Finding
-from benchbook.audit.run import audit
+from benchbook.audit.whole import audit
+from benchbook.display import show
 from benchbook.errors import BadInput
-from benchbook.published import load
+from benchbook.published import arithmetic
+from benchbook.published.tables import load
 
 COLUMNS = [
     column("threads", "integer", "level", required=True), column("pool", "integer", "level"),

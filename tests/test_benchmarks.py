@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from benchbook.benchmarks import ratio
+from benchbook.bench.benchmarks import ratio
 
 
 def test_a_ratio_is_the_geometric_mean_of_the_pairs_with_students_interval() -> None:

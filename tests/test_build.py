@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from benchbook import build, golang
+from benchbook.build import golang, programs
 from benchbook.errors import BadInput
 
 RECIPE = """\
@@ -93,34 +93,34 @@ def toy(tmp_path, monkeypatch):
     ],
 )
 def test_what_goes_into_the_programs_changes_the_folder(toy, file, text):
-    before = build.folder_for("toy")
+    before = programs.folder_for("toy")
     toy.write(file, text)
-    assert build.folder_for("toy") != before
+    assert programs.folder_for("toy") != before
 
 
 def test_another_go_changes_the_folder(toy):
-    before = build.folder_for("toy")
+    before = programs.folder_for("toy")
     toy.go_is("go1.27.0")
-    assert build.folder_for("toy") != before
+    assert programs.folder_for("toy") != before
 
 
 def test_a_configuration_template_does_not_change_the_folder(toy):
-    before = build.folder_for("toy")
+    before = programs.folder_for("toy")
     toy.write("toy.toml.j2", "port = {{ port }}\n")
-    assert build.folder_for("toy") == before
+    assert programs.folder_for("toy") == before
 
 
 def test_what_is_not_built_names_the_command_that_builds_it(toy):
-    with pytest.raises(build.NotBuilt, match="make build-toy") as caught:
-        build.artefact("toy")
+    with pytest.raises(programs.NotBuilt, match="make build-toy") as caught:
+        programs.artefact("toy")
     assert caught.value.exit_status == 2
-    assert not build.is_built("toy")
+    assert not programs.is_built("toy")
 
 
 def test_it_is_built_once(toy):
     said = []
-    folder = build.build("toy", said.append)
-    assert build.build("toy", said.append) == folder == build.artefact("toy")
+    folder = programs.build("toy", said.append)
+    assert programs.build("toy", said.append) == folder == programs.artefact("toy")
     assert (folder / "toy").read_text() == "program\n"
     assert len(toy.builds()) == 1
     assert said[0] == "building toy: about 1 min from empty caches on 2 cores"
@@ -128,7 +128,7 @@ def test_it_is_built_once(toy):
 
 
 def test_the_command_enforces_go_sum_and_makes_static_programs(toy):
-    build.build("toy", lambda _: None)
+    programs.build("toy", lambda _: None)
     (line,) = toy.builds()
     assert line.startswith("0 build -mod=readonly -buildvcs=false -trimpath -ldflags=-s -w -o ")
     assert line.endswith(" example.org/toy")
@@ -136,12 +136,12 @@ def test_the_command_enforces_go_sum_and_makes_static_programs(toy):
 
 def test_linker_flags_may_be_a_list(toy):
     toy.write("build.yaml", RECIPE.replace("ldflags: -s -w", "ldflags: [-s, -X main.version=1]"))
-    assert build.recipe("toy").ldflags == "-s -X main.version=1"
+    assert programs.recipe("toy").ldflags == "-s -X main.version=1"
 
 
 def test_the_manifest_says_what_was_built(toy):
-    folder = build.build("toy", lambda _: None)
-    made = build.manifest("toy")
+    folder = programs.build("toy", lambda _: None)
+    made = programs.manifest("toy")
     # printf 'program\n' | sha256sum
     assert made.programs == {"toy": "fba13a37a73d657dc0f1e671f0dc714f9891dd4da15ec45bd2a6f83e0434648e"}
     assert made.key == folder.name
@@ -150,27 +150,27 @@ def test_the_manifest_says_what_was_built(toy):
 
 def test_a_failed_build_says_why_and_leaves_nothing(toy):
     toy.break_compiler()
-    with pytest.raises(build.BuildFailed, match="syntax error") as caught:
-        build.build("toy", lambda _: None)
+    with pytest.raises(programs.BuildFailed, match="syntax error") as caught:
+        programs.build("toy", lambda _: None)
     assert caught.value.exit_status == 1
     assert [entry.name for entry in (toy.cache / "benchbook" / "toy").iterdir()] == [".lock"]
 
 
 def test_what_a_killed_build_left_is_removed(toy):
-    folder = build.folder_for("toy")
+    folder = programs.folder_for("toy")
     left = folder.parent / f".{folder.name}-killed"
     left.mkdir(parents=True)
-    build.build("toy", lambda _: None)
+    programs.build("toy", lambda _: None)
     assert not left.exists()
 
 
 def test_a_second_build_waits_for_the_first_and_finds_it_done(toy):
-    folder = build.folder_for("toy")
+    folder = programs.folder_for("toy")
     folder.parent.mkdir(parents=True)
     waiting = threading.Event()
     with (folder.parent / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        second = threading.Thread(target=build.build, args=("toy", lambda _: waiting.set()))
+        second = threading.Thread(target=programs.build, args=("toy", lambda _: waiting.set()))
         second.start()
         assert waiting.wait(timeout=30)
         folder.mkdir()
@@ -183,14 +183,14 @@ def test_a_second_build_waits_for_the_first_and_finds_it_done(toy):
 def test_no_go_is_bad_input_with_the_fix(toy, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(BadInput, match=r"Go is not on PATH.*https://go\.dev/dl"):
-        build.build("toy")
+        programs.build("toy")
 
 
 @pytest.mark.parametrize("version", ["go1.23.9", "go1.4", "devel +abc"])
 def test_an_old_go_is_bad_input_with_the_fix(toy, version):
     toy.go_is(version)
     with pytest.raises(BadInput, match=r"too old.*install Go 1\.24 or newer"):
-        build.build("toy")
+        programs.build("toy")
 
 
 @pytest.mark.parametrize(
@@ -207,33 +207,33 @@ def test_files_that_a_dependency_ships_lie_beside_the_programs(toy):
     shipped.write_text("create table t (id int);\n")
     toy.write("build.yaml", RECIPE + "files: {store.sql: example.org/other/sqls/store.sql}\n")
     toy.require("example.org/other", shipped.parents[1])
-    folder = build.build("toy", lambda _: None)
+    folder = programs.build("toy", lambda _: None)
     assert (folder / "store.sql").read_text() == "create table t (id int);\n"
-    assert set(build.manifest("toy").programs) == {"toy", "store.sql"}
+    assert set(programs.manifest("toy").programs) == {"toy", "store.sql"}
 
 
 def test_a_file_of_a_module_that_is_not_required_is_bad_input(toy):
     toy.write("build.yaml", RECIPE + "files: {store.sql: example.org/unknown/store.sql}\n")
     toy.require("example.org/other", toy.cache)
     with pytest.raises(BadInput, match=r"go\.mod.*example\.org/unknown/store\.sql"):
-        build.build("toy", lambda _: None)
+        programs.build("toy", lambda _: None)
 
 
 def test_an_unknown_system_names_the_known_ones(toy):
     with pytest.raises(BadInput, match=r"tydb.*one of \['toy'\]"):
-        build.build("tydb")
+        programs.build("tydb")
 
 
 def test_a_wrong_key_in_the_recipe_is_named(toy):
     toy.write("build.yaml", RECIPE + "ldflag: -s\n")
     with pytest.raises(BadInput, match=r"build\.yaml: ldflag"):
-        build.recipe("toy")
+        programs.recipe("toy")
 
 
 def test_every_recipe_of_this_project_is_valid():
-    assert "tidb" in build.systems()
-    for name in build.systems():
-        assert build.recipe(name).programs
+    assert "tidb" in programs.systems()
+    for name in programs.systems():
+        assert programs.recipe(name).programs
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="no Go on PATH")
@@ -245,6 +245,6 @@ def test_a_real_go_builds_a_real_program(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(home.cache))
     home.write("go.mod", "module example.org/toy\n\ngo 1.24\n")
     home.write("main.go", 'package main\n\nfunc main() { println("built") }\n')
-    folder = build.build("toy", lambda _: None)
+    folder = programs.build("toy", lambda _: None)
     ran = subprocess.run([folder / "toy"], capture_output=True, text=True, check=True)
     assert ran.stderr == "built\n"

@@ -9,9 +9,10 @@ import pytest
 from kit import ROOT
 from records import record, with_values
 
-from benchbook import checks, measured, published
-from benchbook.design import Cell, Trial, plan
-from benchbook.probes.series import COLUMNS
+from benchbook import published
+from benchbook.analysis import checks, measured
+from benchbook.campaign.design import Cell, Trial, plan
+from benchbook.probes.samples import COLUMNS
 from benchbook.stats.intervals import mean_interval
 
 REPORT = "tidb_v7_1_3_sysbench"
@@ -35,19 +36,19 @@ def cpu(*busy: float, host: str = "executor") -> pd.DataFrame:
 )
 def test_littles_law(tps: float, mean_ms: float, ok: bool, found: str) -> None:
     row = checks.little(record(summary=with_values(tps=tps, latency_mean_ms=mean_ms)))
-    assert (row["ok"], row["found"]) == (ok, found)
+    assert (row.ok, row.found) == (ok, found)
 
 
 def test_littles_law_allows_for_the_time_that_the_last_transactions_took() -> None:
     slow = with_values(tps=1600, latency_mean_ms=4, total_time_s=12.5)  # 6.4 of 8; 20% of the run was overrun
-    assert checks.little(record(summary=slow))["ok"]
+    assert checks.little(record(summary=slow)).ok
     assert not checks.little(record(summary={**slow, "total_time_s": with_values(total_time_s=10.0)["total_time_s"]}))[
         "ok"
     ]
 
 
 def test_littles_law_does_not_hold_threads_of_an_open_loop_to_be_busy() -> None:
-    assert checks.little(record(summary=with_values(tps=1), asked={"time_s": 10, "rate": 1}))["ok"]
+    assert checks.little(record(summary=with_values(tps=1), asked={"time_s": 10, "rate": 1})).ok
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_littles_law_does_not_hold_threads_of_an_open_loop_to_be_busy() -> None:
 )  # fmt: skip
 def test_errors_are_counted(ignored: float, reconnects: float, ok: bool, found: str) -> None:
     row = checks.errors(record(summary=with_values(ignored_errors=ignored, reconnects=reconnects)))
-    assert (row["ok"], row["found"]) == (ok, found)
+    assert (row.ok, row.found) == (ok, found)
 
 
 def hosts(**boots: str) -> dict[str, Any]:
@@ -71,18 +72,18 @@ def hosts(**boots: str) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_client_that_is_busy_may_be_what_is_measured(busy: tuple[float, ...], ok: bool, found: str) -> None:
     row = checks.client_saturation(record(), cpu(*busy), hosts(executor="a", db1="b"))
-    assert (row["ok"], row["found"]) == (ok, found)
+    assert (row.ok, row.found) == (ok, found)
 
 
 def test_the_client_is_looked_at_only_while_the_load_ran_and_only_on_its_host() -> None:
     series = pd.concat([cpu(*[1.0] * 11, 2.0, 2.0), cpu(*[2.0] * 11, host="db1")])
-    assert checks.client_saturation(record(), series, hosts(executor="a", db1="b"))["found"] == "50% of 2 cores"
+    assert checks.client_saturation(record(), series, hosts(executor="a", db1="b")).found == "50% of 2 cores"
 
 
 def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
     together = hosts(executor="a", db1="a")
     assert checks.shared_machine(together, "executor")
-    assert "shares its machine" in checks.client_saturation(record(), cpu(1.0), together)["found"]
+    assert "shares its machine" in checks.client_saturation(record(), cpu(1.0), together).found
     assert not checks.shared_machine(hosts(executor="a"), "executor")
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from benchbook import checksum
-from benchbook.checksum import Chunk, Sums
 from benchbook.errors import BadInput
+from benchbook.reports.dm import checksum
+from benchbook.reports.dm.checksum import Chunk, Sums
 
 SBTEST = [("id", "int", "NO", "PRI"), ("k", "int", "NO", ""), ("c", "char", "NO", ""), ("pad", "char", "NO", "")]
 MIXED = [

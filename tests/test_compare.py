@@ -16,10 +16,11 @@ import papermill
 import pytest
 from kit import ROOT, Home
 
-from benchbook import campaign as campaigns
-from benchbook import cli, results
-from benchbook.campaign import Campaign
-from benchbook.compare import NOTEBOOK, address, cells, facts, gate
+from benchbook import cli
+from benchbook.analysis import results
+from benchbook.campaign import store as campaigns
+from benchbook.campaign.store import Campaign
+from benchbook.compare import NOTEBOOK, address, cells, environment_facts, gate
 from benchbook.compare.pair import compare
 from benchbook.errors import BadInput
 
@@ -180,7 +181,7 @@ ENVIRONMENTS: list[tuple[Callable[[Any], None], str, str]] = [
     (variable("innodb_flush_log_at_trx_commit", "2"), "system.config.innodb_flush_log_at_trx_commit", "2"),
     (lambda about: about.update(load_generator="sysbench 1.1"), "load_generator", "sysbench 1.1"),
     (lambda about: about["systems"]["dtm"].update(version="v2"), "system.version", "v2"),
-    (lambda about: about.update(findings=[]), "waived.virtual_machine", facts.ABSENT),
+    (lambda about: about.update(findings=[]), "waived.virtual_machine", environment_facts.ABSENT),
 ]  # fmt: skip
 
 
@@ -230,7 +231,7 @@ def test_a_declared_version_brings_its_settings_but_not_other_values(runs: Path)
     edit(runs / SECOND / "environment.json", upgrade)
     found = compare(FIRST, SECOND, subject=["system.version"])
     standing = {d.name: d.standing for d in found.gate.differences}
-    assert standing == {"system.version": "subject", facts.VARIABLE_SET: "subject",
+    assert standing == {"system.version": "subject", environment_facts.VARIABLE_SET: "subject",
                         "system.config.sync_binlog": "unfair"}  # fmt: skip
     both = compare(FIRST, SECOND, subject=["system.version"], accept=["system.config.sync_binlog"])
     assert both.verdict == "no regression"

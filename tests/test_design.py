@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchbook.design import Cell, Trial, blocks, digest, plan
+from benchbook.campaign.design import Cell, Trial, blocks, digest, plan
 from benchbook.errors import BadInput
 
 CELLS = [

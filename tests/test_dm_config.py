@@ -30,7 +30,7 @@ def test_a_task_carries_the_levels_of_its_trial() -> None:
         task(
             mode="full",
             dump=dm.Dump(threads=32, rows=320_000, statement_size=1_000_000, program="/opt/my dumper"),
-            load=dm.Load(pool_size=64),
+            load=dm.LoadSettings(pool_size=64),
             sync=dm.Sync(worker_count=1024, batch=100),
         )
     )
@@ -89,7 +89,7 @@ def test_a_task_that_dm_would_misread_is_refused(levels: dict[str, Any]) -> None
 
 
 def test_the_worker_knows_its_upstream_and_does_not_resume_by_itself() -> None:
-    worker = dm.Worker(worker_address="127.0.0.6:8262", folder="/srv/d m", upstream=UPSTREAM, flavor="mariadb")
+    worker = dm.WorkerConfig(worker_address="127.0.0.6:8262", folder="/srv/d m", upstream=UPSTREAM, flavor="mariadb")
     said = tomllib.loads(dm.render(worker))
     assert said["from"] | {"password": ""} == {"host": "127.0.0.8", "port": 3306, "user": "dm", "password": ""}
     assert said["relay-dir"] == "/srv/d m/relay_log"
@@ -98,14 +98,14 @@ def test_the_worker_knows_its_upstream_and_does_not_resume_by_itself() -> None:
 
 
 def test_the_master_deploys_the_worker() -> None:
-    master = dm.Master(master_address="127.0.0.7:8261", worker_address="127.0.0.6:8262", folder="/srv/dm")
+    master = dm.MasterConfig(master_address="127.0.0.7:8261", worker_address="127.0.0.6:8262", folder="/srv/dm")
     said = tomllib.loads(dm.render(master))
     assert said["deploy"] == [{"source-id": "mysql-1", "dm-worker": "127.0.0.6:8262"}]
     assert said["master-addr"] == "127.0.0.7:8261"
 
 
 def test_no_password_is_written_plain_and_none_at_all_for_a_record() -> None:
-    worker = dm.Worker(worker_address="127.0.0.6:8262", folder="/srv/dm", upstream=UPSTREAM, flavor="mysql")
+    worker = dm.WorkerConfig(worker_address="127.0.0.6:8262", folder="/srv/dm", upstream=UPSTREAM, flavor="mysql")
     sealed = tomllib.loads(dm.render(worker))["from"]["password"]
     assert dm.decrypted(sealed) == NASTY
     assert tomllib.loads(dm.redacted(worker))["from"]["password"] == "***"

@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 from kit import PROFILE, Home
 
-from benchbook import campaign, design, parameters, published
-from benchbook.build import is_built
-from benchbook.campaign import Campaign
-from benchbook.design import Trial
-from benchbook.experiment import Measurement
-from benchbook.experiments import dm_report
-from benchbook.experiments.dm_replication import DmReplication
+from benchbook import parameters, published
+from benchbook.build.programs import is_built
+from benchbook.campaign import design, store
+from benchbook.campaign import run as campaign_run
+from benchbook.campaign.design import Trial
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.store import Campaign
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
+from benchbook.reports.dm import dm_kind
+from benchbook.reports.dm.replication import DmReplication
 from benchbook.systems.sql import connection, query
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -69,12 +71,12 @@ def _planned(*tables: str) -> tuple[Faulty, Campaign]:
     data, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
     chosen = {"tables": list(tables), "pool_sizes": [2], "worker_counts": [8, 16]}
     said = {"inventory": WHERE, "profile": "tiny", **chosen}
-    asked = parameters.check(dm_report.DmParameters, REPORT, said)
-    made = dm_report.experiment(data, asked, profile, inventory)
+    asked = parameters.check(dm_kind.DmParameters, REPORT, said)
+    made = dm_kind.DmKind().experiment(data, asked, profile, inventory)
     own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
-    conditions = dm_report.asked(asked, profile, inventory)
-    trials = design.plan(dm_report.cells(data, asked), 1, seed=1, asked=conditions)
-    return Faulty(**own, seed=1), campaign.start_or_continue(REPORT, conditions, trials, seed=1)
+    conditions = dm_kind.DmKind().asked(asked, profile, inventory)
+    trials = design.plan(dm_kind.DmKind().cells(data, asked), 1, seed=1, asked=conditions)
+    return Faulty(**own, seed=1), store.start_or_continue(REPORT, conditions, trials, seed=1)
 
 
 def _drop_table(experiment: DmReplication) -> None:
@@ -98,7 +100,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         "sync_worker_count 8": kill("/dm-worker", "-config"),
         "sync_worker_count 16": _drop_table,
     }
-    campaign.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None)
 
     assert experiment.faults == {}, "every fault was made"
     assert run.records() == []
@@ -115,14 +117,16 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
     kept = sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*"))
     assert len(kept) == 1, "the upstream's data stay"
 
-    campaign.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None)
 
     assert run.missing() == []
     for record in run.records():
         assert record.proof["same"]
         assert len(record.proof["tables"]) == 4
         assert all(t["source_rows"] == t["target_rows"] > 0 for t in record.proof["tables"])
-        assert all(check["ok"] for check in dm_report.record_checks(record)), dm_report.record_checks(record)
+        assert all(check["ok"] for check in dm_kind.DmKind().record_checks(record)), dm_kind.DmKind().record_checks(
+            record
+        )
     assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*")) == kept
     assert not [*(dm_home.path / ".lab").glob("*/dm/work/dm/*")], "relay log, dumps and metadata are removed"
     assert not dm_home.processes("dm-worker")
@@ -153,7 +157,7 @@ def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -
     faulty, run = _planned("load_pool_size")
     own = {name: getattr(faulty, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
     experiment = Locked(**own, seed=1)
-    campaign.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None)
 
     (failed,) = run.failures()
     assert failed.failure
@@ -161,7 +165,7 @@ def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -
     assert not home.processes("mydumper")
 
     experiment.lock = False
-    campaign.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None)
 
     (record,) = run.records()
     assert record.proof["same"]

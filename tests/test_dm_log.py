@@ -9,23 +9,23 @@ from pathlib import Path
 import pytest
 
 from benchbook.errors import OutputNotParseable
-from benchbook.workloads import dm_dump, dm_log
+from benchbook.reports.dm import dump_statements, worker_log
 
 LOG = (Path(__file__).parent / "fixtures" / "dm" / "dm-worker.log").read_text()
 
 
 def test_every_line_is_read() -> None:
-    found = list(dm_log.lines(LOG))
+    found = list(worker_log.lines(LOG))
     assert len(found) == len(LOG.splitlines())
     slow = next(line for line in found if line.message == "execute transaction")
     assert slow.level == "WARN"
     assert slow.fields["worker ID"] == "4"
     assert slow.fields["query"].startswith('[USE `dm_benchmark`; INSERT INTO `sbtest2` VALUES\n(22067,4985,"9065')
-    assert dm_log.seconds(slow.fields["cost time"]) > 1
+    assert worker_log.seconds(slow.fields["cost time"]) > 1
 
 
 def test_units_of_a_task_with_dms_own_times() -> None:
-    runs = dm_log.unit_runs(LOG, "bench")
+    runs = worker_log.unit_runs(LOG, "bench")
     assert [run.unit for run in runs][:3] == ["Dump", "Load", "Sync"]
     dump, load, sync = runs[:3]
     assert (dump.seconds, dump.stage) == (pytest.approx(0.222293408), "Finished")
@@ -34,26 +34,26 @@ def test_units_of_a_task_with_dms_own_times() -> None:
     assert (dump.began, dump.ended) == (pytest.approx(1795232296.126), pytest.approx(1795232296.349))
     assert load.ended == pytest.approx(1795232300.947)
     assert (sync.seconds, sync.ended) == (None, None)
-    assert dm_log.unit_runs(LOG, "other") == []
+    assert worker_log.unit_runs(LOG, "other") == []
 
 
 def test_the_last_finished_run_is_the_one_that_counts() -> None:
-    assert dm_log.finished(LOG, "bench", "Dump").seconds == pytest.approx(3.564344623)
+    assert worker_log.finished(LOG, "bench", "Dump").seconds == pytest.approx(3.564344623)
     with pytest.raises(OutputNotParseable, match=r"no finished Sync of task bench"):
-        dm_log.finished(LOG, "bench", "Sync")
+        worker_log.finished(LOG, "bench", "Sync")
 
 
 def test_progress_of_load_and_sync() -> None:
-    load = dm_log.loading(LOG, "bench")
+    load = worker_log.loading(LOG, "bench")
     assert load.iloc[0].to_list() == [pytest.approx(1795232300.947), 35109106, 35109106]
-    sync = dm_log.syncing(LOG, "bench")
+    sync = worker_log.syncing(LOG, "bench")
     assert sync.iloc[0].to_list() == [pytest.approx(1795232333.117), 45708, 1523, 1523]
-    assert dm_log.syncing("", "bench").columns.to_list() == ["t", "total_events", "total_tps", "tps"]
+    assert worker_log.syncing("", "bench").columns.to_list() == ["t", "total_events", "total_tps", "tps"]
 
 
 def test_what_is_no_log_line_is_left_out() -> None:
     head = "[2026/11/21 03:38:16.126 +01:00] [INFO] [a.go:1]"
-    (line,) = dm_log.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')
+    (line,) = worker_log.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')
     assert (line.message, line.fields) == ("", {"event": "rotate", "payload": "", 'k "x': "y]"})
     assert line.t == pytest.approx(1795232296.126 - 3600)
 
@@ -63,13 +63,13 @@ def test_what_is_no_log_line_is_left_out() -> None:
     [("235.169255ms", 0.235169255), ("1m2.5s", 62.5), ("312.376µs", 312.376e-6), ("1h0m0.5s", 3600.5), ("0s", 0.0)],
 )
 def test_durations(text: str, expected: float) -> None:
-    assert dm_log.seconds(text) == pytest.approx(expected)
+    assert worker_log.seconds(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("text", ["", "5", "5 s", "x5s"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(OutputNotParseable):
-        dm_log.seconds(text)
+        worker_log.seconds(text)
 
 
 def dump(folder: Path, statements: dict[str, list[int]]) -> str:
@@ -77,19 +77,19 @@ def dump(folder: Path, statements: dict[str, list[int]]) -> str:
     for name, sizes in statements.items():
         inserts = ["INSERT INTO `t` VALUES\n" + ",\n".join(['(1,"a (b")'] * rows) + ";\n" for rows in sizes]
         (folder / name).write_text("/*!40101 SET NAMES binary*/;\n" + "".join(inserts))
-    command = dm_dump.count_command(shlex.quote(str(folder)))
+    command = dump_statements.count_command(shlex.quote(str(folder)))
     return subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True).stdout
 
 
 def test_rows_per_statement_leaves_out_the_rest_of_each_file(tmp_path: Path) -> None:
     printed = dump(tmp_path, {"d.t.00000.sql": [4, 4, 1], "d.t.00001.sql": [5, 2], "d.t-schema.sql": [9, 9]})
-    assert dm_dump.rows_per_statement(printed) == pytest.approx((4 + 4 + 5) / 3)
+    assert dump_statements.rows_per_statement(printed) == pytest.approx((4 + 4 + 5) / 3)
 
 
 def test_files_with_one_statement_each_count_whole(tmp_path: Path) -> None:
-    assert dm_dump.rows_per_statement(dump(tmp_path, {"d.t.00000.sql": [3], "d.t.00001.sql": [2]})) == 2.5
+    assert dump_statements.rows_per_statement(dump(tmp_path, {"d.t.00000.sql": [3], "d.t.00001.sql": [2]})) == 2.5
 
 
 def test_an_empty_dump_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputNotParseable, match="no INSERT statement"):
-        dm_dump.rows_per_statement(dump(tmp_path, {}))
+        dump_statements.rows_per_statement(dump(tmp_path, {}))

@@ -6,14 +6,16 @@ import pandas as pd
 import pytest
 from pydantic import SecretStr
 
-from benchbook import design, published
-from benchbook.design import Cell, Trial
+from benchbook import published
+from benchbook.campaign import design
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
-from benchbook.experiments import dm_report, dm_summary, dm_tables, dm_task
-from benchbook.experiments.dm_report import DmParameters
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import DmSize, load_profile
-from benchbook.record import Quantity, Record
+from benchbook.reports.dm import dm_kind, dm_summary, dm_tables
+from benchbook.reports.dm import task as task_module
+from benchbook.reports.dm.dm_kind import DmParameters
 from benchbook.systems.dm_config import Account
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
@@ -39,32 +41,32 @@ def record(table: str, levels: dict[str, str | int], **figures: float) -> Record
 
 
 def test_a_cell_for_each_published_row_and_one_for_the_components_of_a_run() -> None:
-    counts = pd.Series([cell.table for cell in dm_report.cells(GA, parameters())]).value_counts().to_dict()
+    counts = pd.Series([cell.table for cell in dm_kind.DmKind().cells(GA, parameters())]).value_counts().to_dict()
     assert counts == {"dump": 2, "load": 1, "load_pool_size": 6, "load_rows_per_statement": 6, "sync_result": 1,
                       "sync_worker_count": 6, "sync_distribution": 2}  # fmt: skip
-    (alpha,) = dm_report.cells(ALPHA, parameters())
+    (alpha,) = dm_kind.DmKind().cells(ALPHA, parameters())
     assert alpha.levels | {"threads": 1024, "worker_count": 256, "batch": 100} == alpha.levels
 
 
 def test_every_trial_has_a_name_of_its_own() -> None:
-    trials = design.plan(dm_report.cells(GA, parameters(separate_dump_factors=True)), 2, seed=1, asked={})
+    trials = design.plan(dm_kind.DmKind().cells(GA, parameters(separate_dump_factors=True)), 2, seed=1, asked={})
     assert len({t.id for t in trials}) == len(trials) == 52
 
 
 def test_separate_factors_cross_splitting_with_threads() -> None:
-    cells = dm_report.cells(GA, parameters(tables=["dump"], separate_dump_factors=True))
+    cells = dm_kind.DmKind().cells(GA, parameters(tables=["dump"], separate_dump_factors=True))
     assert {tuple(c.levels.values()) for c in cells} == {("on", 32), ("on", 4), ("off", 32), ("off", 4)}
 
 
 def test_an_unknown_table_is_refused() -> None:
     with pytest.raises(BadInput, match="unknown table"):
-        dm_report.cells(GA, parameters(tables=["sync_results"]))
+        dm_kind.DmKind().cells(GA, parameters(tables=["sync_results"]))
 
 
 @pytest.mark.parametrize("name", ["lab_dm_ga", "lab_dm_alpha"])
 def test_the_inventories_have_every_role_once(name: str) -> None:
     report = GA if name == "lab_dm_ga" else ALPHA
-    made = dm_report.experiment(report, parameters(inventory=name), load_profile("smoke"), load_inventory(name))
+    made = dm_kind.DmKind().experiment(report, parameters(inventory=name), load_profile("smoke"), load_inventory(name))
     assert made.databases.tables == (4 if report is GA else 2)
     assert made.options == {}
 
@@ -73,9 +75,9 @@ def test_the_inventories_have_every_role_once(name: str) -> None:
 
 
 def task(of: Trial, split_rows: int = 1000) -> tuple[str, str, int | None, int | None, int, int]:
-    where = dm_task.databases(list(GA.tables), DmSize(), 4)
+    where = task_module.databases(list(GA.tables), DmSize(), 4)
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("x"))
-    t = dm_task.task_of(of, where, split_rows, "/dm", account, "mydumper")
+    t = task_module.task_of(of, where, split_rows, "/dm", account, "mydumper")
     return t.mode, t.database, t.dump.rows, t.dump.statement_size, t.load.pool_size, t.sync.worker_count
 
 
@@ -91,8 +93,8 @@ def test_tasks_follow_the_levels() -> None:
 
 
 def test_only_the_databases_that_are_needed_are_prepared() -> None:
-    assert dm_task.databases(["sync_result"], DmSize(), 4).kept == {}
-    assert dm_task.databases(["load", "load_pool_size"], DmSize(large_rows=7, small_rows=3), 4).kept == {
+    assert task_module.databases(["sync_result"], DmSize(), 4).kept == {}
+    assert task_module.databases(["load", "load_pool_size"], DmSize(large_rows=7, small_rows=3), 4).kept == {
         "dm_large": 7, "dm_small": 3,
     }  # fmt: skip
 
@@ -156,18 +158,18 @@ def cell(tables: list, table: str, metric: str, **levels: object) -> tuple[float
 
 def test_outcomes_that_the_report_has_as_levels_are_measured() -> None:
     mine = [record("load", {"item": "load data", "pool_size": 16}, rows_per_statement=900, load_mb_s=3.0, data_gb=0.5)]
-    found = dm_tables.tables(GA, mine, [])
+    found = dm_tables.tables(GA, mine)
     assert cell(found, "load", "rows_per_statement") == (4878, 900)
     assert cell(found, "load", "data_gb") == (38.14, 0.5)
     assert cell(found, "load", "speed_mb_s") == (16.64, 3.0)
     by_size = [record("load_rows_per_statement", {"statement_size": 62_500, "pool_size": 32}, rows_per_statement=309)]
-    found = dm_tables.tables(GA, by_size, [])
+    found = dm_tables.tables(GA, by_size)
     assert cell(found, "load_rows_per_statement", "rows_per_statement", statement_size=62_500) == (310, 309)
 
 
 def test_components_of_one_run_are_the_rows_of_a_table() -> None:
     figures = {"mysql_qps": 9.0, "relay_mb_s": 2.0, "dm_qps": 8.0, "tidb_qps_insert": 7.0, "tidb_p99_ms": 5.0}
-    found = dm_tables.tables(GA, [record("sync_result", {"worker_count": 32}, **figures)], [])
+    found = dm_tables.tables(GA, [record("sync_result", {"worker_count": 32}, **figures)])
     assert cell(found, "sync_result", "qps", component="MySQL") == (42_790, 9.0)
     assert cell(found, "sync_result", "relay_mb_s", component="DM relay log unit") == (11.3, 2.0)
     assert cell(found, "sync_result", "qps", component="DM binlog replication unit") == (22_970, 8.0)
@@ -177,13 +179,13 @@ def test_components_of_one_run_are_the_rows_of_a_table() -> None:
 
 def test_alphas_components_though_tidb_has_no_threads() -> None:
     figures = {"mysql_tps": 9.0, "dm_qps": 8.0, "job_tps": 8.5, "tidb_qps_replace": 7.0}
-    found = dm_tables.tables(ALPHA, [record("result", {"worker_count": 256}, **figures)], [])
+    found = dm_tables.tables(ALPHA, [record("result", {"worker_count": 256}, **figures)])
     assert cell(found, "result", "tps", component="MySQL", threads=1024) == (15_100, 9.0)
     assert cell(found, "result", "tps", component="DM", threads=256) == (13_890, 8.5)
     assert cell(found, "result", "qps_replace", component="TiDB") == (13_800, 7.0)
 
 
 def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
-    found = dm_tables.tables(GA, [record("dump", {"table_split": "on", "dump_threads": 4}, dump_mb_s=6.0)], [])
+    found = dm_tables.tables(GA, [record("dump", {"table_split": "on", "dump_threads": 4}, dump_mb_s=6.0)])
     assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=4) == (None, 6.0)
     assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=32) == (191.03, None)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchbook.errors import OutputNotParseable
-from benchbook.workloads import dm_status as dm
-from benchbook.workloads.dm_status import Position
+from benchbook.systems import dm_status as dm
+from benchbook.systems.dm_status import BinlogPosition
 
 FIXTURES = Path(__file__).parent / "fixtures" / "dm"
 
@@ -42,9 +42,9 @@ def test_a_full_task_that_is_finished() -> None:
 def test_syncing() -> None:
     status = dm.parse(printed("syncing"))
     assert (status.stage, status.unit, status.synced, status.events) == ("Running", "Sync", False, 19595)
-    assert status.upstream == Position("mysql-bin.000002", 61025766)
-    assert status.checkpoint == Position("mysql-bin.000002", 917)
-    assert status.relay_position == Position("mysql-bin.000002", 43727220)
+    assert status.upstream == BinlogPosition("mysql-bin.000002", 61025766)
+    assert status.checkpoint == BinlogPosition("mysql-bin.000002", 917)
+    assert status.relay_position == BinlogPosition("mysql-bin.000002", 43727220)
     assert not status.relay_caught_up
     assert dm.lag_bytes(status.upstream, status.relay_position) == 17298546
 
@@ -147,18 +147,18 @@ def test_a_command_is_done_only_when_every_worker_says_so() -> None:
 
 def test_lag_over_files() -> None:
     sizes = {"bin.000001": 1000, "bin.000002": 500, "bin.000003": 70}
-    assert dm.lag_bytes(Position("bin.000003", 50), Position("bin.000001", 900), sizes) == 100 + 500 + 50
+    assert dm.lag_bytes(BinlogPosition("bin.000003", 50), BinlogPosition("bin.000001", 900), sizes) == 100 + 500 + 50
     with pytest.raises(OutputNotParseable, match=r"size of bin\.000001 is not known"):
-        dm.lag_bytes(Position("bin.000003", 50), Position("bin.000001", 900))
+        dm.lag_bytes(BinlogPosition("bin.000003", 50), BinlogPosition("bin.000001", 900))
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("(mysql-bin|000001.000002, 63290854)", Position("mysql-bin.000002", 63290854)),
-        ("(mysql-bin.000002, 917)", Position("mysql-bin.000002", 917)),
+        ("(mysql-bin|000001.000002, 63290854)", BinlogPosition("mysql-bin.000002", 63290854)),
+        ("(mysql-bin.000002, 917)", BinlogPosition("mysql-bin.000002", 917)),
         ("(, 4)", None),
     ],
 )
-def test_positions(text: str, expected: Position | None) -> None:
+def test_positions(text: str, expected: BinlogPosition | None) -> None:
     assert dm.position(text) == expected

@@ -10,8 +10,8 @@ import pytest
 from chromium import open_page
 from kit import REPORT, Home, inventory
 
-from benchbook import results
-from benchbook.campaign import Campaign
+from benchbook.analysis import results
+from benchbook.campaign.store import Campaign
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

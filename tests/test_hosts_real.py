@@ -18,13 +18,13 @@ import pytest
 from database import Database
 from kit import Home, until
 
-from benchbook.errors import BadInput, BenchbookError, HostUnusable, RemoteFailed
+from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusable, JobLost, RemoteFailed
 from benchbook.hosts import lab as labs
-from benchbook.hosts.facts import gather, preflight
 from benchbook.hosts.fanout import FanOutFailed, on_each, try_on_each
+from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Job, JobLost, remote_program
-from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.hosts.jobs import Command, Job, remote_program
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.sql import SqlEndpoint, query, try_login
 

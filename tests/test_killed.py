@@ -9,7 +9,7 @@ import psutil
 import pytest
 from kit import Home, until
 
-from benchbook.campaign import Campaign
+from benchbook.campaign.store import Campaign
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

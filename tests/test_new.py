@@ -12,12 +12,14 @@ import pytest
 import yaml
 from kit import Home
 
-from benchbook import design, new, parameters, paths, published, restage, results
-from benchbook.campaign import Campaign
+from benchbook import new, parameters, paths, published, restage
+from benchbook.analysis import results
+from benchbook.campaign import design
+from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import known_inventories, load_inventory
-from benchbook.kinds import kind_of
 from benchbook.profiles import load_profile
+from benchbook.reports.kinds import kind_of
 
 NAME = "my_report"
 

@@ -16,13 +16,13 @@ from kit import PATIENCE_S, ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
 from benchbook import parameters, restage
-from benchbook.campaign import Campaign
+from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
-from benchbook.experiments.sysbench_report import SysbenchParameters
 from benchbook.hosts.inventory import Inventory
-from benchbook.kinds import kind_of
+from benchbook.reports.kinds import kind_of
+from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 REPORTS = [path.stem for path in NOTEBOOKS if path.stem != NOTEBOOK]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchbook import progress
-from benchbook.progress import Progress, Tracker
+from benchbook.campaign import progress
+from benchbook.campaign.progress import Progress, Tracker
 
 
 class Clock:

@@ -12,9 +12,10 @@ from bs4 import BeautifulSoup
 from chromium import open_page
 from nbformat import v4
 
-from benchbook import publish, results
+from benchbook.analysis import results
 from benchbook.errors import BadInput
-from benchbook.page import TEMPLATES
+from benchbook.site import publish
+from benchbook.site.page import TEMPLATES
 
 # One white pixel.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII="

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.published import known_reports, load, validate
-from benchbook.published_check import frictionless_check
+from benchbook.published.reading import frictionless_check
+from benchbook.published.tables import known_reports, load, validate
 
 REPORTS = ["ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "tidb_v7_1_3_sysbench"]
 DATA = Path(__file__).resolve().parents[1] / "data" / "published"

@@ -12,8 +12,8 @@ import pytest
 from pydantic import ValidationError
 from records import SUMMARY, failed, record
 
-from benchbook import record as records
-from benchbook.probes.series import COLUMNS
+from benchbook.campaign import record as records
+from benchbook.probes.samples import COLUMNS
 
 SERIES = pd.DataFrame([(1000.5, "db1", "host", "cpu.user", 1.5, "cores")], columns=COLUMNS)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchbook import results
+from benchbook.analysis import results
 from benchbook.errors import BadInput
 
 ROW = {

@@ -10,24 +10,24 @@ from kit import Home
 from records import record
 
 from benchbook import published
-from benchbook.design import Cell
+from benchbook.analysis.measured import interval
+from benchbook.campaign.design import Cell
+from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
-from benchbook.experiments import saga_figures, saga_report, saga_summary, saga_tables
-from benchbook.experiments.saga import ab_version
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.measured import interval
 from benchbook.profiles import load_profile
-from benchbook.record import Quantity, Record
+from benchbook.reports.saga import ladder_plot, saga_kind, saga_summary, saga_tables
+from benchbook.reports.saga.ladder import ab_version
+from benchbook.reports.saga.rung import Rung
 from benchbook.systems import counters
-from benchbook.workloads import saga
+from benchbook.workloads import ab_command
 from benchbook.workloads.ab import AbSummary
-from benchbook.workloads.saga import Rung
 
 PUBLISHED = published.load("dtm_mysql")
 
 
-def parameters(**said: Any) -> saga_report.SagaParameters:
-    return saga_report.SagaParameters(inventory="lab_dtm", **said)
+def parameters(**said: Any) -> saga_kind.SagaParameters:
+    return saga_kind.SagaParameters(inventory="lab_dtm", **said)
 
 
 # -- rungs and cells ------------------------------------------------------------------------------------------------
@@ -48,13 +48,13 @@ def test_a_rung_is_a_request_and_a_label(rung: Rung, path: str, label: str) -> N
 @pytest.mark.parametrize("said", ["dtm", "dtm:x", "xa:2", "dtm:3"])
 def test_a_rung_that_does_not_exist_is_refused(said: str) -> None:
     with pytest.raises(BadInput) as caught:
-        saga_report.cells(PUBLISHED, parameters(rungs=[said]))
+        saga_kind.SagaKind().cells(PUBLISHED, parameters(rungs=[said]))
     assert caught.value.key == "rungs"
     assert caught.value.fix
 
 
 def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
-    cells = saga_report.cells(PUBLISHED, parameters())
+    cells = saga_kind.SagaKind().cells(PUBLISHED, parameters())
     assert [c.table for c in cells] == ["mysql_write_only", *["saga"] * 8, *["saga_failing"] * 2]
     assert cells[0] == Cell(
         table="mysql_write_only", system="mariadb", levels={"workload": "oltp_write_only", "threads": 10}
@@ -66,23 +66,23 @@ def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
 
 def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest() -> None:
     said = parameters(rungs=["dtm:2"], concurrency=[8, 4], sysbench=False, kill_dtm=True, fail=0.5)
-    levels = [(c.table, c.levels["concurrency"]) for c in saga_report.cells(PUBLISHED, said)]
-    assert len({c.slug for c in saga_report.cells(PUBLISHED, said)}) == 5, "a trial's id is made of its levels"
+    levels = [(c.table, c.levels["concurrency"]) for c in saga_kind.SagaKind().cells(PUBLISHED, said)]
+    assert len({c.slug for c in saga_kind.SagaKind().cells(PUBLISHED, said)}) == 5, "a trial's id is made of its levels"
     assert levels == [("saga", 8), ("saga", 4), ("saga_failing", 4), ("saga_failing", 4), ("saga_killed", 4)]
-    assert [c.table for c in saga_report.cells(PUBLISHED, parameters(rungs=["dtm:2"], sysbench=False, fail=0))] == [
-        "saga"
-    ]
+    assert [
+        c.table for c in saga_kind.SagaKind().cells(PUBLISHED, parameters(rungs=["dtm:2"], sysbench=False, fail=0))
+    ] == ["saga"]
 
 
 def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Home) -> None:
     lab, profile = load_inventory("lab_dtm") if _copied(home) else None, load_profile("smoke")
     assert lab is not None
-    assert saga_report.experiment(PUBLISHED, parameters(), profile, lab).dataset.tables == 10
+    assert saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab).dataset.tables == 10
     hosts = {name: host for name, host in lab.hosts.items() if "client" in host.roles}
     with pytest.raises(BadInput, match="no host has a role"):
-        saga_report.experiment(PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts}))
+        saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts}))
     with pytest.raises(BadInput, match="one host of each kind"):
-        saga_report.experiment(PUBLISHED, parameters(), profile, _two_clients(lab))
+        saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, _two_clients(lab))
 
 
 def _copied(home: Home) -> bool:
@@ -101,16 +101,18 @@ def _two_clients(lab: Inventory) -> Inventory:
 
 
 def test_the_command_line_of_a_load() -> None:
-    command = saga.for_requests("/usr/bin/ab", "http://h:1/saga?a=1&b=2", concurrency=10, requests=500, longest_s=60)
-    assert saga.shown(command) == "/usr/bin/ab -l -s 90 -n 500 -c 10 http://h:1/saga?a=1&b=2"
-    few = saga.for_requests("ab", "u", concurrency=10, requests=3, longest_s=60)
-    assert "-n 20 -c 10" in saga.shown(few), "ab refuses fewer requests than clients"
-    assert "-t 2 -n 50000000 -c 4" in saga.shown(saga.for_seconds("ab", "u", concurrency=4, seconds=2))
+    command = ab_command.for_requests(
+        "/usr/bin/ab", "http://h:1/saga?a=1&b=2", concurrency=10, requests=500, longest_s=60
+    )
+    assert ab_command.shown(command) == "/usr/bin/ab -l -s 90 -n 500 -c 10 http://h:1/saga?a=1&b=2"
+    few = ab_command.for_requests("ab", "u", concurrency=10, requests=3, longest_s=60)
+    assert "-n 20 -c 10" in ab_command.shown(few), "ab refuses fewer requests than clients"
+    assert "-t 2 -n 50000000 -c 4" in ab_command.shown(ab_command.for_seconds("ab", "u", concurrency=4, seconds=2))
 
 
 def test_progress_is_the_rate_between_the_tenths_that_ab_announces() -> None:
     moments, rates = iter([0.0, 2.0, 2.5, 4.0]), []
-    progress = saga.Progress(lambda s, rate: rates.append((s, rate)), clock=lambda: next(moments))
+    progress = ab_command.AbProgress(lambda s, rate: rates.append((s, rate)), clock=lambda: next(moments))
     for part in (b"Benchmarking h\nCompleted 100 requests\n", b"Compl", b"eted 300 requests\n"):
         progress(part)
     assert rates == [(2.0, 50.0), (4.0, 100.0)]
@@ -127,8 +129,18 @@ AB = AbSummary(
     complete=1000, failed=0, non_2xx=0, requests_per_s=500, time_s=2, concurrency=10, mean_ms=20, percentiles_ms={}
 )
 NOTHING = {"count": 0, "mean_ms": 0, "max_ms": 0, "hdr_us": ""}
-COUNTED = {"Binlog_commits": 4100, "Com_insert": 4100, "Com_update": 3000, "Com_delete": 0, "Com_replace": 0,
-           "Com_select": 10, "Com_commit": 3000, "Com_begin": 3000, "Com_rollback": 0, "Questions": 13000}  # fmt: skip
+COUNTED = {
+    "Binlog_commits": 4100,
+    "Com_insert": 4100,
+    "Com_update": 3000,
+    "Com_delete": 0,
+    "Com_replace": 0,
+    "Com_select": 10,
+    "Com_commit": 3000,
+    "Com_begin": 3000,
+    "Com_rollback": 0,
+    "Questions": 13000,
+}
 
 
 def stats(**ends: int) -> dict[str, Any]:
@@ -160,17 +172,26 @@ def test_counters() -> None:
 
 # -- books ----------------------------------------------------------------------------------------------------------
 
-GOOD = {"accounts": 100, "balance_sum": 1000, "balance_expected": 1000, "repeated_steps": 0, "bare_compensations": 0,
-        "unbalanced_transactions": 0, "accounts_not_matching_the_log": 0}  # fmt: skip
+GOOD = {
+    "accounts": 100,
+    "balance_sum": 1000,
+    "balance_expected": 1000,
+    "repeated_steps": 0,
+    "bare_compensations": 0,
+    "unbalanced_transactions": 0,
+    "accounts_not_matching_the_log": 0,
+}
 
 
 def proof(**changes: Any) -> dict[str, Any]:
     """Ten transactions behind DTM, eight committed and two rolled back."""
     return {
-        "global": {"started": 10, "committed": 8, "rolled_back": 2, "failed": 0}, "books": GOOD,
+        "global": {"started": 10, "committed": 8, "rolled_back": 2, "failed": 0},
+        "books": GOOD,
         "branches": {"out.action": {"executed": 10}, "in.action": {"executed": 8}},
-        "dtm_ends": {"succeed": 8, "failed": 2}, **changes,
-    }  # fmt: skip
+        "dtm_ends": {"succeed": 8, "failed": 2},
+        **changes,
+    }
 
 
 def wrong(mode: str = "dtm_barrier", **changes: Any) -> list[str]:
@@ -213,12 +234,16 @@ def test_after_a_kill_dtm_s_own_store_says_what_ended() -> None:
 def ladder(tps: dict[int, list[float]], mode: str = "dtm", sql: int = 2) -> list[Record]:
     return [
         record(
-            f"r{n}-{mode}{sql}-{c}", table="saga", system="mariadb", repetition=n,
+            f"r{n}-{mode}{sql}-{c}",
+            table="saga",
+            system="mariadb",
+            repetition=n,
             levels={"mode": mode, "sql_per_branch": sql, "concurrency": c},
             summary={"global_tps": Quantity(value=value, unit="1/s"), "db_tps": Quantity(value=4 * value, unit="1/s")},
         )
-        for c, values in tps.items() for n, value in enumerate(values, 1)
-    ]  # fmt: skip
+        for c, values in tps.items()
+        for n, value in enumerate(values, 1)
+    ]
 
 
 def test_a_rung_is_compared_at_its_knee() -> None:
@@ -230,13 +255,15 @@ def test_a_rung_is_compared_at_its_knee() -> None:
 def test_published_tables_show_the_knee_and_the_sweep_stands_beside_them() -> None:
     records = ladder({10: [80, 82], 40: [100, 102]})
     trials: list[Any] = []
-    tables = {table.id: table for table in saga_report.tables(PUBLISHED, records, trials)}
+    tables = {table.id: table for table in saga_kind.SagaKind().tables(PUBLISHED, records, trials)}
     assert set(tables) == {"mysql_write_only", "saga", "saga_sweep"}
     swept = [(row.model_extra, row.metric, row.measured) for row in tables["saga_sweep"].rows]
     assert len(swept) == 4
     assert swept[0] == (
-        {"system": "mariadb", "mode": "dtm", "sql_per_branch": 2, "concurrency": 10}, "global_tps", interval([80, 82])
-    )  # fmt: skip
+        {"system": "mariadb", "mode": "dtm", "sql_per_branch": 2, "concurrency": 10},
+        "global_tps",
+        interval([80, 82]),
+    )
 
 
 def test_the_report_s_own_arithmetic() -> None:
@@ -257,14 +284,16 @@ def test_rungs_climb_as_the_report_does() -> None:
 
 def test_the_ladder_is_relative_to_each_one_s_own_base() -> None:
     rows = [
-        ("published", "base", "OPS", 100.0, None, None), ("published", "top", "OPS", 50.0, None, None),
-        ("measured", "base", "OPS", 10.0, 8.0, 12.0), ("measured", "top", "OPS", 4.0, 3.0, 5.0),
+        ("published", "base", "OPS", 100.0, None, None),
+        ("published", "top", "OPS", 50.0, None, None),
+        ("measured", "base", "OPS", 10.0, 8.0, 12.0),
+        ("measured", "top", "OPS", 4.0, 3.0, 5.0),
         ("published", "top", "TPS", 7.0, None, None),
-    ]  # fmt: skip
+    ]
     frame = pd.DataFrame(rows, columns=["who", "rung", "measure", "value", "low", "high"])
-    found = saga_figures.relative(frame, base="base")
+    found = ladder_plot.relative(frame, base="base")
     assert found.value.tolist() == [1.0, 0.5, 1.0, 0.4]
     assert found.low.tolist()[2:] == [0.8, 0.3]
-    figure = saga_figures.ladder(found, ["OPS"], base="base")
+    figure = ladder_plot.ladder(found, ["OPS"], base="base")
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["base", "top"]
-    assert "OPS, top: published 0.50, measured 0.40" in saga_figures.in_words(found)
+    assert "OPS, top: published 0.50, measured 0.40" in ladder_plot.in_words(found)

@@ -8,9 +8,9 @@ import pytest
 from chromium import open_page
 from kit import Home
 
-from benchbook import results
-from benchbook.campaign import Campaign
-from benchbook.record import Record
+from benchbook.analysis import results
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ import pytest
 from kit import until
 
 from benchbook.hosts.jobs import remote_program
-from benchbook.probes.series import COLUMNS, busy_cores, empty, to_series
+from benchbook.probes.samples import COLUMNS, busy_cores, empty, to_series
 
 
 def sample(t: float, **values: float) -> dict[str, Any]:

@@ -13,7 +13,18 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = "sh awk sed cat dirname mkdir rm tail touch chmod ln sha256sum true".split()
-REPORT = {"python3", "sysbench", "mariadbd", "mariadb-install-db", "sshd", "ssh", "ssh-keygen", "ab", "mydumper"}
+REPORT = {
+    "python3",
+    "sysbench",
+    "mariadbd",
+    "mariadb-install-db",
+    "my_print_defaults",
+    "sshd",
+    "ssh",
+    "ssh-keygen",
+    "ab",
+    "mydumper",
+}
 TEST = {"chromium"}
 
 # Pretends to install: makes each program that the test says a package holds.

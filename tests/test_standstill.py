@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from benchbook.errors import WorkloadFailed
-from benchbook.experiments.standstill import Standstill
+from benchbook.reports.dm.standstill import Standstill
 
 
 class Clock:

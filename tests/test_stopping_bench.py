@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchbook.stopping_bench import LOADS, in_words, on_series
+from benchbook.bench.stopping_bench import LOADS, in_words, on_series
 
 
 def account(rates: np.ndarray, offered: float = 0) -> pd.DataFrame:

@@ -8,15 +8,16 @@ import pytest
 from kit import Home
 from test_campaign import InMemory
 
-from benchbook import campaign as campaigns
-from benchbook import machine_time, published
-from benchbook.campaign import Campaign
-from benchbook.design import Cell, Trial, another_block, plan
-from benchbook.errors import BadInput
-from benchbook.experiments.stopping import Watcher, both, rule
+from benchbook import published
+from benchbook.analysis import machine_time
+from benchbook.analysis.results import MachineTime
+from benchbook.campaign import store as campaigns
+from benchbook.campaign.design import Cell, Trial, another_block, plan
+from benchbook.campaign.early_stop import RateWatcher, both, rule
+from benchbook.campaign.repetitions import run_until_decided
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput, TrialFailed
 from benchbook.profiles import Stopping, load_profile
-from benchbook.repetitions import run_until_decided
-from benchbook.results import MachineTime
 from benchbook.stats.stopping import StopRule
 
 CELLS = [Cell(table=t, system="x", levels={"workload": t, "threads": 2}) for t in ("a", "b", "c")]
@@ -24,11 +25,11 @@ ASKED = {"inventory": "lab_test", "profile": "tiny"}
 ALLOWED = Stopping(most_repetitions=4, budget_min=10)
 
 
-def watched(rates: Sequence[float], **changes: float) -> tuple[Watcher, list[int]]:
+def watched(rates: Sequence[float], **changes: float) -> tuple[RateWatcher, list[int]]:
     """A watcher after these rates, and after how many of them it asked for an end."""
     asked: list[int] = []
     seen = 0
-    watcher = Watcher(StopRule(**{"minimum_s": 16, "maximum_s": 64, **changes}), lambda: asked.append(seen))
+    watcher = RateWatcher(StopRule(**{"minimum_s": 16, "maximum_s": 64, **changes}), lambda: asked.append(seen))
     for rate in rates:
         seen += 1
         watcher.seen(rate)
@@ -122,7 +123,7 @@ def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
 
 def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:
     made = begun()
-    experiment = InMemory(**{made.trials[0].id: campaigns.TrialFailed("it broke")})
+    experiment = InMemory(**{made.trials[0].id: TrialFailed("it broke")})
     run_until_decided(made, experiment, lambda _: None, ALLOWED, lambda: CELLS)
     assert made.environment()["repetitions_ended"] == "trials have failed"
     assert len(made.trials) == 6

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from kit import INVENTORY, PROFILE, REPORT, Home
 
-from benchbook import design, published
-from benchbook.experiments import sysbench_report
-from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook import published
+from benchbook.campaign import design
 from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
+from benchbook.reports.sysbench import sysbench_kind
+from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
 from benchbook.stats.stopping import StopRule
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -22,9 +23,9 @@ WHAT = SysbenchParameters(inventory=INVENTORY, system="mariadb", workloads=["olt
 def test_a_load_that_is_asked_to_end_reports_all_that_it_did(lab_home: Home, lab: Inventory) -> None:
     lab_home.write("env/profiles/early.yaml", {**PROFILE, "stopping": {"minimum_s": 10, "maximum_s": 120}})
     report, profile = published.load(REPORT), load_profile("early")
-    experiment = sysbench_report.experiment(report, WHAT, profile, lab)
+    experiment = sysbench_kind.SysbenchKind().experiment(report, WHAT, profile, lab)
     experiment.stop_rule = SOON
-    (trial,) = design.plan(sysbench_report.cells(report, WHAT), 1, seed=1, asked={})
+    (trial,) = design.plan(sysbench_kind.SysbenchKind().cells(report, WHAT), 1, seed=1, asked={})
     with experiment.running():
         experiment.begin([trial], lambda _: None)
         measured = experiment.measure(trial, lambda second, rate: None)

@@ -10,15 +10,15 @@ from kit import INVENTORY, ROOT, Home
 
 from benchbook import published
 from benchbook.errors import BadInput, WorkloadFailed
-from benchbook.experiments import sysbench_report as report
-from benchbook.experiments.sysbench_load import check_end, interval_series, summarise
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended
 from benchbook.profiles import load_profile
-from benchbook.published import Published
+from benchbook.published.tables import Published
+from benchbook.reports.sysbench import sysbench_kind as report
 from benchbook.systems.sql import SqlEndpoint
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_output import parse
+from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
 
 NAME = "tidb_v7_1_3_sysbench"
 PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
@@ -37,7 +37,7 @@ def asked_for(**given: Any) -> report.SysbenchParameters:
 
 
 def test_every_published_row_is_a_cell(tables: Published) -> None:
-    cells = report.cells(tables, asked_for())
+    cells = report.SysbenchKind().cells(tables, asked_for())
     assert len(cells) == 15
     for name, table in tables.tables.items():
         ours = [c.levels["threads"] for c in cells if c.table == name]
@@ -45,8 +45,8 @@ def test_every_published_row_is_a_cell(tables: Published) -> None:
 
 
 def test_systems_workloads_and_threads_can_be_chosen(tables: Published) -> None:
-    assert len(report.cells(tables, asked_for(systems=["tidb", "mariadb"]))) == 30
-    cells = report.cells(tables, asked_for(workloads=["oltp_insert"], threads=[2, 4]))
+    assert len(report.SysbenchKind().cells(tables, asked_for(systems=["tidb", "mariadb"]))) == 30
+    cells = report.SysbenchKind().cells(tables, asked_for(workloads=["oltp_insert"], threads=[2, 4]))
     assert [(c.system, c.levels) for c in cells] == [
         ("tidb", {"workload": "oltp_insert", "threads": 2}), ("tidb", {"workload": "oltp_insert", "threads": 4}),
     ]  # fmt: skip
@@ -57,27 +57,27 @@ def test_an_unknown_workload(tables: Published) -> None:
     with pytest.raises(
         BadInput, match=r"workloads: unknown workload \(got 'oltp_inset'\)\. Fix: use some of .*oltp_insert"
     ):
-        report.cells(tables, asked_for(workloads=["oltp_inset"]))
+        report.SysbenchKind().cells(tables, asked_for(workloads=["oltp_inset"]))
 
 
 def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
-    asked = report.asked(asked_for(), profile, lab)
+    asked = report.SysbenchKind().asked(asked_for(), profile, lab)
     assert (asked["time_s"], asked["tables"], asked["table_size"], asked["reset"]) == (2, 4, 2000, "restart")
-    longer = report.asked(asked_for(time_s=7, rate=50), profile, lab)
+    longer = report.SysbenchKind().asked(asked_for(time_s=7, rate=50), profile, lab)
     assert (longer["time_s"], longer["rate"]) == (7, 50)
-    assert report.builds(asked_for()) == ["tidb"]
-    assert report.builds(asked_for(system="mariadb")) == []
+    assert report.SysbenchKind().builds(asked_for()) == ["tidb"]
+    assert report.SysbenchKind().builds(asked_for(system="mariadb")) == []
 
 
 def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
-    made = report.experiment(tables, asked_for(), profile, lab)
+    made = report.SysbenchKind().experiment(tables, asked_for(), profile, lab)
     assert made.options["mysql-ignore-errors"] == "1062,2013,8028,9007"
     assert made.options["auto-inc"] == "false"
     assert "db-driver" not in made.options
     with pytest.raises(BadInput, match="unknown system"):
-        report.experiment(tables, asked_for(system="tibd"), profile, lab)
+        report.SysbenchKind().experiment(tables, asked_for(system="tibd"), profile, lab)
 
 
 # -- command lines ------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ DATASET = sysbench.Dataset(4, 1000)
 
 
 def test_the_load_is_the_report_s_command_line() -> None:
-    load = sysbench.Load("oltp_insert", 50, 1200, DATASET, options={"auto-inc": "false"})
+    load = sysbench.SysbenchLoad("oltp_insert", 50, 1200, DATASET, options={"auto-inc": "false"})
     words = [str(word) for word in sysbench.run("sysbench", ENDS, load).argv]
     assert words[:3] == ["sysbench", "oltp_insert", "run"]
     assert set(words) >= {
@@ -96,13 +96,13 @@ def test_the_load_is_the_report_s_command_line() -> None:
         "--auto-inc=false",
     }  # fmt: skip
     assert not [word for word in words if word.startswith("--rate")]
-    rated = sysbench.run("sysbench", ENDS, sysbench.Load("oltp_insert", 50, 1200, DATASET, rate=300))
+    rated = sysbench.run("sysbench", ENDS, sysbench.SysbenchLoad("oltp_insert", 50, 1200, DATASET, rate=300))
     assert "--rate=300" in rated.argv
     assert rated.timeout_s > 1200
 
 
 def test_the_password_is_in_a_secret_file_and_in_no_argument() -> None:
-    load = sysbench.Load("oltp_insert", 50, 2, DATASET)
+    load = sysbench.SysbenchLoad("oltp_insert", 50, 2, DATASET)
     for command in (
         sysbench.run("sysbench", ENDS, load),
         sysbench.prepare("sysbench", ENDS[0], DATASET, threads=8, seed=7),
@@ -122,7 +122,7 @@ def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
 def test_servers_of_one_system_share_a_port() -> None:
     ends = [ENDS[0], SqlEndpoint("127.0.90.12", 4001, "root", "")]
     with pytest.raises(BadInput, match=r"one port on all servers \(got \[4000, 4001\]\)"):
-        sysbench.run("sysbench", ends, sysbench.Load("oltp_insert", 1, 1, DATASET))
+        sysbench.run("sysbench", ends, sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
 
 
 # -- ends ---------------------------------------------------------------------------------------------------------

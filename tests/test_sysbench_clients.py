@@ -11,21 +11,23 @@ import pytest
 from kit import INVENTORY, REPORT, Home, until
 from records import record
 
-from benchbook import checks, design, published
-from benchbook.design import Trial
-from benchbook.errors import WorkloadFailed
-from benchbook.experiments import sysbench_report
-from benchbook.experiments.sysbench_clients import Crowd, Ran, _Summed, shares
-from benchbook.experiments.sysbench_merge import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
-from benchbook.experiments.sysbench_oltp import SysbenchOltp
-from benchbook.experiments.sysbench_report import SysbenchParameters
+from benchbook import published
+from benchbook.analysis import checks
+from benchbook.campaign import design
+from benchbook.campaign.design import Trial
+from benchbook.errors import ConnectionLost, WorkloadFailed
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended, Job
-from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.series import COLUMNS
+from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import load_profile
-from benchbook.workloads.sysbench_output import Interval, Output, parse
+from benchbook.reports.sysbench import sysbench_kind
+from benchbook.reports.sysbench.oltp import SysbenchOltp
+from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
+from benchbook.workloads.crowd import Crowd, Ran, _Summed, shares
+from benchbook.workloads.merging import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
+from benchbook.workloads.sysbench_output import IntervalLine, Output, parse
 
 PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
 ONE = parse(PRINTED)
@@ -50,8 +52,8 @@ def test_a_second_is_told_once_every_client_has_told_it() -> None:
     assert seen == [(1, 15), (2, 26)]
 
 
-def second(t: int, tps: float, p95: float) -> Interval:
-    return Interval(t, 4, tps, 2 * tps, tps, tps, 0.0, p95, 0.0, 0.0)
+def second(t: int, tps: float, p95: float) -> IntervalLine:
+    return IntervalLine(t, 4, tps, 2 * tps, tps, tps, 0.0, p95, 0.0, 0.0)
 
 
 def outputs() -> list[Output]:
@@ -102,9 +104,9 @@ def test_of_several_clients_the_busiest_is_judged() -> None:
     facts = {"hosts": {"a": {"cores": 2, "boot_id": "x"}, "b": {"cores": 2, "boot_id": "y"}}}
     both = record(client="a", proof={"clients": {"a": {}, "b": {}}})
     row = checks.client_saturation(both, pd.DataFrame(rows, columns=COLUMNS), facts)
-    assert (row["ok"], row["found"]) == (False, "95% of 2 cores on b, the busiest of 2 clients")
+    assert (row.ok, row.found) == (False, "95% of 2 cores on b, the busiest of 2 clients")
     silent = pd.DataFrame(rows, columns=COLUMNS).query("host == 'a'")
-    assert checks.client_saturation(both, silent, facts)["found"] == "no samples"
+    assert checks.client_saturation(both, silent, facts).found == "no samples"
 
 
 # -- on real hosts ------------------------------------------------------------------------------------------------
@@ -122,8 +124,8 @@ def campaign(inventory: Inventory, **asked: object) -> tuple[SysbenchOltp, Trial
         {"inventory": INVENTORY, "system": "mariadb", "workloads": ["oltp_point_select"], "threads": [3], **asked}
     )
     report = published.load(REPORT)
-    (trial,) = design.plan(sysbench_report.cells(report, what), 1, seed=1, asked={})
-    return sysbench_report.experiment(report, what, load_profile("tiny"), inventory), trial
+    (trial,) = design.plan(sysbench_kind.SysbenchKind().cells(report, what), 1, seed=1, asked={})
+    return sysbench_kind.SysbenchKind().experiment(report, what, load_profile("tiny"), inventory), trial
 
 
 @pytest.mark.real
@@ -141,7 +143,7 @@ def test_two_client_hosts_drive_one_load(lab_home: Home, two_clients: Inventory)
     assert measured.command.count("sysbench oltp_point_select run") == 2
     done = record(levels={"threads": 3}, summary=measured.summary, asked={"time_s": 2, "rate": 0})
     # Two threads and one, and the mean latency of all: the three are busy only if the parts were rightly added.
-    assert checks.little(done)["ok"], checks.little(done)
+    assert checks.little(done).ok, checks.little(done)
     told = measured.series.query("source == 'sysbench' and metric == 'tps'")
     assert list(told.value) == pytest.approx(rates)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchbook.errors import OutputNotParseable, WorkloadFailed
-from benchbook.workloads.sysbench_output import Interval, failure, parse, parse_interval
+from benchbook.workloads.sysbench_output import IntervalLine, failure, parse, parse_interval
 
 FIXTURES = Path(__file__).parent / "fixtures" / "sysbench"
 WHOLE = ["read_write", "insert", "rate"]
@@ -25,7 +25,7 @@ def test_every_figure_of_a_whole_run() -> None:
         "ignored_errors": 0, "reconnects": 0, "total_time_s": 3.8619, "events": 156, "latency_min_ms": 17.01,
         "latency_mean_ms": 1165.81, "latency_max_ms": 3285.10, "p95_ms": 2449.36, "latency_sum_ms": 181866.67,
     }  # fmt: skip
-    assert output.intervals[0] == Interval(1, 50, 49.83, 1621.88, 1228.14, 246.21, 147.53, 746.32, 0.0, 0.0)
+    assert output.intervals[0] == IntervalLine(1, 50, 49.83, 1621.88, 1228.14, 246.21, 147.53, 746.32, 0.0, 0.0)
     assert [i.t for i in output.intervals] == [1, 2, 3]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kit import ROOT, Home
 
-from benchbook.campaign import Campaign
+from benchbook.campaign.store import Campaign
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

@@ -13,26 +13,27 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchbook import published, transfer_bench
+from benchbook import published
+from benchbook.bench import transfer_bench
+from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
-from benchbook.experiments import transfer_engines, transfer_figures, transfer_report
-from benchbook.experiments.transfer_engines import Ddt, Mongodump, Moved, Pymongo
-from benchbook.experiments.transfer_report import TransferParameters
-from benchbook.experiments.transfer_summary import Load, bottleneck, overlapping_mean, summarise, ten_seconds
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.probes.series import COLUMNS, to_series
-from benchbook.record import Quantity
+from benchbook.probes.samples import COLUMNS, to_series
+from benchbook.reports.transfer import engines, transfer_kind, transfer_plots
+from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
+from benchbook.reports.transfer.transfer_kind import TransferParameters
+from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, overlapping_mean, summarise, ten_seconds
 from benchbook.systems import mongo
 from benchbook.transfer import peer
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 LEVELS: dict[str, str | int | float] = {
     "source_threads": 5, "target_threads": 15, "cache_bucket_size": 32, "cache_bucket_num": 33, "data_batch_size": 128,
 }  # fmt: skip
-SOURCE = Endpoint("mongodb://reader@127.0.0.5:27017/", "pass word")
-TARGET = Endpoint("mongodb://127.0.0.6:27017/")
+SOURCE = MongoEndpoint("mongodb://reader@127.0.0.5:27017/", "pass word")
+TARGET = MongoEndpoint("mongodb://127.0.0.6:27017/")
 
 
 def asked(**changes: Any) -> TransferParameters:
@@ -54,7 +55,7 @@ def client() -> RemoteHost:
 
 
 def test_eleven_combinations_for_each_engine_with_knobs_and_one_cell_for_the_peer(report: published.Published) -> None:
-    cells = transfer_report.cells(report, asked(ddt_jar="/x.jar"))
+    cells = transfer_kind.TransferKind().cells(report, asked(ddt_jar="/x.jar"))
     assert [cell.system for cell in cells] == ["pymongo"] * 11 + ["ddt"] * 11 + ["mongodump"]
     last = cells[10].levels
     assert (last["cache_bucket_size"], last["cache_bucket_num"], last["data_batch_size"]) == (64, 64, 128)
@@ -63,15 +64,15 @@ def test_eleven_combinations_for_each_engine_with_knobs_and_one_cell_for_the_pee
 
 
 def test_every_combination_finds_its_published_figure(report: published.Published) -> None:
-    for cell in transfer_report.cells(report, asked(engines=["pymongo"])):
+    for cell in transfer_kind.TransferKind().cells(report, asked(engines=["pymongo"])):
         assert report.table(cell.table).value("qps", **cell.levels)
 
 
 def test_parameters_narrow_the_combinations(report: published.Published) -> None:
-    cells = transfer_report.cells(report, asked(engines=["pymongo"], caches=[32, 64], threads=["8/24"]))
+    cells = transfer_kind.TransferKind().cells(report, asked(engines=["pymongo"], caches=[32, 64], threads=["8/24"]))
     assert [cell.table for cell in cells] == ["cache_64"]
     with pytest.raises(BadInput, match=r"threads are 5/15, 6/20, 6/24, 8/24"):
-        transfer_report.cells(report, asked(threads=["1/1"]))
+        transfer_kind.TransferKind().cells(report, asked(threads=["1/1"]))
 
 
 def test_an_engine_that_is_not_there_is_refused() -> None:
@@ -124,7 +125,7 @@ def test_ddt_gets_its_properties_as_a_secret_file(client: RemoteHost) -> None:
 def test_the_peer_reads_its_password_from_a_file(client: RemoteHost) -> None:
     engine = Mongodump(client)
     engine.tools = peer.Tools(Path("/t/mongodump"), Path("/t/mongorestore"))
-    command = engine.command(transfer_report.PEER_LEVELS, SOURCE, TARGET)
+    command = engine.command(transfer_kind.PEER_LEVELS, SOURCE, TARGET)
     assert "--config={job}/source_password.yaml" in str(command.argv[-1]).replace("'", "")
     assert command.secrets == {"source_password.yaml": 'password: "pass word"\n'}
     assert "pass word" not in str(command.argv)
@@ -150,9 +151,9 @@ def rows(metric: str, values: list[tuple[float, float]], source: str = "process"
     return pd.DataFrame([(t, host, source, metric, v, "x") for t, v in values], columns=COLUMNS)
 
 
-def load_of(moved: Moved, *parts: pd.DataFrame, cpu_s: float = 3.0) -> Load:
+def load_of(moved: Moved, *parts: pd.DataFrame, cpu_s: float = 3.0) -> CopyRun:
     """A run of 4 s from t = 10 whose copying took the last 2 s."""
-    return Load(moved, Ended("exited", 0, None, 10.0, 14.0, cpu_s), pd.concat(parts), "a")
+    return CopyRun(moved, Ended("exited", 0, None, 10.0, 14.0, cpu_s), pd.concat(parts), "a")
 
 
 def test_a_rate_is_weighted_by_the_time_that_it_holds() -> None:
@@ -274,7 +275,7 @@ def test_both_figures_can_be_drawn_with_and_without_intervals() -> None:
         for who, low, high in (("published", None, None), ("pymongo", 1.0, 3.0))
         for cache in (32, 64) for threads in ("5/15", "8/24")
     ])  # fmt: skip
-    scatter, heat = transfer_figures.scatter(frame, "CPU (%)"), transfer_figures.heat_map(frame)
+    scatter, heat = transfer_plots.scatter(frame, "CPU (%)"), transfer_plots.heat_map(frame)
     assert [axis.get_title() for axis in scatter.axes if axis.get_visible()] == ["published", "pymongo"]
     texts = [text.get_text() for text in heat.axes[1].texts]
     assert texts[0] == "160.0\n±1.0"
@@ -292,5 +293,5 @@ def test_ratios_of_pairs_by_hand() -> None:
 
 
 def test_the_levels_of_the_peer_are_not_those_of_a_published_table(report: published.Published) -> None:
-    assert transfer_engines.PEER not in transfer_engines.KNOBS
-    assert transfer_report.PEER_TABLE not in report.tables
+    assert engines.PEER not in engines.KNOBS
+    assert transfer_kind.PEER_TABLE not in report.tables

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from kit import Home, until
 
-from benchbook import differences
+from benchbook.display import differences
 from benchbook.errors import HostUnusable
-from benchbook.hosts.facts import survey
+from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.session import Session

@@ -8,37 +8,30 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook import (
-    campaign,
-    checks,
-    design,
-    differences,
-    figures,
-    machine_time,
-    outcome,
-    published,
-    repetitions,
-    show,
-)
-from benchbook.audit.run import audit
-from benchbook.campaign import Campaign
-from benchbook.claims import check, judge, more, section
-from benchbook.design import Cell
+from benchbook import published
+from benchbook.analysis import checks, formatting, outcome
+from benchbook.analysis.recorded import Recorded
+from benchbook.analysis.results import JudgedClaim, Table
+from benchbook.audit.whole import audit
+from benchbook.campaign import design, repetitions, run, store
+from benchbook.campaign.design import Cell
+from benchbook.campaign.progress import listeners, tell_command_line
+from benchbook.campaign.store import Campaign
+from benchbook.claims import judge, ledger_check, more, section
+from benchbook.display import differences, show, time_spent
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
-from benchbook.kinds import kind_of
 from benchbook.parameters import from_namespace
+from benchbook.plots import panels
 from benchbook.profiles import load_profile
-from benchbook.progress import listeners, tell_command_line
-from benchbook.record import Record
-from benchbook.results import Claim, Table
+from benchbook.reports.kinds import kind_of
 
 
 class TrialsFailed(BenchbookError):
     """The campaign went to its end, but not every trial was measured."""
 
 
-class Book:
+class Book(Recorded):
     """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
 
     def __init__(self, report: str, namespace: Mapping[str, Any]) -> None:
@@ -47,7 +40,7 @@ class Book:
         self.parameters = from_namespace(self.kind.Parameters, report, namespace)
         self.report = report
         self._campaign: Campaign | None = None
-        self._judged: tuple[int, list[Claim]] | None = None
+        self._judged: tuple[int, list[JudgedClaim]] | None = None
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
@@ -83,14 +76,14 @@ class Book:
         return self._campaign
 
     def _replayed(self) -> Campaign:
-        return campaign.latest(self.report, self.parameters.campaign)
+        return store.latest(self.report, self.parameters.campaign)
 
     def _planned(self) -> Campaign:
         asked = self.kind.asked(self.parameters, self.profile, self.inventory)
         cells = self.kind.cells(self.published, self.parameters)
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
-        return campaign.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
+        return store.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
 
     # -- the run ------------------------------------------------------------------------------------------------
 
@@ -105,7 +98,7 @@ class Book:
     def _run(self, experiment: Any) -> None:
         stopping = self.profile.stopping
         if stopping is None:
-            campaign.run(self.campaign, experiment, listeners())
+            run.run(self.campaign, experiment, listeners())
         else:
             repetitions.run_until_decided(self.campaign, experiment, listeners(), stopping, self.undecided)
 
@@ -113,11 +106,11 @@ class Book:
         """The cells that a claim still needs repetitions of, if the profile's most could decide it."""
         stopping = self.profile.stopping
         most = stopping.most_repetitions if stopping else 0
-        return more.open_cells(check.load(self.published), self.claims(), self.campaign.trials, most=most)
+        return more.open_cells(ledger_check.load(self.published), self.claims(), self.campaign.trials, most=most)
 
     def machine_time(self) -> HTML:
         """What the load took, per table and against the published durations, and why it ended when it did."""
-        return machine_time.view(self.published, self.campaign)
+        return time_spent.view(self.published, self.campaign)
 
     def failures(self) -> HTML:
         """Trials without a record, and why; one sentence when there is none."""
@@ -129,14 +122,6 @@ class Book:
             if r.failure
         ]
         return show.table(rows, counts) if rows else show.paragraph(counts)
-
-    @property
-    def records(self) -> list[Record]:
-        return self.campaign.records()
-
-    @property
-    def environment(self) -> dict[str, Any]:
-        return self.campaign.environment()
 
     # -- after the run ------------------------------------------------------------------------------------------
 
@@ -160,15 +145,16 @@ class Book:
     def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
         frame = self._curve_frame(metric, x, panel)
-        figure = figures.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
+        figure = panels.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
         how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
         name = f"{metric}-{'normalised' if normalised else 'absolute'}"
-        return figures.show(
-            figure, _alt(frame, label, x, panel, how),
+        return panels.show(
+            figure,
+            _alt(frame, label, x, panel, how),
             f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
             f"{self._stand_ins()}",
-            save_as=self.campaign.folder / "figures" / f"{name}.png",
-        )  # fmt: skip
+            save_as=self.figure_file(name),
+        )
 
     def _curve_frame(self, metric: str, x: str, panel: str) -> pd.DataFrame:
         rows = []
@@ -203,17 +189,17 @@ class Book:
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
-        figure = figures.time_series(frame, row=row, column=column, label=label)
+        figure = panels.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
-        save = self.campaign.folder / "figures" / f"{system.replace(':', '_')}-{metric}-series.png"
-        return figures.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
+        save = self.figure_file(f"{system}-{metric}-series")
+        return panels.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""
         # A section and the results both ask; records are only ever added, so that their number says what was judged.
         count = len(self.records)
         if self._judged is None or self._judged[0] != count:
-            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind)
+            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared)
         return self._judged[1]
 
     def verdicts(self) -> HTML:
@@ -226,8 +212,10 @@ class Book:
         missing = self.campaign.missing()
         if missing:
             names = ", ".join(trial.id for trial in missing[:5])
-            raise TrialsFailed(f"{len(missing)} of {len(self.campaign.trials)} trials have no record: {names} …. "
-                               "Run the same again: only these are run.")  # fmt: skip
+            raise TrialsFailed(
+                f"{len(missing)} of {len(self.campaign.trials)} trials have no record: {names} …. "
+                "Run the same again: only these are run."
+            )
         return show.paragraph(f"Campaign {self.campaign.id}: results in {self.campaign.folder.name}/results.json.")
 
 
@@ -237,7 +225,9 @@ def _alt(frame: pd.DataFrame, label: str, x: str, panel: str, how: str) -> str:
     for (name, who), line in frame.groupby([panel, "who"], sort=False):
         ordered = line.sort_values(x)
         a, b = ordered.iloc[0], ordered.iloc[-1]
-        parts.append(f"{name}, {who}: {show.number(a.value)} at {a[x]:g} to {show.number(b.value)} at {b[x]:g}")
+        parts.append(
+            f"{name}, {who}: {formatting.number(a.value)} at {a[x]:g} to {formatting.number(b.value)} at {b[x]:g}"
+        )
     return f"{label} against {x} ({how}). {'; '.join(parts)}."
 
 

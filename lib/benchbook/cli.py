@@ -1,33 +1,31 @@
-"""`python -m benchbook`: everything that the Makefile's targets do."""
+"""`python -m benchbook`: everything that the Makefile's targets do.
+
+What loads papermill, nbconvert or scipy is imported by the command that needs it: only that one waits for it.
+"""
 
 from __future__ import annotations
 
 import json
 import signal
 import sys
-from importlib import import_module
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 import yaml
 from rich.console import Console
 
-from benchbook import build as builds
+from benchbook.build import programs as builds
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import known_inventories, load_inventory
 
-
-def _heavy(name: str) -> ModuleType:
-    """A module that loads papermill, nbconvert or scipy: only a command that needs it waits for them."""
-    return import_module(f"benchbook.{name}")
-
-
 app = typer.Typer(
-    help="Restage published database benchmark reports.", no_args_is_help=True, pretty_exceptions_enable=False,
+    help="Restage published database benchmark reports.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
     add_completion=False,
-)  # fmt: skip
+)
 lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
 console = Console(highlight=False, soft_wrap=True)
@@ -48,9 +46,11 @@ def report(
     ] = None,
 ) -> None:
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
+    from benchbook.restage import restage
+
     said: dict[str, Any] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update(_parameters(parameter or []))
-    raise typer.Exit(max(_each(names, lambda name: _heavy("restage").restage(name, said, console))))
+    raise typer.Exit(max(_each(names, lambda name: restage(name, said, console))))
 
 
 @app.command()
@@ -58,7 +58,9 @@ def site(
     names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Rebuild pages and figures from data/runs; no host is needed."""
-    raise typer.Exit(max(_each(_recorded(names), lambda name: _heavy("restage").replay(name, campaign, console))))
+    from benchbook.restage import replay
+
+    raise typer.Exit(max(_each(_recorded(names), lambda name: replay(name, campaign, console))))
 
 
 @app.command()
@@ -71,8 +73,10 @@ def build(names: Names = None) -> None:
 @app.command()
 def check(names: Names = None) -> None:
     """Check published tables: shape, types, units, and that they are valid Frictionless packages."""
-    for name in names or _heavy("published").known_reports():
-        found = _heavy("published").validate(name)
+    from benchbook import published
+
+    for name in names or published.known_reports():
+        found = published.validate(name)
         console.print(
             f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
         )
@@ -85,9 +89,10 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
 ) -> None:
     """Find what contradicts itself in published reports, with the arithmetic. What is found is no error of ours."""
-    terminal = _heavy("audit.terminal")
-    found = terminal.audits(names)
-    (terminal.show_json if as_json else terminal.show)(found, console)
+    from benchbook.audit import audit_terminal
+
+    found = audit_terminal.audits(names)
+    (audit_terminal.show_json if as_json else audit_terminal.show)(found, console)
     raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
 
 
@@ -96,13 +101,17 @@ def claims(
     names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
-    raise typer.Exit(max(_each(_recorded(names), lambda name: _heavy("claims.terminal").show(name, campaign, console))))
+    from benchbook.restage import judge_claims
+
+    raise typer.Exit(max(_each(_recorded(names), lambda name: judge_claims(name, campaign, console))))
 
 
 @app.command()
 def new(name: Annotated[str, typer.Argument(help="Of your report: small letters, digits, underscores.")]) -> None:
     """Lay down a report of your own, with placeholder numbers, that runs at once in the lab."""
-    for path in _heavy("new").lay_down(name):
+    from benchbook.new import lay_down
+
+    for path in lay_down(name):
         console.print(f"wrote {path}")
     console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
 
@@ -110,7 +119,9 @@ def new(name: Annotated[str, typer.Argument(help="Of your report: small letters,
 @app.command()
 def bench(names: Names = None) -> None:
     """Measure what the kit itself costs, in ratios taken in one run."""
-    _heavy("benchmarks").run(names, console)
+    from benchbook.bench import benchmarks
+
+    benchmarks.run(names, console)
 
 
 @app.command()
@@ -130,11 +141,20 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     margin: Annotated[float, typer.Option(help="The share within which a difference does not matter.")] = 0.05,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Hold one campaign against another. Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused."""
-    asked = {"a": a, "b": b, "accept": accept or [], "subject": subject or [], "mapping": mapping or [],
-             "metric": metric or [], "margin": margin}  # fmt: skip
-    raise typer.Exit(_heavy("compare.command").run(asked, console, as_json=json_, page=page))
+    from benchbook.compare import command
+
+    asked = {
+        "a": a,
+        "b": b,
+        "accept": accept or [],
+        "subject": subject or [],
+        "mapping": mapping or [],
+        "metric": metric or [],
+        "margin": margin,
+    }
+    raise typer.Exit(command.run(asked, console, as_json=json_, page=page))
 
 
 @lab_app.command("up")
@@ -167,7 +187,9 @@ def _labs() -> list[str]:
 
 def _recorded(names: list[str] | None) -> list[str]:
     """The reports that are named, else all that have records. Raises BadInput where there is none."""
-    found = names or [name for name in _heavy("restage").reports() if _heavy("restage").has_records(name)]
+    from benchbook.restage import has_records, reports
+
+    found = names or [name for name in reports() if has_records(name)]
     if not found:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
     return found
@@ -175,8 +197,10 @@ def _recorded(names: list[str] | None) -> list[str]:
 
 def _each(names: list[str] | None, step: Any) -> list[int]:
     """Every report is tried: one that cannot run must not keep the others from it."""
+    from benchbook.restage import reports
+
     statuses = []
-    for name in names or _heavy("restage").reports():
+    for name in names or reports():
         try:
             statuses.append(step(name))
         except BenchbookError as problem:

@@ -56,8 +56,23 @@ class RemoteFailed(BenchbookError):
         super().__init__(f"{host}: `{command}` ended with status {status}: {tail}")
 
 
+class ConnectionLost(BenchbookError):
+    """The connection to a host broke in the middle of something; the host may well be alive."""
+
+
+class JobLost(BenchbookError):
+    """A job's host could not be reached for longer than the lease: by now the host has ended the job."""
+
+
 class TrialFailed(BenchbookError):
-    """A trial could not be measured; recorded as failed, retried by the next run."""
+    """A trial could not be measured; recorded as failed, retried by the next run.
+
+    `output` is what the program that failed had printed: the record keeps it.
+    """
+
+    def __init__(self, problem: str, *, output: str = "") -> None:
+        super().__init__(problem)
+        self.output = output
 
 
 class WorkloadFailed(TrialFailed):

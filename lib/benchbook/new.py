@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import known_inventories
-from benchbook.kinds import KINDS
-from benchbook.page import TEMPLATES
+from benchbook.reports.kinds import known
+from benchbook.site.page import TEMPLATES
 
 MODEL = "tidb_v7_1_3_sysbench"
 TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update of a column without index"}
@@ -32,8 +32,13 @@ def lay_down(name: str) -> list[Path]:
     contents = _contents(name)
     for path in contents:
         if path.exists():
-            raise BadInput("there is something of this name already", file=path, key="name", value=name,
-                           fix="choose another name, or remove what there is by hand")  # fmt: skip
+            raise BadInput(
+                "there is something of this name already",
+                file=path,
+                key="name",
+                value=name,
+                fix="choose another name, or remove what there is by hand",
+            )
     for path, text in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
@@ -43,15 +48,23 @@ def lay_down(name: str) -> list[Path]:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise BadInput("not a name for a report", key="name", value=name,
-                       fix="use 2 to 60 small letters, digits and underscores, a letter first")  # fmt: skip
+        raise BadInput(
+            "not a name for a report",
+            key="name",
+            value=name,
+            fix="use 2 to 60 small letters, digits and underscores, a letter first",
+        )
 
 
 def _contents(name: str) -> dict[Path, str]:
     """Every file with its text."""
-    environment = Environment(loader=FileSystemLoader(TEMPLATES / "new"), undefined=StrictUndefined, autoescape=False,
-                              keep_trailing_newline=True)  # fmt: skip
-    values = {"name": name, "net": _free_net(), "kinds": ", ".join(KINDS)}
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES / "new"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=True,
+    )
+    values = {"name": name, "net": _free_net(), "kinds": ", ".join(known())}
 
     def rendered(template: str) -> str:
         return environment.get_template(template).render(values)
@@ -74,8 +87,11 @@ def _free_net() -> str:
     taken = {int(net) for text in texts for net in re.findall(r"\b127\.0\.(\d+)\.\d+", text)}
     free = next((net for net in _NETS if net not in taken), None)
     if free is None:
-        raise BadInput("no loopback network is left for another lab", file=paths.env_dir() / "hosts",
-                       fix="remove inventories that nobody needs")  # fmt: skip
+        raise BadInput(
+            "no loopback network is left for another lab",
+            file=paths.env_dir() / "hosts",
+            fix="remove inventories that nobody needs",
+        )
     return f"127.0.{free}"
 
 
@@ -86,24 +102,39 @@ def _package(name: str) -> dict[str, Any]:
 
 def _resource(table: str, title: str) -> dict[str, Any]:
     fields = [
-        ("threads", "integer", "Threads", "threads", "level"), ("tps", "number", "Throughput", "1/s", "metric"),
+        ("threads", "integer", "Threads", "threads", "level"),
+        ("tps", "number", "Throughput", "1/s", "metric"),
         ("p95_ms", "number", "95% latency", "ms", "metric"),
-    ]  # fmt: skip
+    ]
     described = [
-        {"name": key, "type": kind, "title": words, "unit": unit, "role": role,
-         "constraints": {"minimum": 0, **({"required": True} if role == "level" else {})}}
+        {
+            "name": key,
+            "type": kind,
+            "title": words,
+            "unit": unit,
+            "role": role,
+            "constraints": {"minimum": 0, **({"required": True} if role == "level" else {})},
+        }
         for key, kind, words, unit, role in fields
-    ]  # fmt: skip
+    ]
     return {
-        "name": table, "path": f"{table}.csv",
-        "title": f"{title} (PLACEHOLDER numbers)", "where": "PLACEHOLDER section",
+        "name": table,
+        "path": f"{table}.csv",
+        "title": f"{title} (PLACEHOLDER numbers)",
+        "where": "PLACEHOLDER section",
         "fixed": {"workload": table, "tables": 16, "table_size": 1_000_000, "time_s": 300},
-        "identities": [{
-            "id": "mean_below_p95", "left": "threads / tps * 1000", "relation": "<=", "right": "p95_ms",
-            "why": "closed loop: threads / tps is the mean time of a transaction (Little's law), below the 95% latency",
-        }],
+        "identities": [
+            {
+                "id": "mean_below_p95",
+                "left": "threads / tps * 1000",
+                "relation": "<=",
+                "right": "p95_ms",
+                "why": "closed loop: threads / tps is the mean time of a transaction (Little's law), "
+                "below the 95% latency",
+            }
+        ],
         "schema": {"fields": described, "primaryKey": ["threads"], "missingValues": [""]},
-    }  # fmt: skip
+    }
 
 
 def _notebook(name: str, prose: str) -> str:
@@ -125,8 +156,11 @@ def _notebook(name: str, prose: str) -> str:
 
 
 def _renamed(source: str, name: str) -> str:
-    changes = {f'"{MODEL}"': f'"{name}"', 'inventory = "lab_tidb"': f'inventory = "lab_{name}"',
-               'system = "tidb"': 'system = "mariadb"'}  # fmt: skip
+    changes = {
+        f'"{MODEL}"': f'"{name}"',
+        'inventory = "lab_tidb"': f'inventory = "lab_{name}"',
+        'system = "tidb"': 'system = "mariadb"',
+    }
     for old, new in changes.items():
         source = source.replace(old, new)
     return source

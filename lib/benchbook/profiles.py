@@ -119,7 +119,10 @@ def load_profile(name: str) -> Profile:
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "profiles" / f"{name}.yaml"
     if not path.exists():
         raise BadInput(
-            "no such profile", file=path, key="profile", value=name,
+            "no such profile",
+            file=path,
+            key="profile",
+            value=name,
             fix=f"use one of {', '.join(known_profiles())}, or write this file",
-        )  # fmt: skip
+        )
     return load_model(Profile, path, name=path.stem, file=str(path))

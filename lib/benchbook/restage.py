@@ -9,14 +9,18 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbook import build, campaign, parameters, paths, publish, published
+from benchbook import parameters, paths, published
+from benchbook.build import programs
+from benchbook.campaign import store
+from benchbook.claims import claims_terminal, judge
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.execute import Executed, execute
+from benchbook.headless import Executed, execute
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session
-from benchbook.kinds import kind_of
 from benchbook.profiles import load_profile
+from benchbook.reports.kinds import kind_of
+from benchbook.site import publish
 
 
 def reports() -> list[str]:
@@ -25,7 +29,7 @@ def reports() -> list[str]:
 
 
 def has_records(report: str) -> bool:
-    return bool(campaign.recorded(report))
+    return bool(store.recorded(report))
 
 
 def restage(report: str, overrides: dict[str, Any], console: Console) -> int:
@@ -38,7 +42,7 @@ def restage(report: str, overrides: dict[str, Any], console: Console) -> int:
     kind.experiment(data, asked, profile, inventory)
     console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
     for name in kind.builds(asked):
-        build.build(name, console.print)
+        programs.build(name, console.print)
     with _hosts(inventory, console):
         done = execute(report, overrides, console)
     return _publish(report, done, console)
@@ -46,12 +50,20 @@ def restage(report: str, overrides: dict[str, Any], console: Console) -> int:
 
 def replay(report: str, which: str, console: Console) -> int:
     """Rebuild one report's page and figures from what was recorded; no host is needed."""
-    recorded = campaign.latest(report, which)
+    recorded = store.latest(report, which)
     known = kind_of(report).Parameters.model_fields
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
     again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
     return _publish(report, execute(report, again, console), console)
+
+
+def judge_claims(report: str, which: str, console: Console) -> int:
+    """Print what a recorded campaign (the latest without `which`) says of each claim; no host is needed. Returns 0."""
+    recorded, kind = store.latest(report, which), kind_of(report)
+    found = judge.of_campaign(recorded, published.load(report), kind.tables, kind.compared)
+    claims_terminal.show(report, recorded.id, found, console)
+    return 0
 
 
 @contextmanager

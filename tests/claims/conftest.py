@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from toy_report import evidence, ledger, published_toy
 
+from benchbook.analysis.results import JudgedClaim as Judged
 from benchbook.claims import judge
 from benchbook.claims.ledger import Claim
-from benchbook.published import Published
-from benchbook.results import Claim as Judged
+from benchbook.published.tables import Published
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def judged(toy: Published) -> Callable[..., Judged]:
     """Judge one claim on evidence of a truth."""
 
     def run(claim: Mapping[str, Any], truth: Mapping[str, Mapping[str, list[float]]], **how: Any) -> Judged:
-        return judge.judge(ledger(claim), toy, evidence(truth, **how), judge.System("s"))[0]
+        return judge.judge(ledger(claim), toy, evidence(truth, **how), judge.JudgedSystem("s"))[0]
 
     return run
 

@@ -12,15 +12,25 @@ from kit import Home
 from records import record
 from rich.console import Console
 
-from benchbook import book, campaign, outcome, published, results
-from benchbook.campaign import Campaign
-from benchbook.claims import check, evidence, judge, more, terminal
+from benchbook import book, published
+from benchbook.analysis import outcome, results
+from benchbook.analysis.results import JudgedClaim
+from benchbook.campaign import store
+from benchbook.campaign.design import Cell, Trial, plan
+from benchbook.campaign.record import Quantity, Record
+from benchbook.campaign.store import Campaign
+from benchbook.claims import evidence, judge, ledger_check, more
 from benchbook.claims.ledger import Term
-from benchbook.design import Cell, Trial, plan
-from benchbook.kinds import kind_of
-from benchbook.record import Quantity, Record
+from benchbook.published import Published
+from benchbook.reports.kind import Kind
+from benchbook.reports.kinds import kind_of
+from benchbook.restage import judge_claims
 
 TIDB, DTM, GA = "tidb_v7_1_3_sysbench", "dtm_mysql", "dm_1_0_ga"
+
+
+def judged(campaign: Campaign, data: Published, kind: Kind[Any]) -> list[JudgedClaim]:
+    return judge.of_campaign(campaign, data, kind.tables, kind.compared)
 
 
 def saga(clients: int, repetition: int, tps: float, **levels: Any) -> Record:
@@ -84,14 +94,14 @@ def test_pairs_of_threads_and_fixed_caches_of_a_transfer() -> None:
         1: 1200
     }
     assert found.points("cache_48", "pymongo", ["cpu_percent", "qps"]).to_numpy().tolist() == [[1, 90, 2200]]
-    ids = {c.id: c.verdict for c in judge.judge(_ledger("ddt_full_scale"), data, found, judge.System("pymongo"))}
+    ids = {c.id: c.verdict for c in judge.judge(_ledger("ddt_full_scale"), data, found, judge.JudgedSystem("pymongo"))}
     assert (ids["cache-48-doubles"], ids["threads-help-cache-48"]) == ("inconclusive", "not testable here")
 
 
 def _ledger(report: str) -> Any:
-    from benchbook.claims import check
+    from benchbook.claims import ledger_check
 
-    return check.load(published.load(report))
+    return ledger_check.load(published.load(report))
 
 
 # -- a recorded campaign ----------------------------------------------------------------------------------------------
@@ -107,7 +117,7 @@ def recorded(home: Home) -> Campaign:
         for threads in counts
     ]
     trials = plan(cells, 3, seed=1, asked={})
-    found = campaign.start_or_continue(TIDB, {"profile": "smoke", "inventory": "lab"}, trials, seed=1)
+    found = store.start_or_continue(TIDB, {"profile": "smoke", "inventory": "lab"}, trials, seed=1)
     for trial in trials:
         if trial.cell.system == "mariadb":
             found.keep(_measured(trial), pd.DataFrame(), "")
@@ -134,7 +144,7 @@ def _measured(trial: Trial) -> Record:
 
 
 def test_a_replayed_campaign_is_judged_per_system(recorded: Campaign) -> None:
-    found = {(c.system, c.id): c for c in judge.of_campaign(recorded, published.load(TIDB), kind_of(TIDB))}
+    found = {(c.system, c.id): c for c in judged(recorded, published.load(TIDB), kind_of(TIDB))}
     falls = found["mariadb", "rises-insert"]
     assert (falls.verdict, falls.n) == ("contradicted", 3)
     assert falls.effect == pytest.approx(0.25, rel=0.02)
@@ -146,7 +156,7 @@ def test_a_replayed_campaign_is_judged_per_system(recorded: Campaign) -> None:
 
 def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -> None:
     data, kind = published.load(TIDB), kind_of(TIDB)
-    claims = judge.of_campaign(recorded, data, kind)
+    claims = judged(recorded, data, kind)
     path = outcome.write(data, recorded, kind.tables(data, recorded.records(), recorded.trials), claims)
     assert results.read(path).claims == claims
     saved = next(
@@ -174,7 +184,7 @@ def _namespace(recorded: Campaign) -> dict[str, Any]:
 
 def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
     console = Console(record=True, width=60)
-    assert terminal.show(TIDB, "", console) == 0
+    assert judge_claims(TIDB, "", console) == 0
     said = console.export_text().splitlines()
     start, end = (n for n, line in enumerate(said) if line.startswith(("mariadb: ", "tidb: ")))
     lines = {line.split()[0]: line.split() for line in said[start:end] if len(line.split()) > 5}
@@ -183,12 +193,12 @@ def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
     assert said[start].startswith("mariadb: 5 contradicted")
 
 
-def verdict(id: str, needed: int | None, said: results.Verdict = "inconclusive") -> results.Claim:
-    return results.Claim(id=id, statement="", verdict=said, system="tidb", needed=needed)
+def verdict(id: str, needed: int | None, said: results.Verdict = "inconclusive") -> results.JudgedClaim:
+    return results.JudgedClaim(id=id, statement="", verdict=said, system="tidb", needed=needed)
 
 
 def test_more_repetitions_go_to_the_tables_of_claims_that_they_can_decide() -> None:
-    ledger = check.load(published.load(TIDB))
+    ledger = ledger_check.load(published.load(TIDB))
     cells = [
         Cell(table=table, system=system, levels={"workload": table, "threads": 100})
         for table in ("oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_point_select")
@@ -196,7 +206,7 @@ def test_more_repetitions_go_to_the_tables_of_claims_that_they_can_decide() -> N
     ]
     trials = plan(cells, 2, seed=1, asked={})
 
-    def wanted(*verdicts: results.Claim) -> list[tuple[str, str]]:
+    def wanted(*verdicts: results.JudgedClaim) -> list[tuple[str, str]]:
         return sorted((c.system, c.table) for c in more.open_cells(ledger, verdicts, trials, most=7))
 
     assert wanted(verdict("rises-insert", 7)) == [("tidb", "oltp_insert")]

@@ -10,7 +10,7 @@ import pytest
 from toy_report import evidence, ledger
 
 from benchbook.claims import judge
-from benchbook.published import Published
+from benchbook.published.tables import Published
 
 FLAT, RISE, SATURATED, PEAK = [100.0] * 4, [100.0, 160, 240, 350], [100.0, 190, 300, 306], [100.0, 150, 200, 120]
 DIP = [100.0, 160, 60, 350]
@@ -129,11 +129,11 @@ def test_a_repetition_that_lacks_a_cell_does_not_count(toy: Published, one: Call
     found = evidence(y(SATURATED))
     frame = found.frames["a"]
     found.frames["a"] = frame[~((frame.repetition == 2) & (frame.x == 8))]
-    assert judge.judge(ledger(RATIO), toy, found, judge.System("s"))[0].n == 4
+    assert judge.judge(ledger(RATIO), toy, found, judge.JudgedSystem("s"))[0].n == 4
 
 
 def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
-    system = judge.System("s", "MariaDB", ["MariaDB stands in for MySQL 5.7"])
+    system = judge.JudgedSystem("s", "MariaDB", ["MariaDB stands in for MySQL 5.7"])
     (found,) = judge.judge(ledger(RATIO), toy, evidence(y(FLAT), cv=1e-9), system)
     assert found.sentence == (
         "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1 times (95% interval 1 to 1 over 5 repetitions)."
@@ -142,5 +142,7 @@ def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
 
 
 def test_many_looks_share_the_error_rate(toy: Published) -> None:
-    found = [judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.System("s"), looks=n)[0] for n in (1, 5)]
+    found = [
+        judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.JudgedSystem("s"), looks=n)[0] for n in (1, 5)
+    ]
     assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from benchbook import published
-from benchbook.claims import check, evidence, judge
+from benchbook.claims import evidence, judge, ledger_check
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
@@ -24,7 +24,7 @@ LEAST = {"ddt_full_scale": 8, "dm_1_0_alpha": 5, "dm_1_0_ga": 17, "dtm_mysql": 1
 
 
 def ledger(report: str) -> Ledger:
-    found = check.load(PUBLISHED[report])
+    found = ledger_check.load(PUBLISHED[report])
     assert found is not None
     return found
 
@@ -48,7 +48,7 @@ def test_a_world_like_the_published_one_reproduces_every_claim(report: str) -> N
     rng, exact = np.random.default_rng(1), evidence.as_published(source)
     frames = {id: pd.concat([_noisy(frame, source.tables[id].metrics, r, rng) for r in range(1, 6)])
               for id, frame in exact.frames.items()}  # fmt: skip
-    found = judge.judge(ledger(report), source, Evidence(frames, ["published"]), judge.System("published"))
+    found = judge.judge(ledger(report), source, Evidence(frames, ["published"]), judge.JudgedSystem("published"))
     verdicts = {claim.id: claim.verdict for claim in found}
     expected = {c.id: "contradicted" if c.own_table else "reproduced" for c in ledger(report).claims}
     assert verdicts == expected
@@ -119,7 +119,7 @@ def write(folder: Path, *claims: dict[str, Any], report: str = "tidb_v7_1_3_sysb
 def test_a_wrong_claim_is_refused(tmp_path: Path, claim: dict[str, Any], key: str | None, value: Any, fix: str) -> None:
     file = write(tmp_path, claim)
     with pytest.raises(BadInput) as caught:
-        check.load(PUBLISHED["tidb_v7_1_3_sysbench"], tmp_path)
+        ledger_check.load(PUBLISHED["tidb_v7_1_3_sysbench"], tmp_path)
     assert caught.value.file == file
     assert key is None or str(caught.value.key).endswith(key)
     assert value is None or caught.value.value == value
@@ -128,14 +128,14 @@ def test_a_wrong_claim_is_refused(tmp_path: Path, claim: dict[str, Any], key: st
 
 def test_what_is_wrong_with_the_whole_ledger(tmp_path: Path) -> None:
     data = PUBLISHED["tidb_v7_1_3_sysbench"]
-    assert check.load(data, tmp_path) is None, "a report need not have one"
+    assert ledger_check.load(data, tmp_path) is None, "a report need not have one"
     for claims, more, said in [
         ([CLAIM, CLAIM], {}, "two claims have this id"), ([CLAIM], {"report": "dm_1_0_ga"}, "not the folder's name"),
         ([], {}, "at least 1 item"), ([CLAIM], {"alpha": 2}, "less than 1"),
     ]:  # fmt: skip
         write(tmp_path, *claims, **more)
         with pytest.raises(BadInput, match=said):
-            check.load(data, tmp_path)
+            ledger_check.load(data, tmp_path)
 
 
 def test_a_figure_that_is_not_printed_cannot_be_claimed(tmp_path: Path) -> None:
@@ -144,4 +144,4 @@ def test_a_figure_that_is_not_printed_cannot_be_claimed(tmp_path: Path) -> None:
     claim = {**RATIO, "table": "result", "metric": "qps_replace", "rows": {"component": "MySQL"}}
     file.write_text(yaml.safe_dump({"report": "dm_1_0_alpha", "claims": [claim]}))
     with pytest.raises(BadInput, match="prints nothing there"):
-        check.load(PUBLISHED["dm_1_0_alpha"], tmp_path)
+        ledger_check.load(PUBLISHED["dm_1_0_alpha"], tmp_path)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.ledger import Ledger
-from benchbook.published import Field, Published, PublishedTable
+from benchbook.published.tables import Field, Published, PublishedTable
 
 X = [1, 2, 4, 8]
 LEVEL, METRIC = Field("X", "1", "level"), Field("Throughput", "1/s", "metric")

@@ -9,14 +9,14 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from benchbook.errors import BadInput
-from benchbook.stats.compare import difference_test, effect_size, equivalence, holm, ratio_interval
-from benchbook.stats.results import DegenerateDataWarning
-from benchbook.stats.tables import (
+from benchbook.stats.cellwise import (
     coefficient_of_variation,
     compare_cells,
     repetitions_for_half_width,
     repetitions_needed,
 )
+from benchbook.stats.comparison import difference_test, effect_size, equivalence, holm, ratio_interval
+from benchbook.stats.estimates import DegenerateDataWarning
 
 A, B = [90.0, 100.0, 110.0], [198.0, 200.0, 202.0]
 

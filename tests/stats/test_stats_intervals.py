@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from benchbook.errors import BadInput
+from benchbook.stats.estimates import DegenerateDataWarning
 from benchbook.stats.intervals import (
     bca_bootstrap,
     hierarchical_bootstrap,
@@ -15,7 +16,6 @@ from benchbook.stats.intervals import (
     percentile_bootstrap,
     resampled_means,
 )
-from benchbook.stats.results import DegenerateDataWarning
 
 SIMULATIONS = 2000
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats.results import DegenerateDataWarning
-from benchbook.stats.series import block_bootstrap, block_length, effective_samples, series_interval
+from benchbook.stats.autocorrelation import block_bootstrap, block_length, effective_samples, series_interval
+from benchbook.stats.estimates import DegenerateDataWarning
 
 SIMULATIONS = 4000
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats.results import DegenerateDataWarning
+from benchbook.stats.estimates import DegenerateDataWarning
 from benchbook.stats.shapes import (
     curve,
     knee_position,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats.series import series_interval
+from benchbook.stats.autocorrelation import series_interval
 from benchbook.stats.stopping import StopRule, forecast_s, replay, stop_decision
 
 RULE = StopRule(maximum_s=600, minimum_s=30)

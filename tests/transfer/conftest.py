@@ -15,10 +15,11 @@ import bson
 import psutil
 import pytest
 
-from benchbook import build, paths
+from benchbook import paths
+from benchbook.build import programs as builds
 from benchbook.transfer import raw
 from benchbook.transfer.clients import Client, connect
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 SECONDS = 60.0
 
@@ -27,7 +28,7 @@ class Reached(Protocol):
     """What a transfer can be sent to: a server, or a relay in front of one."""
 
     @property
-    def endpoint(self) -> Endpoint: ...
+    def endpoint(self) -> MongoEndpoint: ...
 
 
 @dataclass
@@ -40,8 +41,8 @@ class Server:
     process: subprocess.Popen[str] | None = field(default=None, init=False)
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(f"mongodb://{self.host}:27017/")
+    def endpoint(self) -> MongoEndpoint:
+        return MongoEndpoint(f"mongodb://{self.host}:27017/")
 
     def start(self) -> Server:
         command = [str(self.program), "--listen", f"{self.host}:27017", "--dir", str(self.folder)]
@@ -74,7 +75,7 @@ class Server:
 @pytest.fixture(scope="session")
 def programs() -> Path:
     """The folder of ferret-server, mongodump and mongorestore; built if they are not."""
-    return build.build("mongo")
+    return builds.build("mongo")
 
 
 @pytest.fixture(scope="session")

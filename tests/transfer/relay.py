@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 from .conftest import SECONDS, Server
 
@@ -18,7 +18,7 @@ class Relay:
     """Passes `budget` bytes towards `server` (None: all), holds the rest back until `release`; answers all pass."""
 
     def __init__(self, host: str, server: Server, budget: int | None) -> None:
-        self.endpoint = Endpoint(f"mongodb://{host}:27017/")
+        self.endpoint = MongoEndpoint(f"mongodb://{host}:27017/")
         self._to = (server.host, 27017)
         self._left = budget
         self._changed = threading.Condition()

@@ -12,14 +12,14 @@ import pytest
 
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.transfer import dataset, ddt
-from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import DocumentSet
 from benchbook.transfer.proof import prove
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 from .conftest import Server
 
 LEVELS = ddt.Levels(source_threads=6, target_threads=24, cache_bucket_size=48, cache_bucket_num=47, batch_size=128)
-SOURCE, TARGET = Endpoint("mongodb://127.0.82.1:27017/"), Endpoint("mongodb://127.0.82.2:27017/")
+SOURCE, TARGET = MongoEndpoint("mongodb://127.0.82.1:27017/"), MongoEndpoint("mongodb://127.0.82.2:27017/")
 
 
 def test_every_knob_is_mapped() -> None:
@@ -42,7 +42,7 @@ def test_every_knob_is_mapped() -> None:
 
 
 def test_a_password_is_in_the_file_only_and_escaped_for_a_url() -> None:
-    secret = Endpoint("mongodb://me@127.0.82.1:27017/?authSource=admin", "p@ss/word")
+    secret = MongoEndpoint("mongodb://me@127.0.82.1:27017/?authSource=admin", "p@ss/word")
     text = ddt.properties(LEVELS, secret, TARGET, "ddt.+")
     assert "sourceDsUrl=mongodb://me:p%40ss%2Fword@127.0.82.1:27017/?authSource=admin\n" in text
 
@@ -103,7 +103,7 @@ def test_a_log_of_errors_only_fails_with_the_last_one() -> None:
 def test_a_whole_run_of_a_program_that_behaves_as_the_jar(
     source: Server, target: Server, database: str, tmp_path: Path
 ) -> None:
-    dataset.load(source.endpoint, Dataset(6, 300, database))
+    dataset.load(source.endpoint, DocumentSet(6, 300, database))
     file = tmp_path / "DDT.properties"
     file.write_text(ddt.properties(LEVELS, source.endpoint, target.endpoint, rf"{database}\..+"))
     # `java -Xms.. -Xmx.. -jar JAR FILE`, with an interpreter that ignores the first three.

@@ -10,9 +10,9 @@ import pytest
 
 from benchbook.errors import OutputNotParseable
 from benchbook.transfer import dataset, peer
-from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import DocumentSet
 from benchbook.transfer.proof import prove
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 from .conftest import Server
 
@@ -22,7 +22,7 @@ TOOLS = peer.Tools(Path("/opt/a b/mongodump"), Path("/opt/mongorestore"))
 
 
 def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
-    source, target = Endpoint("mongodb://127.0.82.1/?a=1&b=2"), Endpoint("mongodb://127.0.82.2/")
+    source, target = MongoEndpoint("mongodb://127.0.82.1/?a=1&b=2"), MongoEndpoint("mongodb://127.0.82.2/")
     command = peer.command(TOOLS, source, target, database="ddt", parallel_collections=3, insertion_workers=2)
     assert command[:2] == ["bash", "-c"]
     words = shlex.split(command[2])
@@ -35,7 +35,7 @@ def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
 
 
 def test_passwords_are_in_files() -> None:
-    here = Endpoint("mongodb://me@127.0.82.1/", "geheim")
+    here = MongoEndpoint("mongodb://me@127.0.82.1/", "geheim")
     command = peer.command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None))
     assert "geheim" not in command[2]
     assert command[2].count("--config=/run/s.yaml") == 1
@@ -59,7 +59,7 @@ def test_output_without_its_end_is_not_a_count_of_zero() -> None:
 
 @pytest.mark.real
 def test_the_pipeline_copies(programs: Path, source: Server, target: Server, database: str) -> None:
-    dataset.load(source.endpoint, Dataset(5, 500, database))
+    dataset.load(source.endpoint, DocumentSet(5, 500, database))
     tools = peer.Tools(programs / "mongodump", programs / "mongorestore")
     command = peer.command(tools, source.endpoint, target.endpoint, database=database)
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -9,7 +9,7 @@ import pytest
 
 from benchbook.errors import BadInput
 from benchbook.transfer import dataset, proof
-from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import DocumentSet
 
 A, B = bson.encode({"_id": 1, "x": 1}), bson.encode({"_id": 2, "x": 2})
 
@@ -39,14 +39,14 @@ def test_a_document_that_is_there_twice_is_seen() -> None:
 
 
 def test_documents_have_seven_columns_and_140_bytes() -> None:
-    documents = bson.decode_all(b"".join(dataset.blocks(Dataset(7, 25), 0)))
+    documents = bson.decode_all(b"".join(dataset.blocks(DocumentSet(7, 25), 0)))
     assert len(documents) == 3  # 25 over 10 collections: 3 in each of the first five, 2 in the others
     assert all(tuple(document) == dataset.COLUMNS and len(dataset.COLUMNS) == 7 for document in documents)
     assert all(len(bson.encode(document)) == 140 for document in documents)
 
 
 def test_values_are_plausible_and_ids_rise_and_differ_between_collections() -> None:
-    small = Dataset(1, 20_000)
+    small = DocumentSet(1, 20_000)
     first, second = (bson.decode_all(b"".join(dataset.blocks(small, number))) for number in (0, 1))
     ids = [document["_id"] for document in first]
     assert ids == sorted(set(ids))
@@ -58,25 +58,25 @@ def test_values_are_plausible_and_ids_rise_and_differ_between_collections() -> N
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
-    content = b"".join(dataset.blocks(Dataset(7, 10_000), 3))
-    assert content == b"".join(dataset.blocks(Dataset(7, 10_000), 3))
-    assert content != b"".join(dataset.blocks(Dataset(8, 10_000), 3))
+    content = b"".join(dataset.blocks(DocumentSet(7, 10_000), 3))
+    assert content == b"".join(dataset.blocks(DocumentSet(7, 10_000), 3))
+    assert content != b"".join(dataset.blocks(DocumentSet(8, 10_000), 3))
     # Fixed once: a change of these bytes is a change of the data set, and must change its version.
     assert hashlib.sha256(content).hexdigest()[:16] == "457615ae6bd7339f"
 
 
 def test_the_identity_names_seed_and_size() -> None:
-    assert dataset.identity(7, 25) == dataset.identity(7, 25) == Dataset(7, 25).identity
+    assert dataset.identity(7, 25) == dataset.identity(7, 25) == DocumentSet(7, 25).identity
     assert len({dataset.identity(7, 25), dataset.identity(8, 25), dataset.identity(7, 26)}) == 3
 
 
 def test_too_few_documents_are_refused() -> None:
     with pytest.raises(BadInput, match="at least 10"):
-        Dataset(1, 9)
+        DocumentSet(1, 9)
 
 
 def test_sizes_add_up() -> None:
-    sizes = Dataset(1, 1_000_003).sizes()
+    sizes = DocumentSet(1, 1_000_003).sizes()
     assert len(sizes) == 10
     assert sum(sizes.values()) == 1_000_003
     assert max(sizes.values()) - min(sizes.values()) == 1

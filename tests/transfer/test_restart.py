@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchbook.transfer import catalog, dataset
-from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import DocumentSet
 from benchbook.transfer.proof import prove
 
 from .conftest import Command, Server
@@ -32,7 +32,7 @@ def arrived(server: Server, database: str) -> int:
 def test_killed_at_five_random_moments(
     source: Server, target: Server, database: str, run: Callable[..., Command]
 ) -> None:
-    dataset.load(source.endpoint, Dataset(3, DOCUMENTS, database))
+    dataset.load(source.endpoint, DocumentSet(3, DOCUMENTS, database))
     draw, before = random.Random(20231127), 0
     for _ in range(5):
         with relay("127.0.82.19", target, budget=draw.randrange(MOST_BYTES // 4, MOST_BYTES)) as held:
@@ -55,7 +55,7 @@ def test_a_server_killed_in_mid_copy_and_restarted(
     which: str, database: str, run: Callable[..., Command], serve: Callable[[str, Path], Server], tmp_path: Path
 ) -> None:
     servers = {name: serve(f"127.0.82.2{n}", tmp_path / name) for n, name in enumerate(("source", "target"))}
-    dataset.load(servers["source"].endpoint, Dataset(4, DOCUMENTS, database))
+    dataset.load(servers["source"].endpoint, DocumentSet(4, DOCUMENTS, database))
     with relay("127.0.82.19", servers["target"], budget=2 * MOST_BYTES) as held:
         command = run("--databases", database, *KNOBS, between=(servers["source"], held))
         held.wait()

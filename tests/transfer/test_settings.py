@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.transfer.settings import Endpoint, Settings, shares
+from benchbook.transfer.settings import MongoEndpoint, Settings, shares
 
-A, B = Endpoint("mongodb://127.0.82.1/"), Endpoint("mongodb://127.0.82.2/")
+A, B = MongoEndpoint("mongodb://127.0.82.1/"), MongoEndpoint("mongodb://127.0.82.2/")
 
 
 def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
     with pytest.raises(BadInput) as caught:
-        Endpoint("mongodb://me:geheim@127.0.82.1:27017/?authSource=admin")
+        MongoEndpoint("mongodb://me:geheim@127.0.82.1:27017/?authSource=admin")
     assert "geheim" not in str(caught.value)
     assert "127.0.82.1:27017" in str(caught.value)
     assert "environment variable" in str(caught.value)
 
 
 def test_a_password_is_not_in_the_representation() -> None:
-    assert "geheim" not in repr(Settings(Endpoint("mongodb://me@127.0.82.1/", "geheim"), B))
+    assert "geheim" not in repr(Settings(MongoEndpoint("mongodb://me@127.0.82.1/", "geheim"), B))
 
 
 @pytest.mark.parametrize("url", ["127.0.82.1:27017", "http://127.0.82.1/", ""])
 def test_only_mongodb_urls_are_taken(url: str) -> None:
     with pytest.raises(BadInput, match="not a MongoDB URL"):
-        Endpoint(url)
+        MongoEndpoint(url)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import pytest
 from benchbook.errors import BadInput
 from benchbook.transfer import catalog, dataset
 from benchbook.transfer.bar import Bar
-from benchbook.transfer.dataset import Dataset
+from benchbook.transfer.dataset import DocumentSet
 from benchbook.transfer.engine import Sample, transfer
 from benchbook.transfer.failures import ProofFailed
-from benchbook.transfer.progress import line
 from benchbook.transfer.proof import digest, prove
 from benchbook.transfer.settings import Settings
+from benchbook.transfer.watchers import line
 
 from .conftest import Command, Server, fill, numbered
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real
 def test_every_document_arrives_byte_for_byte(
     source: Server, target: Server, database: str, run: Callable[..., Command], tmp_path: Path
 ) -> None:
-    assert dataset.load(source.endpoint, Dataset(1, 5000, database))
+    assert dataset.load(source.endpoint, DocumentSet(1, 5000, database))
     samples, saved = tmp_path / "samples", tmp_path / "report.json"
     files = "--samples", str(samples), "--report", str(saved)
     status, out, err = run("--databases", database, "--verify", "--source-threads", "3", *files).end()
@@ -56,7 +56,7 @@ def test_from_python_inside_a_process_with_threads(source: Server, target: Serve
 
 
 def test_no_more_documents_are_in_flight_than_the_cache_allows(source: Server, target: Server, database: str) -> None:
-    dataset.load(source.endpoint, Dataset(2, 3000, database))
+    dataset.load(source.endpoint, DocumentSet(2, 3000, database))
     knobs = {"cache_bucket_size": 2, "cache_bucket_num": 3, "batch_size": 10, "source_threads": 4, "target_threads": 4}
     report = transfer(Settings(source.endpoint, target.endpoint, databases=database, **knobs)).raise_if_failed()
     assert report.totals.inserted == 3000
@@ -129,23 +129,23 @@ def test_proof_names_the_collection_that_differs(source: Server, target: Server,
 
 def test_the_data_set_is_reused_until_its_identity_changes(source: Server, database: str) -> None:
     told: list[tuple[int, int]] = []
-    assert dataset.load(source.endpoint, Dataset(1, 100, database), lambda done, total: told.append((done, total)))
+    assert dataset.load(source.endpoint, DocumentSet(1, 100, database), lambda done, total: told.append((done, total)))
     assert told[-1] == (100, 100)
     first = digest(source.endpoint, databases=database)
     assert sum(each.documents for each in first) == 100
-    assert not dataset.load(source.endpoint, Dataset(1, 100, database))
-    assert dataset.load(source.endpoint, Dataset(2, 100, database))
+    assert not dataset.load(source.endpoint, DocumentSet(1, 100, database))
+    assert dataset.load(source.endpoint, DocumentSet(2, 100, database))
     assert digest(source.endpoint, databases=database) != first
     with source.client() as client:
         client[database]["c00"].delete_one({})
-    assert dataset.load(source.endpoint, Dataset(2, 100, database))
+    assert dataset.load(source.endpoint, DocumentSet(2, 100, database))
 
 
 def test_a_database_that_is_not_ours_is_not_dropped(source: Server, database: str) -> None:
     with source.client() as client:
         fill(client, database, "orders", numbered(3))
         with pytest.raises(BadInput, match="not loaded from here"):
-            dataset.load(source.endpoint, Dataset(1, 100, database))
+            dataset.load(source.endpoint, DocumentSet(1, 100, database))
         assert catalog.documents(client, database, "orders") == 3
 
 

@@ -7,12 +7,28 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Severity = Literal["contradiction", "suspicious", "note"]
+from benchbook.published.declarations import Severity
+
 Kind = Literal[
-    "identity", "rounding", "constant", "Little's law", "bound", "plausibility", "trend", "same value",
-    "repeated figures", "restated", "text against table", "missing level", "wording", "meaning", "host", "placement",
-    "version", "option",
-]  # fmt: skip
+    "identity",
+    "rounding",
+    "constant",
+    "Little's law",
+    "bound",
+    "plausibility",
+    "trend",
+    "same value",
+    "repeated figures",
+    "restated",
+    "text against table",
+    "missing level",
+    "wording",
+    "meaning",
+    "host",
+    "placement",
+    "version",
+    "option",
+]
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _NAMES: dict[Severity, tuple[str, str]] = {

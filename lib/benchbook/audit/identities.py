@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.arithmetic import bare, evaluate, figure, names, spelled
-from benchbook.audit.declared import Identity
 from benchbook.audit.findings import Finding, Kind, Outcomes, Passed, Severity
-from benchbook.audit.judge import Case, case_of, kind_of, side, state
+from benchbook.audit.judgement import Case, case_of, kind_of, side, state
 from benchbook.audit.suggest import other_rounding, suggestions
-from benchbook.published import Published, PublishedTable
+from benchbook.published.arithmetic import bare, evaluate, figure, names, spelled
+from benchbook.published.declarations import Identity
+from benchbook.published.tables import Published, PublishedTable
 
 LINES = 6
 """How many rows' arithmetic a finding spells out; the others are counted."""
@@ -111,9 +111,12 @@ def _truncated(
         kind="rounding",
         severity="note",
         sentence=f"In {len(cases)} of {checked} rows {printed} is truncated, not rounded: {identity.why}.",
-        arithmetic=[*(_cut_line(identity, case) for case in cases[:LINES]), *more(cases),
-                    *other_rounding(published, table, identity)],
-    )  # fmt: skip
+        arithmetic=[
+            *(_cut_line(identity, case) for case in cases[:LINES]),
+            *more(cases),
+            *other_rounding(published, table, identity),
+        ],
+    )
 
 
 def _cut_line(identity: Identity, case: Case) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from benchbook.audit.arithmetic import Number, exact, rounded
-from benchbook.audit.declared import Scalar
-from benchbook.published import Published, PublishedTable
-from benchbook.published_check import resolution
-from benchbook.published_report import Report
+from benchbook.published.arithmetic import Number, exact, rounded
+from benchbook.published.declarations import Scalar
+from benchbook.published.reading import resolution
+from benchbook.published.report_file import Report
+from benchbook.published.tables import Published, PublishedTable
 
 _PLAIN = re.compile(r"\d+(\.\d+)?")
 
@@ -50,14 +50,20 @@ def of_row(published: Published, table: PublishedTable, row: int) -> dict[str, N
 
 def of_text(report: Report) -> dict[str, Number]:
     """The numbers of all text facts, as `fact.value`."""
-    return {f"{fact.id}.{name}": _setting(value) for fact in report.text_facts
-            for name, value in fact.values.items() if isinstance(value, int | float)}  # fmt: skip
+    return {
+        f"{fact.id}.{name}": _setting(value)
+        for fact in report.text_facts
+        for name, value in fact.values.items()
+        if isinstance(value, int | float)
+    }
 
 
 def words(table: PublishedTable, row: int, numbers: Mapping[str, Number]) -> dict[str, str]:
     """Each number of a row as it was printed, with thousands apart."""
-    return {name: _printed(table, row, name) if name in table.printed else plain(number.value)
-            for name, number in numbers.items()}  # fmt: skip
+    return {
+        name: _printed(table, row, name) if name in table.printed else plain(number.value)
+        for name, number in numbers.items()
+    }
 
 
 def plain(value: float) -> str:

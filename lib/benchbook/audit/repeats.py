@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from benchbook.audit import numbers
 from benchbook.audit.findings import Finding, Outcomes, Passed
-from benchbook.published import Published, PublishedTable
+from benchbook.published.tables import Published, PublishedTable
 
 DIGITS = 8
 """Significant digits that must agree before two rows count as one measurement printed twice, and not as chance."""
@@ -51,8 +51,9 @@ def _place(table: PublishedTable, row: int) -> Place:
 def _common(one: Place, other: Place) -> list[str]:
     """The metrics that both rows print, of the same name and unit."""
     theirs = other.metrics
-    return [name for name in one.metrics
-            if name in theirs and one.table.fields[name].unit == other.table.fields[name].unit]  # fmt: skip
+    return [
+        name for name in one.metrics if name in theirs and one.table.fields[name].unit == other.table.fields[name].unit
+    ]
 
 
 def _alike(one: Place, other: Place, metrics: list[str]) -> bool:

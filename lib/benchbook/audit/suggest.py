@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.arithmetic import Number, bare, names, rounded, spelled
-from benchbook.audit.declared import Identity
-from benchbook.audit.judge import Case, case_of, side, state
-from benchbook.published import Published, PublishedTable
+from benchbook.audit.judgement import Case, case_of, side, state
+from benchbook.published.arithmetic import Number, bare, names, rounded, spelled
+from benchbook.published.declarations import Identity
+from benchbook.published.tables import Published, PublishedTable
 
 STEPS = 2000
 """Values of a shared constant that are tried within its last printed place."""

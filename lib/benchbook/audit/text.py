@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.declared import Scalar
 from benchbook.audit.findings import Finding, Outcomes, Passed
-from benchbook.audit.judge import case_of
-from benchbook.published import Published, PublishedTable
-from benchbook.published_report import FieldMeta, TextFact
+from benchbook.audit.judgement import case_of
+from benchbook.published.declarations import Scalar
+from benchbook.published.report_file import FieldMeta, TextFact
+from benchbook.published.tables import Published, PublishedTable
 
 
 def text(published: Published) -> Outcomes:
@@ -86,9 +86,10 @@ def _results(published: Published, fact: TextFact, table: PublishedTable) -> Out
         kind="text against table",
         severity="contradiction",
         sentence=f"No row of table {table.id} has the figures of the text.",
-        arithmetic=[f"{name} {value} in the text; {_list(_values(table, name))} in the table"
-                    for name, value in said.items()],
-    )  # fmt: skip
+        arithmetic=[
+            f"{name} {value} in the text; {_list(_values(table, name))} in the table" for name, value in said.items()
+        ],
+    )
 
 
 def _has_all(table: PublishedTable, row: int, said: Mapping[str, object]) -> bool:
@@ -106,17 +107,24 @@ def _missing_levels(published: Published, table: PublishedTable) -> Outcomes:
         yield Passed("missing level", len(applies) - len(empty))
         if empty:
             yield Finding(
-                id=f"{table.id}.{field.name}.missing", report=published.report.name, where=numbers.where(table),
-                kind="missing level", severity="note",
+                id=f"{table.id}.{field.name}.missing",
+                report=published.report.name,
+                where=numbers.where(table),
+                kind="missing level",
+                severity="note",
                 sentence=f"{field.name} is not printed in {len(empty)} of {len(applies)} rows.",
-                arithmetic=[f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}"
-                            for row in empty],
-            )  # fmt: skip
+                arithmetic=[
+                    f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}"
+                    for row in empty
+                ],
+            )
 
 
 def _applies(field: FieldMeta, table: PublishedTable, row: int) -> bool:
-    return all(numbers.has(table, row, name) and numbers.raw(table, row, name) in values
-               for name, values in field.applies_to.items())  # fmt: skip
+    return all(
+        numbers.has(table, row, name) and numbers.raw(table, row, name) in values
+        for name, values in field.applies_to.items()
+    )
 
 
 def _elsewhere(published: Published, table: PublishedTable, row: int, name: str) -> str:
@@ -139,13 +147,17 @@ def _wording(published: Published, table: PublishedTable) -> Outcomes:
         yield Passed("wording", count)
         if other:
             yield Finding(
-                id=f"{table.id}.{field.name}.wording", report=published.report.name, where=numbers.where(table),
-                kind="wording", severity="note",
+                id=f"{table.id}.{field.name}.wording",
+                report=published.report.name,
+                where=numbers.where(table),
+                kind="wording",
+                severity="note",
                 sentence=f"{field.name} is worded differently in {len(other)} of {len(texts)} rows: what is counted "
-                         "may not be the same.",
-                arithmetic=[f"{numbers.label(table, row)}: “{said}”; {count} rows: “{usual}”"
-                            for row, said in other.items()],
-            )  # fmt: skip
+                "may not be the same.",
+                arithmetic=[
+                    f"{numbers.label(table, row)}: “{said}”; {count} rows: “{usual}”" for row, said in other.items()
+                ],
+            )
 
 
 # -- what is counted ------------------------------------------------------------------------------------------------
@@ -153,8 +165,12 @@ def _wording(published: Published, table: PublishedTable) -> Outcomes:
 
 def _meaning(published: Published) -> Outcomes:
     """A metric of one name whose transactions hold different numbers of statements in different tables."""
-    counted = [(table, field) for table in published.tables.values() for field in table.meta.table_schema.fields
-               if field.statements and table.frame[field.name].notna().any()]  # fmt: skip
+    counted = [
+        (table, field)
+        for table in published.tables.values()
+        for field in table.meta.table_schema.fields
+        if field.statements and table.frame[field.name].notna().any()
+    ]
     for name in dict.fromkeys(field.name for _, field in counted):
         mine = [(table, field) for table, field in counted if field.name == name]
         statements = Counter(field.statements or 1 for _, field in mine)
@@ -163,12 +179,15 @@ def _meaning(published: Published) -> Outcomes:
             continue
         counts = " and ".join(f"{count} in {_tables(statements[count])}" for count in sorted(statements))
         yield Finding(
-            id=f"meaning.{name}", report=published.report.name, kind="meaning", severity="note",
+            id=f"meaning.{name}",
+            report=published.report.name,
+            kind="meaning",
+            severity="note",
             where=f"tables {', '.join(table.id for table, _ in mine)}",
             sentence=f"{name} counts transactions of different size, so it does not compare between all tables: "
-                     f"statements per transaction are {counts}.",
+            f"statements per transaction are {counts}.",
             arithmetic=[_statements(published, table, field) for table, field in mine],
-        )  # fmt: skip
+        )
 
 
 def _tables(count: int) -> str:
@@ -176,8 +195,10 @@ def _tables(count: int) -> str:
 
 
 def _statements(published: Published, table: PublishedTable, field: FieldMeta) -> str:
-    best = max((row for row in numbers.rows(table) if numbers.has(table, row, field.name)),
-               key=lambda row: float(numbers.raw(table, row, field.name)))  # fmt: skip
+    best = max(
+        (row for row in numbers.rows(table) if numbers.has(table, row, field.name)),
+        key=lambda row: float(numbers.raw(table, row, field.name)),
+    )
     value, words = float(numbers.raw(table, best, field.name)), case_of(published, table, best).words[field.name]
     return (
         f"{table.id}, {numbers.label(table, best)}: {words} x {field.statements} = "

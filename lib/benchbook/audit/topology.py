@@ -6,8 +6,8 @@ import re
 from itertools import combinations
 
 from benchbook.audit.findings import Finding, Outcomes, Passed
-from benchbook.published import Published
-from benchbook.published_report import Report, SystemFact, TextFact
+from benchbook.published.report_file import Report, SystemFact, TextFact
+from benchbook.published.tables import Published
 
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
@@ -143,11 +143,14 @@ def _versions(report: Report) -> Outcomes:
             yield Passed("version", len(names))
         elif _older(version, earliest):
             yield Finding(
-                id=f"version.{names[0].replace(' ', '_')}", report=report.name, where="versions of the systems",
-                kind="version", severity="contradiction",
+                id=f"version.{names[0].replace(' ', '_')}",
+                report=report.name,
+                where="versions of the systems",
+                kind="version",
+                severity="contradiction",
                 sentence=f"{' and '.join(names)} cannot be of version {version}: {why}.",
                 arithmetic=[f"{version} < {earliest}"],
-            )  # fmt: skip
+            )
 
 
 def _options(report: Report, system: SystemFact) -> Outcomes:
@@ -160,13 +163,17 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
     use = "uses" if len(wrong) == 1 else "use"
     if used:
         yield Finding(
-            id=f"options.{system.name}", report=report.name, kind="option", severity="note",
+            id=f"options.{system.name}",
+            report=report.name,
+            kind="option",
+            severity="note",
             where="; ".join(f"text ({where})" for where in dict.fromkeys(fact.where for fact, _ in used)),
             sentence=f"{len(wrong)} of {len(commands)} commands {use} options that were replaced "
-                     f"before {system.name} {system.version}, the version that is printed.",
-            arithmetic=[f"{fact.id}: {_around(fact, old.option)}; since {old.since} {old.instead}"
-                        for fact, old in used],
-        )  # fmt: skip
+            f"before {system.name} {system.version}, the version that is printed.",
+            arithmetic=[
+                f"{fact.id}: {_around(fact, old.option)}; since {old.since} {old.instead}" for fact, old in used
+            ],
+        )
 
 
 def _words(command: str) -> set[str]:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from benchbook.claims.check import level_at, levels_of
-from benchbook.claims.figures import Lookup, contrast, logs, name, step
 from benchbook.claims.ledger import Along, Decreases, Flat, Increases, PeakAt, Rows, SaturatesAt
+from benchbook.claims.ledger_check import level_at, levels_of
 from benchbook.claims.parts import Part, at_least, within
-from benchbook.published import Published
-from benchbook.stats.results import Array
+from benchbook.claims.terms import Lookup, contrast, logs, name, step
+from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
 
 
 class _Curve:
@@ -85,5 +85,9 @@ def _peak(claim: PeakAt, curve: _Curve) -> list[Part]:
 
 
 _FAMILY: dict[type, Callable[[Any, _Curve], list[Part]]] = {
-    Increases: _increases, Decreases: _decreases, Flat: _flat, SaturatesAt: _saturates, PeakAt: _peak,
-}  # fmt: skip
+    Increases: _increases,
+    Decreases: _decreases,
+    Flat: _flat,
+    SaturatesAt: _saturates,
+    PeakAt: _peak,
+}

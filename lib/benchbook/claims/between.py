@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchbook.claims.check import levels_of
-from benchbook.claims.figures import Lookup, contrast, logs, name, words
 from benchbook.claims.ledger import Between, Dominates, Figure, Order, Ratio, Rows
+from benchbook.claims.ledger_check import levels_of
 from benchbook.claims.parts import Part, at_least, within
-from benchbook.published import Published
+from benchbook.claims.terms import Lookup, contrast, logs, name, words
+from benchbook.published.tables import Published
 
 
 def parts(claim: Between, published: Published, lookup: Lookup, printed: Lookup) -> list[Part]:

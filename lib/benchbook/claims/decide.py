@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from scipy.special import stdtrit
 
+from benchbook.analysis.results import Verdict
 from benchbook.claims.parts import Part, interval, p_inside, p_outside
-from benchbook.results import Verdict
-from benchbook.stats.compare import holm
+from benchbook.stats.comparison import holm
 
 # More repetitions than this are no answer to "how many would decide it".
 MOST_REPETITIONS = 100

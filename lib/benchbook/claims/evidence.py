@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchbook.analysis.results import Table
+from benchbook.campaign.design import Trial
+from benchbook.campaign.record import Record
 from benchbook.claims.ledger import Rows, Term
-from benchbook.design import Trial
 from benchbook.errors import BenchbookError
-from benchbook.published import Published
-from benchbook.record import Record
-from benchbook.results import Table
+from benchbook.published.tables import Published
 
 Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
 PUBLISHED = "published"

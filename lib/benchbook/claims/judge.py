@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchbook import repetitions, results
-from benchbook.campaign import Campaign
-from benchbook.claims import along, between, check, evidence, together, words
+from benchbook.analysis import results
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+from benchbook.claims import along, between, evidence, ledger_check, together, words
 from benchbook.claims.decide import Decision, decide
-from benchbook.claims.evidence import PUBLISHED, Evidence, NotMeasured
+from benchbook.claims.evidence import PUBLISHED, Evidence, NotMeasured, Tables
 from benchbook.claims.ledger import Claim, Correlates, Dominates, Ledger, Order, Ratio
 from benchbook.claims.parts import Part, interval
 from benchbook.errors import BenchbookError
-from benchbook.kinds import Kind
-from benchbook.published import Published
+from benchbook.published.tables import Published
 
 
 @dataclass(frozen=True)
-class System:
+class JudgedSystem:
     """A judged system: its name, what to call it in a sentence, what stands in for what, and what was asked for."""
 
     name: str
@@ -34,24 +34,25 @@ class System:
         return self.title or self.name
 
 
-def of_campaign(campaign: Campaign, published: Published, kind: Kind) -> list[results.Claim]:
+def of_campaign(
+    campaign: Campaign, published: Published, tables: Tables, compared: Callable[[Sequence[Record]], Sequence[Record]]
+) -> list[results.JudgedClaim]:
     """Every claim of the report's ledger on every system of the campaign; empty without a ledger. Raises BadInput.
 
     Where repetitions are added until claims are decided, each look at them gets an equal share of the ledger's alpha
     (Bonferroni), or looking often would make claims look decided.
     """
-    ledger = check.load(published)
+    ledger = ledger_check.load(published)
     if ledger is None:
         return []
-    found = evidence.measured(published, kind.tables, kind.compared(campaign.records()), campaign.trials)
-    systems = [_system(name, campaign) for name in found.systems] or [System("", asked=campaign.asked)]
-    looks = repetitions.looks(campaign)
-    return [claim for system in systems for claim in judge(ledger, published, found, system, looks=looks)]
+    found = evidence.measured(published, tables, compared(campaign.records()), campaign.trials)
+    systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
+    return [claim for system in systems for claim in judge(ledger, published, found, system, looks=campaign.looks)]
 
 
 def judge(
-    ledger: Ledger, published: Published, found: Evidence, system: System, *, looks: int = 1
-) -> list[results.Claim]:
+    ledger: Ledger, published: Published, found: Evidence, system: JudgedSystem, *, looks: int = 1
+) -> list[results.JudgedClaim]:
     """The ledger's claims on one system: the family over which Holm corrects."""
     parts: dict[str, list[Part]] = {}
     reasons: dict[str, tuple[str, str]] = {}
@@ -65,10 +66,11 @@ def judge(
             reasons[claim.id] = (str(reason), "a campaign that measures this")
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
     return [
-        _judged(claim, system, decisions[claim.id], parts[claim.id]) if claim.id in parts
+        _judged(claim, system, decisions[claim.id], parts[claim.id])
+        if claim.id in parts
         else _not_testable(claim, system, *reasons[claim.id])
         for claim in ledger.claims
-    ]  # fmt: skip
+    ]
 
 
 class NotTestable(BenchbookError):
@@ -79,7 +81,7 @@ class NotTestable(BenchbookError):
         self.needs = needs
 
 
-def _refuse_conditions(claim: Claim, system: System) -> None:
+def _refuse_conditions(claim: Claim, system: JudgedSystem) -> None:
     for condition in claim.not_here:
         if condition.applies(system.name, system.asked):
             raise NotTestable(condition.why, condition.needs)
@@ -111,14 +113,14 @@ def agrees_with_its_table(claim: Claim, published: Published) -> bool:
     return all(part.inside(part.mean) for part in _parts(claim, published, printed, PUBLISHED))
 
 
-def _system(name: str, campaign: Campaign) -> System:
+def _system(name: str, campaign: Campaign) -> JudgedSystem:
     about = campaign.environment().get("systems", {})
     arms = {trial.cell.system for trial in campaign.trials}
     # The systems that another arm is about are no part of this one.
     mine = [s for key, s in about.items() if key == name or key not in arms]
     pairs = [(str(s["stand_in_for"]), str(s["title"])) for s in mine if s.get("stand_in_for")]
     stand_ins = [_stand_in(what, [title for other, title in pairs if other == what]) for what in dict(pairs)]
-    return System(name, about.get(name, {}).get("title", ""), stand_ins, campaign.asked)
+    return JudgedSystem(name, about.get(name, {}).get("title", ""), stand_ins, campaign.asked)
 
 
 def _stand_in(what: str, titles: list[str]) -> str:
@@ -126,36 +128,53 @@ def _stand_in(what: str, titles: list[str]) -> str:
     return f"{' and '.join(names)} {'stands' if len(names) == 1 else 'stand'} in for {what}"
 
 
-def _judged(claim: Claim, system: System, decision: Decision, parts: Sequence[Part]) -> results.Claim:
+def _judged(claim: Claim, system: JudgedSystem, decision: Decision, parts: Sequence[Part]) -> results.JudgedClaim:
     part = decision.part
     low, high = (part.shown(bound) for bound in interval(part, decision.alpha))
     tested = not math.isnan(decision.p_value)
     said = [words.sentence(decision, system.called, len(parts)), claim.own_table, *(f"{s}." for s in system.stand_ins)]
-    return results.Claim(
-        **_head(claim, system), verdict=decision.verdict, what=part.what, effect=part.shown(part.mean),
-        unit=words.unit(part), interval=(_finite(low), _finite(high)) if part.n > 1 else None,
-        confidence=1 - decision.alpha if part.n > 1 else None, region=_region(part), n=part.n,
-        published=_finite(part.shown(part.published)), p_value=decision.p_value if tested else None,
-        decide=words.decides(decision), needed=decision.needed, sentence=" ".join(filter(None, said)),
+    return results.JudgedClaim(
+        **_head(claim, system),
+        verdict=decision.verdict,
+        what=part.what,
+        effect=part.shown(part.mean),
+        unit=words.unit(part),
+        interval=(_finite(low), _finite(high)) if part.n > 1 else None,
+        confidence=1 - decision.alpha if part.n > 1 else None,
+        region=_region(part),
+        n=part.n,
+        published=_finite(part.shown(part.published)),
+        p_value=decision.p_value if tested else None,
+        decide=words.decides(decision),
+        needed=decision.needed,
+        sentence=" ".join(filter(None, said)),
         parts=[_part(p) for p in parts],
-    )  # fmt: skip
+    )
 
 
 def _part(part: Part) -> results.ClaimPart:
     return results.ClaimPart(
-        what=part.what, effect=_finite(part.shown(part.mean)), region=_region(part), n=part.n,
+        what=part.what,
+        effect=_finite(part.shown(part.mean)),
+        region=_region(part),
+        n=part.n,
         published=_finite(part.shown(part.published)),
-    )  # fmt: skip
+    )
 
 
-def _not_testable(claim: Claim, system: System, why: str, needs: str) -> results.Claim:
+def _not_testable(claim: Claim, system: JudgedSystem, why: str, needs: str) -> results.JudgedClaim:
     said = f"Not testable here: {why}."
-    return results.Claim(**_head(claim, system), verdict="not testable here", decide=needs, sentence=said)
+    return results.JudgedClaim(**_head(claim, system), verdict="not testable here", decide=needs, sentence=said)
 
 
-def _head(claim: Claim, system: System) -> dict[str, Any]:
-    return {"id": claim.id, "statement": claim.statement, "where": claim.where, "system": system.name,
-            "hypothesis": words.tested_as(claim)}  # fmt: skip
+def _head(claim: Claim, system: JudgedSystem) -> dict[str, Any]:
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "where": claim.where,
+        "system": system.name,
+        "hypothesis": words.tested_as(claim),
+    }
 
 
 def _region(part: Part) -> results.Bounds:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchbook.audit.declared import Scalar
+from benchbook.published.declarations import Scalar
 
 Rows = dict[str, Scalar]
 Share = Annotated[float, Field(gt=0, lt=1)]

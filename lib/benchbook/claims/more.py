@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchbook import results
+from benchbook.analysis import results
+from benchbook.campaign.design import Cell, Trial
 from benchbook.claims.ledger import Claim, Correlates, Ledger, figures_of
-from benchbook.design import Cell, Trial
 
 
 def open_cells(
-    ledger: Ledger | None, verdicts: Sequence[results.Claim], trials: Sequence[Trial], *, most: int
+    ledger: Ledger | None, verdicts: Sequence[results.JudgedClaim], trials: Sequence[Trial], *, most: int
 ) -> list[Cell]:
     """The planned cells of every table that an undecided claim speaks of, if `most` repetitions could decide it.
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from scipy.special import stdtr, stdtrit
 
-from benchbook.stats.results import Array
+from benchbook.stats.estimates import Array
 
 Scale = Literal["ratio", "tau"]
 _LARGEST = 700.0

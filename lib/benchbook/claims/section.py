@@ -9,11 +9,12 @@ from typing import get_args
 
 from IPython.display import HTML
 
-from benchbook import figures, show
-from benchbook.claims import figure
+from benchbook.analysis.results import JudgedClaim, Verdict
+from benchbook.claims import claims_plot
 from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import number
-from benchbook.results import Claim, Verdict
+from benchbook.display import show
+from benchbook.plots import panels
 
 HOW = (
     "The interval is as wide as Holm's correction over all claims of the ledger asks for, so that the chance that any "
@@ -21,23 +22,30 @@ HOW = (
 )
 
 
-def counts(claims: Sequence[Claim]) -> str:
+def counts(claims: Sequence[JudgedClaim]) -> str:
     """ "3 reproduced, 2 contradicted", in the design's order."""
     found = Counter(claim.verdict for claim in claims)
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in get_args(Verdict) if found[verdict])
 
 
-def rows(claims: Sequence[Claim]) -> list[dict[str, str]]:
+def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     """One line per claim, as short texts."""
     return [
-        {"claim": c.id, "verdict": c.verdict, "effect": _effect(c), "interval": _interval(c),
-         "published": number(c.published), "n": "–" if c.n is None else str(c.n), "p": p_value(c.p_value),
-         "n to decide": _needed(c)}
+        {
+            "claim": c.id,
+            "verdict": c.verdict,
+            "effect": _effect(c),
+            "interval": _interval(c),
+            "published": number(c.published),
+            "n": "–" if c.n is None else str(c.n),
+            "p": p_value(c.p_value),
+            "n to decide": _needed(c),
+        }
         for c in claims
-    ]  # fmt: skip
+    ]
 
 
-def html(claims: Sequence[Claim], folder: Path) -> HTML:
+def html(claims: Sequence[JudgedClaim], folder: Path) -> HTML:
     """Per system the picture, then every claim with its sentence; pictures are kept in `folder`."""
     if not claims:
         return show.paragraph("This report has no ledger of claims.")
@@ -45,7 +53,7 @@ def html(claims: Sequence[Claim], folder: Path) -> HTML:
     return show.stack(parts)
 
 
-def _system(name: str, claims: Sequence[Claim], folder: Path) -> HTML:
+def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:
     tested = [claim for claim in claims if claim.unit]
     caption = f"{name or 'No system'}: {counts(claims)} of {len(claims)} claims."
     lines = [{"claim": c.id, "verdict": c.verdict, "in words": c.sentence} for c in claims]
@@ -53,28 +61,29 @@ def _system(name: str, claims: Sequence[Claim], folder: Path) -> HTML:
     if not tested:
         return table
     where = folder / f"{name.replace(':', '_')}-claims.png"
-    picture = figures.show(figure.forest(tested), figure.alt(tested), f"{name}: each claim's effect. {HOW}",
-                           save_as=where)  # fmt: skip
+    picture = panels.show(
+        claims_plot.forest(tested), claims_plot.alt(tested), f"{name}: each claim's effect. {HOW}", save_as=where
+    )
     return show.stack([picture, table])
 
 
-def _names(claims: Sequence[Claim]) -> list[str]:
+def _names(claims: Sequence[JudgedClaim]) -> list[str]:
     return [claim.system for claim in claims]
 
 
-def _needed(claim: Claim) -> str:
+def _needed(claim: JudgedClaim) -> str:
     if claim.verdict != "inconclusive":
         return "–"
     return str(claim.needed) if claim.needed else f"> {MOST_REPETITIONS}" if (claim.n or 0) > 1 else "2 or more"
 
 
-def _effect(claim: Claim) -> str:
+def _effect(claim: JudgedClaim) -> str:
     if not isinstance(claim.effect, float):
         return "–"
     return f"{'tau ' if claim.unit == 'tau' else ''}{number(claim.effect)}"
 
 
-def _interval(claim: Claim) -> str:
+def _interval(claim: JudgedClaim) -> str:
     return "–" if claim.interval is None else " to ".join(number(bound) for bound in claim.interval)
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from benchbook.claims.evidence import Evidence, NotMeasured
 from benchbook.claims.ledger import Correlates
 from benchbook.claims.parts import Part
-from benchbook.published import Published
+from benchbook.published.tables import Published
 
 LEAST_POINTS = 4
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.campaign import Campaign, recorded
+from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
 
 _BACK = re.compile(r"(?P<report>[^~/]+)(?:~(?P<back>\d+))?")
@@ -20,8 +20,12 @@ def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
     if b:
         return find(a, "a"), find(b, "b")
     if a not in _reports():
-        raise BadInput("a comparison needs two campaigns", key="b", value=b,
-                       fix=f"name a second one, or a report alone for its two latest: {_known()}")  # fmt: skip
+        raise BadInput(
+            "a comparison needs two campaigns",
+            key="b",
+            value=b,
+            fix=f"name a second one, or a report alone for its two latest: {_known()}",
+        )
     return find(f"{a}~1", "a"), find(a, "b")
 
 
@@ -33,11 +37,20 @@ def find(address: str, key: str = "campaign") -> Campaign:
     try:
         found = Campaign(folder)
     except (ValueError, KeyError) as problem:
-        raise BadInput(f"not a campaign's plan: {problem}", file=folder / "plan.json", key=key, value=address,
-                       fix="name another campaign, or remove this folder") from problem  # fmt: skip
+        raise BadInput(
+            f"not a campaign's plan: {problem}",
+            file=folder / "plan.json",
+            key=key,
+            value=address,
+            fix="name another campaign, or remove this folder",
+        ) from problem
     if not found.records():
-        raise BadInput("nothing has been recorded in this campaign", key=key, value=address,
-                       fix=f"finish it, or use one of {_known()}")  # fmt: skip
+        raise BadInput(
+            "nothing has been recorded in this campaign",
+            key=key,
+            value=address,
+            fix=f"finish it, or use one of {_known()}",
+        )
     return found
 
 

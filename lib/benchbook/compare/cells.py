@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from benchbook import measured, published
-from benchbook.campaign import Campaign
+from benchbook import published
+from benchbook.analysis import measured
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
-from benchbook.record import Record
-from benchbook.stats.results import DegenerateDataWarning
-from benchbook.stats.tables import coefficient_of_variation, compare_cells, repetitions_needed
+from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
+from benchbook.stats.estimates import DegenerateDataWarning
 
 Outcome = Literal["faster", "slower", "changed", "equivalent", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = ("slower", "faster", "changed", "equivalent", "undecided")
@@ -38,8 +39,12 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     frame = pd.concat(parts, ignore_index=True)
     arms = frame.groupby(_CELL, sort=False).arm.nunique()
     if not (arms == 2).any():
-        raise BadInput("the two campaigns have no cell in common", key="b", value=b.id,
-                       fix=f"compare cells that both have: {_some(parts[0])} against {_some(parts[1])}")  # fmt: skip
+        raise BadInput(
+            "the two campaigns have no cell in common",
+            key="b",
+            value=b.id,
+            fix=f"compare cells that both have: {_some(parts[0])} against {_some(parts[1])}",
+        )
     return frame
 
 
@@ -74,8 +79,9 @@ def _chosen(frame: pd.DataFrame, wanted: Mapping[str, list[str]]) -> pd.Series[b
     anywhere = sorted({metric for metrics in wanted.values() for metric in metrics})
     return pd.Series(
         [metric in wanted.get(table, anywhere) for table, metric in zip(frame.table, frame.metric, strict=True)],
-        index=frame.index, dtype=bool,
-    )  # fmt: skip
+        index=frame.index,
+        dtype=bool,
+    )
 
 
 def _published(report: str) -> dict[str, list[str]]:
@@ -122,8 +128,9 @@ def outcomes(frame: pd.DataFrame, *, margin: float = MARGIN, confidence: float =
         warnings.simplefilter("ignore", DegenerateDataWarning)
         # Counts that hardly vary: scipy says that their spread is at the limit of a float, which is no news here.
         warnings.filterwarnings("ignore", "Precision loss occurred", RuntimeWarning)
-        found = compare_cells(numbered, value="value", arm="arm", arms=("b", "a"), cell=["cell"], margin=margin,
-                              confidence=confidence)  # fmt: skip
+        found = compare_cells(
+            numbered, value="value", arm="arm", arms=("b", "a"), cell=["cell"], margin=margin, confidence=confidence
+        )
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found.set_index("cell"), how="inner").reset_index(drop=True)
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})

@@ -13,14 +13,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from benchbook import paths, publish, results, show
+from benchbook import paths
+from benchbook.analysis import formatting, results
+from benchbook.analysis.results import Results, Row, SystemSummary, Table, Trials
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.cells import as_rows
-from benchbook.compare.facts import ABSENT
+from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
 from benchbook.compare.pair import Comparison, compare
-from benchbook.execute import execute
-from benchbook.results import Results, Row, System, Table, Trials
+from benchbook.headless import execute
+from benchbook.site import publish
 
 # One line per cell, whatever the terminal or the file: a table of cut words tells nothing.
 WIDTH = 240
@@ -30,9 +32,14 @@ _STYLES = {"slower": "red", "faster": "green", "unfair": "red"}
 def run(asked: Mapping[str, Any], console: Console, *, as_json: bool, page: bool) -> int:
     """Compare as `asked` (the notebook's parameters), print it, make its page if wanted; returns the exit status."""
     found = compare(
-        asked["a"], asked["b"], accept=asked["accept"], subject=asked["subject"], mapping=asked["mapping"],
-        metrics=asked["metric"], margin=asked["margin"],
-    )  # fmt: skip
+        asked["a"],
+        asked["b"],
+        accept=asked["accept"],
+        subject=asked["subject"],
+        mapping=asked["mapping"],
+        metrics=asked["metric"],
+        margin=asked["margin"],
+    )
     if as_json:
         console.print_json(json.dumps(found.as_json()))
     else:
@@ -69,9 +76,16 @@ def _cells(found: Comparison) -> Lines:
     table = _table("B against A", *head)
     for row, called in zip(found.cells.to_dict("records"), found.called(), strict=True):
         interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] == row["low"] else ABSENT
-        figures = [show.number(row["a"]), show.number(row["b"]), f"{row['ratio']:.3f}", interval]
-        cells = [row["table"], row["system"], row["levels"], f"{row['metric']} ({row['unit']})", *figures,
-                 show.number(row["p_holm"]), called]  # fmt: skip
+        figures = [formatting.number(row["a"]), formatting.number(row["b"]), f"{row['ratio']:.3f}", interval]
+        cells = [
+            row["table"],
+            row["system"],
+            row["levels"],
+            f"{row['metric']} ({row['unit']})",
+            *figures,
+            formatting.number(row["p_holm"]),
+            called,
+        ]
         table.add_row(*map(escape, cells), style=_STYLES.get(called))
     return table
 
@@ -98,19 +112,28 @@ def _results(found: Comparison) -> Results:
     """A comparison in the words of a report's results; its one table has a row per cell."""
     records = [record for campaign in (found.a, found.b) for record in campaign.records()]
     systems = [
-        System(name=f"{side}: {about['title']}", version=about["version"])
+        SystemSummary(name=f"{side}: {about['title']}", version=about["version"])
         for side, campaign in (("A", found.a), ("B", found.b))
         for about in campaign.environment().get("systems", {}).values()
     ]
     planned = len(found.a.trials) + len(found.b.trials)
-    cells = Table(id="cells", title=found.sentence(), columns=list(found.cells.columns),
-                  rows=[Row.model_validate(row) for row in as_rows(found.cells)])  # fmt: skip
+    cells = Table(
+        id="cells",
+        title=found.sentence(),
+        columns=list(found.cells.columns),
+        rows=[Row.model_validate(row) for row in as_rows(found.cells)],
+    )
     return Results(
-        report=_name(found), title=f"{found.a.report}: two runs compared", profile=_both(found, "profile"),
-        inventory=_both(found, "inventory"), campaign=f"{found.a.id} (A), {found.b.id} (B)",
-        started=datetime.fromtimestamp(max(record.started for record in records), UTC), systems=systems,
-        trials=Trials(planned=planned, done=len(records), failed=0), tables=[cells],
-    )  # fmt: skip
+        report=_name(found),
+        title=f"{found.a.report}: two runs compared",
+        profile=_both(found, "profile"),
+        inventory=_both(found, "inventory"),
+        campaign=f"{found.a.id} (A), {found.b.id} (B)",
+        started=datetime.fromtimestamp(max(record.started for record in records), UTC),
+        systems=systems,
+        trials=Trials(planned=planned, done=len(records), failed=0),
+        tables=[cells],
+    )
 
 
 def _both(found: Comparison, key: str) -> str:

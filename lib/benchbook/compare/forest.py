@@ -12,16 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from benchbook import figures
+from benchbook.plots import panels
 
 # Colours and markers both tell the outcomes apart.
 LOOKS = {
-    "slower": (figures.COLOURS[1], "v"),
-    "faster": (figures.COLOURS[0], "^"),
-    "changed": (figures.COLOURS[3], "D"),
-    "equivalent": (figures.COLOURS[2], "o"),
-    "undecided": (figures.PUBLISHED, "s"),
-    "not called": (figures.PUBLISHED, "x"),
+    "slower": (panels.COLOURS[1], "v"),
+    "faster": (panels.COLOURS[0], "^"),
+    "changed": (panels.COLOURS[3], "D"),
+    "equivalent": (panels.COLOURS[2], "o"),
+    "undecided": (panels.PUBLISHED, "s"),
+    "not called": (panels.PUBLISHED, "x"),
 }
 # A ratio beyond these says all that it can say by its sign.
 LEAST, MOST = 0.1, 10.0
@@ -32,20 +32,26 @@ def draw(frame: pd.DataFrame, *, margin: float) -> Figure:
     """`frame`: [table, system, levels, metric, unit, ratio, low, high, called]; a panel per metric."""
     metrics = list(frame[["metric", "unit"]].drop_duplicates().itertuples(index=False, name=None))
     heights = [int((frame.metric == metric).sum()) + 2.0 for metric, _ in metrics]
-    with mpl.rc_context(figures.STYLE):
-        figure, grid = plt.subplots(len(metrics), 1, figsize=(7.5, 0.24 * sum(heights) + 1.2), squeeze=False,
-                                    layout="constrained", height_ratios=heights)  # fmt: skip
+    with mpl.rc_context(panels.STYLE):
+        figure, grid = plt.subplots(
+            len(metrics),
+            1,
+            figsize=(7.5, 0.24 * sum(heights) + 1.2),
+            squeeze=False,
+            layout="constrained",
+            height_ratios=heights,
+        )
     for axis, (metric, unit) in zip(grid.flat, metrics, strict=True):
         _panel(axis, frame[frame.metric == metric].reset_index(drop=True), f"{metric} ({unit})", margin)
     grid.flat[-1].set_xlabel("ratio B / A, log scale")
-    handles, labels = figures.handles_of(list(grid.flat))
+    handles, labels = panels.handles_of(list(grid.flat))
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
     return figure
 
 
 def _panel(axis: Axes, part: pd.DataFrame, title: str, margin: float) -> None:
     low, high = _bounds(part)
-    axis.axvspan(1 - margin, 1 / (1 - margin), color=figures.PUBLISHED, alpha=0.15, linewidth=0)
+    axis.axvspan(1 - margin, 1 / (1 - margin), color=panels.PUBLISHED, alpha=0.15, linewidth=0)
     axis.axvline(1, color="black", linewidth=1)
     for called, some in part.groupby("called", sort=False):
         colour, marker = LOOKS[str(called)]

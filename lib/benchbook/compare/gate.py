@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchbook.campaign import Campaign
-from benchbook.compare import facts
-from benchbook.compare.facts import ABSENT, VARIABLE_SET, Facts
+from benchbook.campaign.store import Campaign
+from benchbook.compare import environment_facts
+from benchbook.compare.environment_facts import ABSENT, VARIABLE_SET, Facts
 from benchbook.errors import BadInput
 
 Standing = Literal["unfair", "accepted", "subject"]
@@ -61,8 +61,12 @@ def check(
     `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. Raises
     BadInput for a name that neither environment has.
     """
-    sides = [{**one, **two} for one, two in zip(facts.of_pair(a, b, systems), facts.load_options(a, b, systems),
-                                                strict=True)]  # fmt: skip
+    sides = [
+        {**one, **two}
+        for one, two in zip(
+            environment_facts.of_pair(a, b, systems), environment_facts.load_options(a, b, systems), strict=True
+        )
+    ]
     left, right = sides
     known = [name for name, _ in (*left, *right)] + ["system.name", VARIABLE_SET]
     _check_names("accept", [name for name in accept if name != ALL], known)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from benchbook.campaign import Campaign
+from benchbook.campaign.store import Campaign
 from benchbook.compare import address, cells, gate
 from benchbook.compare.gate import Gate
 from benchbook.errors import BadInput
@@ -53,8 +53,10 @@ class Comparison:
         if self.verdict == "refused":
             names = self.gate.names
             shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-            return (f"Refused: the environments differ in {shown}, so none of the {len(self.cells)} cells is called "
-                    "faster or slower. Declare what you mean to compare (subject), or accept it (accept).")  # fmt: skip
+            return (
+                f"Refused: the environments differ in {shown}, so none of the {len(self.cells)} cells is called "
+                "faster or slower. Declare what you mean to compare (subject), or accept it (accept)."
+            )
         counted = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
         return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}."
 
@@ -72,23 +74,37 @@ class Comparison:
             return f"{len(left)} undecided: the repetitions at hand do not show their own spread, or it is too large."
         span = f"{needed.min()}" if needed.min() == needed.max() else f"{needed.min()} to {needed.max()}"
         have = int(min(self.cells.n_a.min(), self.cells.n_b.min()))
-        return (f"{len(left)} undecided: {span} repetitions a side (there are {have}) would show a difference of "
-                f"{self.margin:.0%} with probability 0.8.")  # fmt: skip
+        return (
+            f"{len(left)} undecided: {span} repetitions a side (there are {have}) would show a difference of "
+            f"{self.margin:.0%} with probability 0.8."
+        )
 
     def as_json(self) -> dict[str, Any]:
         """All of it for programs."""
         return {
-            "a": _about(self.a), "b": _about(self.b), "verdict": self.verdict, "exit_status": self.exit_status,
-            "sentence": self.sentence(), "margin": self.margin, "counts": self.counts,
+            "a": _about(self.a),
+            "b": _about(self.b),
+            "verdict": self.verdict,
+            "exit_status": self.exit_status,
+            "sentence": self.sentence(),
+            "margin": self.margin,
+            "counts": self.counts,
             "differences": [vars(difference) for difference in self.gate.differences],
-            "cells": cells.as_rows(self.cells), "left_out": self.left_out,
-        }  # fmt: skip
+            "cells": cells.as_rows(self.cells),
+            "left_out": self.left_out,
+        }
 
 
 def compare(
-    a: str, b: str = "", *, accept: Sequence[str] = (), subject: Sequence[str] = (), mapping: Sequence[str] = (),
-    metrics: Sequence[str] = (), margin: float = cells.MARGIN,
-) -> Comparison:  # fmt: skip
+    a: str,
+    b: str = "",
+    *,
+    accept: Sequence[str] = (),
+    subject: Sequence[str] = (),
+    mapping: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    margin: float = cells.MARGIN,
+) -> Comparison:
     """Compare the campaigns at two addresses (see `address`). `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
 
     Raises BadInput for addresses, names and systems that do not exist, and when nothing can be compared.
@@ -99,9 +115,7 @@ def compare(
     systems = matched(left, right, mapping)
     between = gate.check(left, right, systems, accept=accept, subject=subject)
     frame = cells.long(left, right, systems, metrics)
-    return Comparison(
-        left, right, between, cells.differences(frame, margin=margin), cells.left_out(frame), margin
-    )  # fmt: skip
+    return Comparison(left, right, between, cells.differences(frame, margin=margin), cells.left_out(frame), margin)
 
 
 def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
@@ -111,13 +125,21 @@ def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
     for pair in mapping:
         mine, equals, other = pair.partition("=")
         if not equals or mine not in ours or other not in theirs:
-            raise BadInput("not a pair of systems of the two campaigns", key="map", value=pair,
-                           fix=f"write A=B with A of {', '.join(ours)} and B of {', '.join(theirs)}")  # fmt: skip
+            raise BadInput(
+                "not a pair of systems of the two campaigns",
+                key="map",
+                value=pair,
+                fix=f"write A=B with A of {', '.join(ours)} and B of {', '.join(theirs)}",
+            )
         said[mine] = other
     same = {name: name for name in ours if name in theirs and name not in {*said, *said.values()}}
     if not said and not same:
-        raise BadInput("the campaigns have no system in common", key="map", value=f"{ours} and {theirs}",
-                       fix=f"say which to hold against which: {ours[0]}={theirs[0]}")  # fmt: skip
+        raise BadInput(
+            "the campaigns have no system in common",
+            key="map",
+            value=f"{ours} and {theirs}",
+            fix=f"say which to hold against which: {ours[0]}={theirs[0]}",
+        )
     return {**same, **said}
 
 

@@ -9,12 +9,15 @@ from typing import Any
 from IPython.display import HTML
 from pydantic import BaseModel, ConfigDict
 
-from benchbook import figures, parameters, show
-from benchbook.campaign import Campaign
+from benchbook import parameters
+from benchbook.analysis import formatting
+from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK, cells, forest
-from benchbook.compare.facts import ABSENT
+from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
 from benchbook.compare.pair import NOT_CALLED, Comparison, compare
+from benchbook.display import show
+from benchbook.plots import panels
 
 
 class CompareParameters(BaseModel):
@@ -33,8 +36,15 @@ class CompareParameters(BaseModel):
 def open_comparison(namespace: Mapping[str, Any]) -> Comparison:
     """The comparison that a notebook's parameters ask for (`namespace` is its `globals()`). Raises BadInput."""
     said = parameters.from_namespace(CompareParameters, NOTEBOOK, namespace)
-    return compare(said.a, said.b, accept=said.accept, subject=said.subject, mapping=said.mapping,
-                   metrics=said.metric, margin=said.margin)  # fmt: skip
+    return compare(
+        said.a,
+        said.b,
+        accept=said.accept,
+        subject=said.subject,
+        mapping=said.mapping,
+        metrics=said.metric,
+        margin=said.margin,
+    )
 
 
 def verdict(comparison: Comparison) -> HTML:
@@ -52,11 +62,14 @@ def _about(campaign: Campaign) -> dict[str, str]:
     records, systems = campaign.records(), campaign.environment().get("systems", {})
     began = datetime.fromtimestamp(min(record.started for record in records), UTC)
     return {
-        "campaign": campaign.id, "report": campaign.report, "began": f"{began:%Y-%m-%d %H:%M} UTC",
-        "profile": str(campaign.asked.get("profile", "")), "inventory": str(campaign.asked.get("inventory", "")),
+        "campaign": campaign.id,
+        "report": campaign.report,
+        "began": f"{began:%Y-%m-%d %H:%M} UTC",
+        "profile": str(campaign.asked.get("profile", "")),
+        "inventory": str(campaign.asked.get("inventory", "")),
         "records": str(len(records)),
         "systems": "; ".join(f"{about['title']} {about['version']}" for about in systems.values()),
-    }  # fmt: skip
+    }
 
 
 def gate(comparison: Comparison) -> HTML:
@@ -87,11 +100,17 @@ def table(comparison: Comparison) -> HTML:
 def _row(row: Mapping[Any, Any]) -> dict[str, str]:
     undecided = row["called"] == "undecided" and isinstance(row["needed"], int)
     return {
-        "table": row["table"], "system": row["system"], "levels": row["levels"],
-        "metric": f"{row['metric']} ({row['unit']})", "A": show.number(row["a"]), "B": show.number(row["b"]),
-        "n": f"{row['n_a']}, {row['n_b']}", "ratio": ratio(row), "p": show.number(row["p_holm"]),
+        "table": row["table"],
+        "system": row["system"],
+        "levels": row["levels"],
+        "metric": f"{row['metric']} ({row['unit']})",
+        "A": formatting.number(row["a"]),
+        "B": formatting.number(row["b"]),
+        "n": f"{row['n_a']}, {row['n_b']}",
+        "ratio": ratio(row),
+        "p": formatting.number(row["p_holm"]),
         "B is": f"{row['called']} (needs n = {row['needed']})" if undecided else row["called"],
-    }  # fmt: skip
+    }
 
 
 def ratio(row: Mapping[Any, Any]) -> str:
@@ -104,9 +123,11 @@ def ratio(row: Mapping[Any, Any]) -> str:
 def figure(comparison: Comparison) -> HTML:
     """Ratios with intervals, a panel per metric; the band is the margin within which a difference does not matter."""
     frame = comparison.cells.assign(called=comparison.called())
-    caption = (f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
-               "better for a rate, worse for a time. Intervals that leave the picture are cut.")  # fmt: skip
-    return figures.show(forest.draw(frame, margin=comparison.margin), _alt(comparison), caption)
+    caption = (
+        f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
+        "better for a rate, worse for a time. Intervals that leave the picture are cut."
+    )
+    return panels.show(forest.draw(frame, margin=comparison.margin), _alt(comparison), caption)
 
 
 def _alt(comparison: Comparison) -> str:

@@ -52,14 +52,20 @@ def _handshake(connection: fabric.Connection, inventory: Inventory, name: str) -
         connection.open()
     except paramiko.BadHostKeyException as problem:
         raise _unusable(
-            inventory, name, "the host key is not the one that is known", f"{where} sent {problem.key.get_name()}",
+            inventory,
+            name,
+            "the host key is not the one that is known",
+            f"{where} sent {problem.key.get_name()}",
             f"if the host was reinstalled, replace its line in {known}; otherwise somebody is in between",
-        ) from problem  # fmt: skip
+        ) from problem
     except paramiko.AuthenticationException as problem:
         raise _unusable(
-            inventory, name, "SSH login refused", f"{connection.user}@{where}",
+            inventory,
+            name,
+            "SSH login refused",
+            f"{connection.user}@{where}",
             "set ssh.user and ssh.key to an account that may log in",
-        ) from problem  # fmt: skip
+        ) from problem
     except LOST as problem:
         raise _unusable(inventory, name, *_why_unreachable(problem, where, known)) from problem
 

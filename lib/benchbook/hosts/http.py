@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from benchbook.errors import SystemFailed
-from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.hosts.remote_host import RemoteHost
 
 # What a server that is not there, or not yet, makes of a request; paramiko's channels raise the first three.
 UNANSWERED = (OSError, EOFError, ConnectionLost, http.client.HTTPException)

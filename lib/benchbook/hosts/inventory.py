@@ -88,7 +88,7 @@ class SystemSettings(Login):
     status_port: Port | None = None
 
 
-class Endpoint(Login):
+class EndpointSettings(Login):
     """A server that exists already and cannot be reached by SSH, such as a managed cluster."""
 
     host: str
@@ -107,7 +107,7 @@ class Inventory(_Strict):
     ssh: Ssh = Ssh()
     hosts: dict[Name, Host] = Field(min_length=1)
     systems: dict[Name, SystemSettings] = {}
-    endpoints: dict[Name, Endpoint] = {}
+    endpoints: dict[Name, EndpointSettings] = {}
     programs: dict[Name, str] = {}
     file: str = ""
 
@@ -180,8 +180,13 @@ class Inventory(_Strict):
         """The one host of a role that is not shared out: a second would stand idle, and nobody would know."""
         names = self.require(role)
         if len(names) > 1:
-            raise BadInput("this report has one host of each kind", file=self.file, key=f"role {role}", value=names,
-                           fix="give the role to one host")  # fmt: skip
+            raise BadInput(
+                "this report has one host of each kind",
+                file=self.file,
+                key=f"role {role}",
+                value=names,
+                fix="give the role to one host",
+            )
         return names[0]
 
     def port(self, system: str) -> int | None:

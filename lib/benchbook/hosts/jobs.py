@@ -12,16 +12,12 @@ from pathlib import Path
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from benchbook.errors import BenchbookError, HostUnusable
-from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.errors import ConnectionLost, HostUnusable, JobLost
+from benchbook.hosts.remote_host import RemoteHost
 
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
 # fails.
 LONGEST_S = 7 * 86_400
-
-
-class JobLost(BenchbookError):
-    """A job's host could not be reached for longer than the lease: by now the host has ended the job."""
 
 
 @dataclass(frozen=True)
@@ -165,9 +161,11 @@ def reap(host: RemoteHost, own_lease: str) -> list[str]:
     found = json.loads(host.run(["python3", supervisor, "reap", host.path("jobs"), own_lease], timeout=120).stdout)
     if found["held"]:
         raise HostUnusable(
-            "another run is using this host", file=host.inventory.file, key=f"hosts.{host.name}",
+            "another run is using this host",
+            file=host.inventory.file,
+            key=f"hosts.{host.name}",
             value=found["held"][0],
             fix="wait for its end, or stop it",
-        )  # fmt: skip
+        )
     ended: list[str] = found["ended"]
     return ended

@@ -76,9 +76,12 @@ class LabHost:
 def lab_hosts(inventory: Inventory) -> list[LabHost]:
     if not inventory.lab:
         raise BadInput(
-            "this inventory describes real hosts", file=inventory.file, key="lab", value=inventory.lab,
+            "this inventory describes real hosts",
+            file=inventory.file,
+            key="lab",
+            value=inventory.lab,
             fix="choose an inventory with `lab: true`",
-        )  # fmt: skip
+        )
     base = paths.lab_dir() / inventory.name
     return [
         LabHost(name, host.ssh_address or host.address, host.ssh_port or inventory.ssh.port, base / name)
@@ -174,8 +177,12 @@ def _answers(host: LabHost) -> bool:
         return False
 
 
-@retry(retry=retry_if_result(lambda up: not up), stop=stop_after_delay(10), wait=wait_fixed(0.05),
-       retry_error_callback=lambda state: False)  # fmt: skip
+@retry(
+    retry=retry_if_result(lambda up: not up),
+    stop=stop_after_delay(10),
+    wait=wait_fixed(0.05),
+    retry_error_callback=lambda state: False,
+)
 def _comes_up(host: LabHost) -> bool:
     return host.pid is not None and _answers(host)
 

@@ -15,16 +15,12 @@ import fabric
 import paramiko
 from invoke.exceptions import CommandTimedOut
 
-from benchbook.errors import BenchbookError, HostUnusable, RemoteFailed
+from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts.connection import LOST, open_connection
 from benchbook.hosts.inventory import Inventory
 
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
-
-
-class ConnectionLost(BenchbookError):
-    """The connection to a host broke in the middle of something; the host may well be alive."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +121,12 @@ class RemoteHost:
         found = self.which(wanted).get(wanted)
         if not found:
             raise HostUnusable(
-                f"{name} is not on host {self.name}", file=self.inventory.file, key=f"programs.{name}", value=wanted,
+                f"{name} is not on host {self.name}",
+                file=self.inventory.file,
+                key=f"programs.{name}",
+                value=wanted,
                 fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
-            )  # fmt: skip
+            )
         return found
 
     # -- files --------------------------------------------------------------------------------------------------

@@ -35,10 +35,12 @@ def _tune(session: Session, host: RemoteHost) -> Tuned:
     said, ended = _answer(job)
     if ended or not said:
         raise HostUnusable(
-            f"a setting cannot be changed: {job.stderr().strip() or 'no answer'}", file=session.inventory.file,
-            key=f"hosts.{host.name}.tune", value=", ".join(host.host.tune),
+            f"a setting cannot be changed: {job.stderr().strip() or 'no answer'}",
+            file=session.inventory.file,
+            key=f"hosts.{host.name}.tune",
+            value=", ".join(host.host.tune),
             fix="take it off the list" + ("" if is_root else ", or let the SSH user run `sudo -n python3`"),
-        )  # fmt: skip
+        )
     tuned: Tuned = json.loads(said)
     return tuned
 
@@ -54,8 +56,10 @@ def _answer(job: Job) -> tuple[bytes, Ended | None]:
         return not seen[0].endswith(b"\n") and seen[1] is None
 
     patient = Retrying(
-        retry=retry_if_result(not_yet), stop=stop_after_delay(SET_WITHIN_S), wait=wait_fixed(0.05),
+        retry=retry_if_result(not_yet),
+        stop=stop_after_delay(SET_WITHIN_S),
+        wait=wait_fixed(0.05),
         retry_error_callback=lambda state: (b"", None),
-    )  # fmt: skip
+    )
     found: tuple[bytes, Ended | None] = patient(look)
     return found

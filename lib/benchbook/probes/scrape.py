@@ -35,17 +35,25 @@ def command(host: RemoteHost, target: Target, interval_s: float) -> Command:
     """The sampler's command line on its host. Raises re.error for a pattern that is none."""
     re.compile(target.match)
     program = host.push(remote_program("probes", "sample_prometheus.py"))
-    argv = ["python3", program, "--out", "{job}/samples", "--interval", interval_s, "--match", target.match,
-            "--target", f"{target.source}={target.url}"]  # fmt: skip
+    argv = [
+        "python3",
+        program,
+        "--out",
+        "{job}/samples",
+        "--interval",
+        interval_s,
+        "--match",
+        target.match,
+        "--target",
+        f"{target.source}={target.url}",
+    ]
     return Command(argv, timeout_s=LONGEST_S)
 
 
 @contextmanager
 def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.0) -> Iterator[Scraped]:
     """Scrape while the block runs; afterwards the samples are in what was yielded."""
-    running = [
-        (t, session.start(t.host, f"scrape-{t.source}", command(t.host, t, interval_s))) for t in targets
-    ]  # fmt: skip
+    running = [(t, session.start(t.host, f"scrape-{t.source}", command(t.host, t, interval_s))) for t in targets]
     scraped = Scraped()
     try:
         yield scraped

@@ -25,7 +25,7 @@ from benchbook import paths
 from benchbook.hosts.jobs import Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.series import empty, to_series
+from benchbook.probes.samples import empty, to_series
 from benchbook.systems.sql import SqlEndpoint
 
 LONGEST_S = 2 * 86_400

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
+from benchbook.stats.estimates import Array, Interval
 from benchbook.stats.intervals import bca_bootstrap, percentile_bootstrap
-from benchbook.stats.results import Array, Interval
 
 
 def measure_bootstrap_cost(

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from benchbook.errors import BadInput
-from benchbook.stats.results import Array, Interval, Values, columns, degenerate, no_interval, share, vector
+from benchbook.stats.estimates import Array, Interval, Values, columns, degenerate, no_interval, share, vector
 
 _BLOCKS = 512
 _SINGLES = 64

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchbook.errors import BadInput
-from benchbook.stats.results import (
+from benchbook.stats.estimates import (
     Array,
     Interval,
     Values,

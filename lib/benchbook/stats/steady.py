@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import ruptures
 
-from benchbook.stats.results import Array, Values, share, vector
+from benchbook.stats.estimates import Array, Values, share, vector
 
 Kind = Literal["flat", "warm-up", "slow-down", "none", "too short"]
 

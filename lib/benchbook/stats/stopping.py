@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 
 from benchbook.errors import BadInput
-from benchbook.stats.results import Array, Interval, Values, vector
-from benchbook.stats.series import MINIMUM_SAMPLES, series_interval
+from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, series_interval
+from benchbook.stats.estimates import Array, Interval, Values, vector
 from benchbook.stats.steady import SteadyState, steady_state
 
 _State: TypeAlias = tuple[Interval | None, SteadyState]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from benchbook.errors import BadInput
-from benchbook.stats.results import Array, Interval, Values, positive_vector, share
+from benchbook.stats.estimates import Array, Interval, Values, positive_vector, share
 
 _NEAR, _FAR = 1e-9, 1e9
 

@@ -7,7 +7,7 @@ from benchbook.hosts.inventory import Inventory, role_of
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
-from benchbook.systems.endpoint import EndpointSystem
+from benchbook.systems.existing_server import EndpointSystem
 from benchbook.systems.mariadb import MariaDB
 from benchbook.systems.tidb import TiDB
 

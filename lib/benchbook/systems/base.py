@@ -51,9 +51,11 @@ def await_answer(
     `knock` raises by itself when the server has died. Raises SystemFailed with the last answer after `timeout_s`.
     """
     patient = Retrying(
-        retry=retry_if_result(lambda said: said is not None and said not in enough), stop=stop_after_delay(timeout_s),
-        wait=wait_fixed(0.05), retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-    )  # fmt: skip
+        retry=retry_if_result(lambda said: said is not None and said not in enough),
+        stop=stop_after_delay(timeout_s),
+        wait=wait_fixed(0.05),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+    )
     said = patient(knock)
     if said is not None and said not in enough:
         raise SystemFailed(f"{who} does not serve after {timeout_s:g} s: {said}")
@@ -64,9 +66,7 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     """The error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
     said = job.stdout().decode(errors="replace") + job.stderr()
     how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-    problem = SystemFailed(f"{who} has died ({how}): {last_words(said) or 'no word'}")
-    problem.output = _shortened(said)  # type: ignore[attr-defined]
-    return problem
+    return SystemFailed(f"{who} has died ({how}): {last_words(said) or 'no word'}", output=_shortened(said))
 
 
 def last_words(said: str) -> str:

@@ -79,7 +79,7 @@ class Dump(_Model):
         return f"{size}{rows}-B {database} --regex '^{re.escape(database)}\\.{self.tables}'"
 
 
-class Load(_Model):
+class LoadSettings(_Model):
     pool_size: Positive = 16
 
 
@@ -105,7 +105,7 @@ class Task(_Model):
     meta_schema: Name = "dm_meta"
     start: BinlogPosition | None = None
     dump: Dump = Dump()
-    load: Load = Load()
+    load: LoadSettings = LoadSettings()
     sync: Sync = Sync()
 
     @model_validator(mode="after")
@@ -120,7 +120,7 @@ class Task(_Model):
         return f"{self.folder}/dumped_data.{self.name}"
 
 
-class Worker(_Model):
+class WorkerConfig(_Model):
     """dm-worker; `worker_address` is host:port. Its relay log and its metadata are in `folder`."""
 
     worker_address: str
@@ -132,7 +132,7 @@ class Worker(_Model):
     keep_free_gb: Positive = 1
 
 
-class Master(_Model):
+class MasterConfig(_Model):
     """dm-master and the one worker that it knows."""
 
     master_address: str
@@ -141,18 +141,18 @@ class Master(_Model):
     source_id: Name = "mysql-1"
 
 
-def render(config: Task | Worker | Master) -> str:
+def render(config: Task | WorkerConfig | MasterConfig) -> str:
     """The whole file, passwords encrypted; to be written with mode 0600."""
     return _render(config, hide=False)
 
 
-def redacted(config: Task | Worker | Master) -> str:
+def redacted(config: Task | WorkerConfig | MasterConfig) -> str:
     """The same file with *** for passwords: for records and pages."""
     return _render(config, hide=True)
 
 
-def _render(config: Task | Worker | Master, *, hide: bool) -> str:
-    file = {Task: "task.yaml.j2", Worker: "dm-worker.toml.j2", Master: "dm-master.toml.j2"}[type(config)]
+def _render(config: Task | WorkerConfig | MasterConfig, *, hide: bool) -> str:
+    file = {Task: "task.yaml.j2", WorkerConfig: "dm-worker.toml.j2", MasterConfig: "dm-master.toml.j2"}[type(config)]
     values = {name: getattr(config, name) for name in type(config).model_fields}
     for name, value in values.items():
         if isinstance(value, Account):

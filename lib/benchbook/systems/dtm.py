@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from benchbook import build
+from benchbook.build import programs
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import file_hash
 from benchbook.systems.http_server import HttpServer
@@ -28,7 +28,7 @@ class DtmStore(MariaDB):
 
     @property
     def identity(self) -> str:
-        schemas = "-".join(file_hash(build.artefact("dtm") / name)[:8] for name in SCHEMAS)
+        schemas = "-".join(file_hash(programs.artefact("dtm") / name)[:8] for name in SCHEMAS)
         return f"{super().identity}-binlog-{schemas}"
 
     def notes(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class DtmStore(MariaDB):
     def load_schemas(self) -> None:
         """Make DTM's tables and the barrier's, by the SQL files that its module ships."""
         for name in SCHEMAS:
-            for statement in filter(str.strip, (build.artefact("dtm") / name).read_text().split(";")):
+            for statement in filter(str.strip, (programs.artefact("dtm") / name).read_text().split(";")):
                 query(self.hosts[0], self.endpoints()[0], statement)
 
 
@@ -60,10 +60,16 @@ class Dtm(HttpServer):
     def command(self) -> Command:
         # At its usual level DTM prints its settings, the store's password among them.
         env = {
-            "LOG_LEVEL": "warn", "HTTP_PORT": str(self.port), "GRPC_PORT": str(self.port + 1),
-            "JSON_RPC_PORT": str(self.port + 2), "STORE_DRIVER": "mysql", "STORE_HOST": self.store.address,
-            "STORE_PORT": str(self.store.port), "STORE_USER": self.store.user, "UPDATE_BRANCH_SYNC": "0",
-        }  # fmt: skip
+            "LOG_LEVEL": "warn",
+            "HTTP_PORT": str(self.port),
+            "GRPC_PORT": str(self.port + 1),
+            "JSON_RPC_PORT": str(self.port + 2),
+            "STORE_DRIVER": "mysql",
+            "STORE_HOST": self.store.address,
+            "STORE_PORT": str(self.store.port),
+            "STORE_USER": self.store.user,
+            "UPDATE_BRANCH_SYNC": "0",
+        }
         secret = f"export STORE_PASSWORD={shlex.quote(self.store.password)}\n"
         binary = self.host.push(self.binary, executable=True)
         argv = ["sh", "-c", '. "$0" && exec "$1"', "{job}/store.env", binary]

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from benchbook import build
+from benchbook.build import programs
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.inventory import role_of
 from benchbook.hosts.jobs import Command, Job
@@ -57,7 +57,7 @@ class HttpServer(ABC):
 
     @property
     def binary(self) -> Path:
-        return build.artefact("dtm") / self.program
+        return programs.artefact("dtm") / self.program
 
     def install(self) -> None:
         self.host.push(self.binary, executable=True)

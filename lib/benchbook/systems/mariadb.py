@@ -11,12 +11,20 @@ from benchbook.systems.sql_server import SqlServer
 
 # Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
 OPTIONS = (
-    "--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--innodb-doublewrite=1", "--skip-name-resolve",
-    "--max-connections=4000", "--back-log=1000", "--table-open-cache=4000", "--performance-schema=OFF",
-    "--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin", "--innodb-log-file-size=256M",
+    "--innodb-flush-log-at-trx-commit=1",
+    "--sync-binlog=1",
+    "--innodb-doublewrite=1",
+    "--skip-name-resolve",
+    "--max-connections=4000",
+    "--back-log=1000",
+    "--table-open-cache=4000",
+    "--performance-schema=OFF",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_bin",
+    "--innodb-log-file-size=256M",
     # sysbench prepares 9 statements per table and thread: 32 tables and 57 threads use up the default of 16,382.
     "--max-prepared-stmt-count=1048576",
-)  # fmt: skip
+)
 
 
 class MariaDB(SqlServer):
@@ -32,6 +40,8 @@ class MariaDB(SqlServer):
 
     def install(self) -> None:
         for host in self.hosts:
+            # mariadb-install-db asks for it, and comes without it.
+            host.require_program("my_print_defaults", package="mariadb-client-core")
             self._programs[host.name] = {
                 name: host.require_program(name, package="mariadb-server-core")
                 for name in ("mariadbd", "mariadb-install-db")
@@ -49,10 +59,18 @@ class MariaDB(SqlServer):
         # The other way to authenticate root makes a root@127.0.0.1 without a password, which would win over root@%.
         root = ["--auth-root-authentication-method=socket", f"--auth-root-socket-user={login}"]
         host.run(
-            [program, "--no-defaults", f"--datadir={self.data(host)}", f"--user={login}", "--skip-test-db",
-             *root, "--skip-name-resolve", "--innodb-log-file-size=256M"],
+            [
+                program,
+                "--no-defaults",
+                f"--datadir={self.data(host)}",
+                f"--user={login}",
+                "--skip-test-db",
+                *root,
+                "--skip-name-resolve",
+                "--innodb-log-file-size=256M",
+            ],
             timeout=120,
-        )  # fmt: skip
+        )
 
     def notes(self) -> tuple[str, ...]:
         return (RETRY_NOTE,)
@@ -64,11 +82,18 @@ class MariaDB(SqlServer):
     def command(self, host: RemoteHost) -> Command:
         login = host.host.user or self.session.inventory.ssh.user or host.shell("id -un").stdout.strip()
         argv = [
-            self._programs[host.name]["mariadbd"], "--no-defaults", f"--datadir={self.data(host)}",
-            f"--bind-address={host.address}", f"--port={self.port}", f"--user={login}",
+            self._programs[host.name]["mariadbd"],
+            "--no-defaults",
+            f"--datadir={self.data(host)}",
+            f"--bind-address={host.address}",
+            f"--port={self.port}",
+            f"--user={login}",
             # Relative: a path of a socket may have 107 characters at most, and the data folder may be deep.
-            "--socket=mariadbd.sock", "--pid-file=mariadbd.pid", "--init-file={job}/accounts.sql", *self.options(),
-        ]  # fmt: skip
+            "--socket=mariadbd.sock",
+            "--pid-file=mariadbd.pid",
+            "--init-file={job}/accounts.sql",
+            *self.options(),
+        ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=60, secrets={"accounts.sql": self._accounts()})
 
     def _accounts(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchbook.systems.dm_status import BinlogPosition
 from benchbook.systems.mariadb import MariaDB
 from benchbook.systems.sql import query
-from benchbook.workloads.dm_status import Position
 
 
 class BinlogMariaDB(MariaDB):
@@ -24,10 +24,10 @@ class BinlogMariaDB(MariaDB):
     def notes(self) -> tuple[str, ...]:
         return ("row binlog with one flush per commit group, and one flush of the redo log per commit",)
 
-    def position(self) -> Position:
+    def position(self) -> BinlogPosition:
         """Where the binlog ends now (SHOW MASTER STATUS)."""
         ((file, offset, *_),) = query(self.hosts[0], self.endpoints()[0], "SHOW MASTER STATUS")
-        return Position(str(file), int(offset))
+        return BinlogPosition(str(file), int(offset))
 
     def forget_binlog(self) -> None:
         """Delete all binlog files and begin a new one. No dm-worker may run, and none may keep its relay log.

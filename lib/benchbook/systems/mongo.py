@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from benchbook import build
+from benchbook.build import programs
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
@@ -13,7 +13,7 @@ from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About, await_answer, died
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 SIDES = ("source", "target")
 KINDS = ("mongod", "ferret", "endpoint")
@@ -32,7 +32,7 @@ class MongoServer(ABC):
 
     @property
     @abstractmethod
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> MongoEndpoint:
         """How a client on any host of the inventory reaches it."""
 
     @property
@@ -72,8 +72,8 @@ class OwnServer(MongoServer):
         self._job: Job | None = None
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(f"mongodb://{self.host.address}:{self.port}/?directConnection=true")
+    def endpoint(self) -> MongoEndpoint:
+        return MongoEndpoint(f"mongodb://{self.host.address}:{self.port}/?directConnection=true")
 
     @abstractmethod
     def command(self) -> Command: ...
@@ -137,9 +137,20 @@ class Mongod(OwnServer):
 
     def command(self) -> Command:
         argv = [
-            self.program, "--replSet", "benchbook", "--dbpath", self.data, "--bind_ip", self.host.address, "--port",
-            self.port, "--wiredTigerCacheSizeGB", self.cache_gb, "--quiet", "--nounixsocket",
-        ]  # fmt: skip
+            self.program,
+            "--replSet",
+            "benchbook",
+            "--dbpath",
+            self.data,
+            "--bind_ip",
+            self.host.address,
+            "--port",
+            self.port,
+            "--wiredTigerCacheSizeGB",
+            self.cache_gb,
+            "--quiet",
+            "--nounixsocket",
+        ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=30)
 
     def not_primary(self) -> str:
@@ -161,7 +172,7 @@ class Ferret(OwnServer):
     kind = "ferret"
 
     def install(self) -> None:
-        self.binary = build.artefact("mongo") / "ferret-server"
+        self.binary = programs.artefact("mongo") / "ferret-server"
         self.host.push(self.binary, executable=True)
 
     def command(self) -> Command:
@@ -189,10 +200,10 @@ class ExistingServer(MongoServer):
         self.password = self.settings.password(f"endpoints.{side}")
 
     @property
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> MongoEndpoint:
         s = self.settings
         user = f"{s.user}@" if self.password else ""
-        return Endpoint(f"mongodb://{user}{s.host}:{s.port}/?tls={str(s.tls).lower()}", self.password or None)
+        return MongoEndpoint(f"mongodb://{user}{s.host}:{s.port}/?tls={str(s.tls).lower()}", self.password or None)
 
     def install(self) -> None:
         """Nothing to install."""
@@ -219,9 +230,12 @@ def check(inventory: Inventory, kind: str) -> list[str]:
     missing = [side for side in SIDES if side not in inventory.endpoints]
     if kind == "endpoint" and missing:
         raise BadInput(
-            "no such endpoint", file=inventory.file, key="endpoints", value=missing[0],
+            "no such endpoint",
+            file=inventory.file,
+            key="endpoints",
+            value=missing[0],
             fix="describe both servers under `endpoints`, by the names source and target",
-        )  # fmt: skip
+        )
     return [name for side in SIDES if not _is_endpoint(inventory, side, kind) for name in inventory.require(side)[:1]]
 
 

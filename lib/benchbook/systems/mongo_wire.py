@@ -12,8 +12,8 @@ from typing import Any
 import bson
 import paramiko
 
-from benchbook.errors import SystemFailed
-from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.hosts.remote_host import RemoteHost
 
 _LENGTH = Struct("<i")
 # Length, request, response to, opcode (2013 = OP_MSG), flags, kind of the section (0 = body).

@@ -25,10 +25,20 @@ class SagaService(HttpServer):
 
     def command(self) -> Command:
         argv = [
-            self.host.push(self.binary, executable=True), "-listen", f"{self.host.address}:{self.port}",
-            "-dtm", self._dtm_api, "-db-address", str(self.store), "-db-user", self.store.user,
-            "-db-password-file", "{job}/password", "-accounts", self._accounts,
-        ]  # fmt: skip
+            self.host.push(self.binary, executable=True),
+            "-listen",
+            f"{self.host.address}:{self.port}",
+            "-dtm",
+            self._dtm_api,
+            "-db-address",
+            str(self.store),
+            "-db-user",
+            self.store.user,
+            "-db-password-file",
+            "{job}/password",
+            "-accounts",
+            self._accounts,
+        ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"password": f"{self.store.password}\n"})
 
     def version(self) -> str:

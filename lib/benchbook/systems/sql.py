@@ -9,8 +9,8 @@ from typing import Any
 
 import pymysql
 
-from benchbook.errors import SystemFailed
-from benchbook.hosts.remote_host import ConnectionLost, RemoteHost
+from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.hosts.remote_host import RemoteHost
 
 # What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
 DENIED = (1045, 1698)
@@ -36,10 +36,18 @@ def connection(
 ) -> Iterator[pymysql.Connection[Any]]:
     """A connection from host `via` to the endpoint. Raises pymysql.MySQLError and ConnectionLost."""
     link = pymysql.Connection(
-        host=endpoint.address, user=endpoint.user, password=endpoint.password, database=database, autocommit=True,
-        defer_connect=True, read_timeout=300, write_timeout=300, connect_timeout=10,
-        ssl={"check_hostname": True} if endpoint.tls else None, ssl_disabled=not endpoint.tls,
-    )  # fmt: skip
+        host=endpoint.address,
+        user=endpoint.user,
+        password=endpoint.password,
+        database=database,
+        autocommit=True,
+        defer_connect=True,
+        read_timeout=300,
+        write_timeout=300,
+        connect_timeout=10,
+        ssl={"check_hostname": True} if endpoint.tls else None,
+        ssl_disabled=not endpoint.tls,
+    )
     # A paramiko channel is a socket to all that PyMySQL asks of one.
     link.connect(sock=via.tunnel(endpoint.address, endpoint.port))  # type: ignore[arg-type]
     try:

@@ -136,9 +136,10 @@ class SqlServer(System):
 
     def has(self, dataset: str) -> bool:
         seen = on_each(
-            "looking for the dataset", self.hosts,
+            "looking for the dataset",
+            self.hosts,
             lambda host: host.run(["test", "-d", self._dataset(host, dataset)], check=False).status == 0,
-        )  # fmt: skip
+        )
         return all(seen.values())
 
     # -- what it is ---------------------------------------------------------------------------------------------
@@ -149,14 +150,22 @@ class SqlServer(System):
         variables = {str(k): str(v) for k, v in query(host, endpoint, "SHOW GLOBAL VARIABLES")}
         command = " ".join(str(word) for word in self.command(host).argv)
         return About(
-            self.name, version, self.title, self.stand_in_for, self.notes(), tuple(h.name for h in self.hosts),
+            self.name,
+            version,
+            self.title,
+            self.stand_in_for,
+            self.notes(),
+            tuple(h.name for h in self.hosts),
             {"command": command, "variables": variables},
-        )  # fmt: skip
+        )
 
 
 def wrong_password(file: object, key: str, endpoint: SqlEndpoint) -> HostUnusable:
     """The error for a login that the server denies."""
     return HostUnusable(
-        f"the database at {endpoint} refuses the login", file=file, key=f"{key}.user", value=endpoint.user,
+        f"the database at {endpoint} refuses the login",
+        file=file,
+        key=f"{key}.user",
+        value=endpoint.user,
         fix="correct the password in the environment variable or file that password_env / password_file names",
-    )  # fmt: skip
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchbook import build
+from benchbook.build import programs
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.systems.base import RETRY_NOTE
@@ -23,7 +23,7 @@ class TiDB(SqlServer):
     stand_in_for = "a TiDB cluster on TiKV"
 
     def install(self) -> None:
-        self._binary = build.artefact("tidb") / "tidb-server"
+        self._binary = programs.artefact("tidb") / "tidb-server"
         self.session.each("pushing tidb-server", self._push, timeout=600)
 
     def _push(self, host: RemoteHost) -> None:
@@ -37,10 +37,25 @@ class TiDB(SqlServer):
     def command(self, host: RemoteHost) -> Command:
         argv = [
             host.push(self._binary, executable=True),
-            "-store", "unistore", "-path", self.data(host), "-host", host.address, "-P", self.port,
-            "-status-host", host.address, "-status", self.settings.status_port or 10080, "-L", "warn",
-            "-temp-dir", f"{self.data(host)}.tmp", "-socket", "",
-        ]  # fmt: skip
+            "-store",
+            "unistore",
+            "-path",
+            self.data(host),
+            "-host",
+            host.address,
+            "-P",
+            self.port,
+            "-status-host",
+            host.address,
+            "-status",
+            self.settings.status_port or 10080,
+            "-L",
+            "warn",
+            "-temp-dir",
+            f"{self.data(host)}.tmp",
+            "-socket",
+            "",
+        ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, env=STEADY)
 
     def first_login(self, host: RemoteHost, endpoint: SqlEndpoint) -> str | None:

@@ -1,6 +1,6 @@
 """`python -m benchbook.transfer`: spawned workers import this file too, so the command is imported behind the guard."""
 
 if __name__ == "__main__":
-    from benchbook.transfer.cli import main
+    from benchbook.transfer.command_line import main
 
     main()

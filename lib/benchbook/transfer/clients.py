@@ -13,7 +13,7 @@ from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, Op
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from benchbook.errors import BadInput
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 Client = MongoClient[dict[str, Any]]
 
@@ -21,7 +21,7 @@ _AUTHENTICATION = {11: "UserNotFound", 13: "Unauthorized", 18: "AuthenticationFa
 _PROBE_DATABASE = "benchbook_probe"
 
 
-def connect(endpoint: Endpoint, seconds: float = 5.0, *, answer_seconds: float | None = None) -> Client:
+def connect(endpoint: MongoEndpoint, seconds: float = 5.0, *, answer_seconds: float | None = None) -> Client:
     """A client of the endpoint. Raises BadInput for a URL or password that cannot be used; contacts nobody yet.
 
     `answer_seconds` bounds the wait for an answer: a connection may be lost without either side being told.
@@ -44,7 +44,7 @@ def connect(endpoint: Endpoint, seconds: float = 5.0, *, answer_seconds: float |
 
 
 @contextmanager
-def connected(endpoint: Endpoint, seconds: float = 5.0) -> Iterator[Client]:
+def connected(endpoint: MongoEndpoint, seconds: float = 5.0) -> Iterator[Client]:
     """A client that answers, closed at the end. Raises BadInput where the server cannot be reached or says no."""
     client = connect(endpoint, seconds)
     try:
@@ -54,7 +54,7 @@ def connected(endpoint: Endpoint, seconds: float = 5.0) -> Iterator[Client]:
         client.close()
 
 
-def greet(client: Client, endpoint: Endpoint) -> dict[str, Any]:
+def greet(client: Client, endpoint: MongoEndpoint) -> dict[str, Any]:
     """The server's answer to `hello` once logged in, or BadInput with what is wrong."""
     try:
         client.admin.command("ping")

@@ -73,9 +73,9 @@ class Crew:
                 member.link.send(self._parts.pop() if self._parts else None)
             case tally.Tick():
                 member.tick = message
-            case tally.Ended():
+            case tally.ShareEnded():
                 member.has_ended = True
-            case tally.Failure():
+            case tally.ShareFailure():
                 raise TransferFailed(message.text)
 
     def stop(self) -> None:

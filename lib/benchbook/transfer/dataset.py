@@ -21,7 +21,7 @@ from benchbook.transfer import raw
 from benchbook.transfer.catalog import documents
 from benchbook.transfer.clients import Client, connected, reason
 from benchbook.transfer.failures import LoadFailed
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 DOCUMENT_BYTES = 140
 COLUMNS = ("_id", "seq", "account", "amount", "created", "status", "note")
@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Dataset:
+class DocumentSet:
     """`documents` over all collections, divided evenly; `database` holds `c00` to `c09`."""
 
     seed: int
@@ -66,7 +66,7 @@ def identity(seed: int, documents: int) -> str:
     return f"documents-v{_VERSION}-{layout}-seed{seed}-n{documents}"
 
 
-def blocks(dataset: Dataset, number: int) -> Iterator[bytes]:
+def blocks(dataset: DocumentSet, number: int) -> Iterator[bytes]:
     """The documents of collection `number` as raw BSON, `_BLOCK` documents at a time."""
     size = list(dataset.sizes().values())[number]
     source = np.random.PCG64([dataset.seed, number])
@@ -135,7 +135,7 @@ def _value_offset(template: bytes, name: str) -> int:
     return at + 4 if name in {"status", "note"} else at
 
 
-def load(endpoint: Endpoint, dataset: Dataset, on_progress: Progress = lambda done, total: None) -> bool:
+def load(endpoint: MongoEndpoint, dataset: DocumentSet, on_progress: Progress = lambda done, total: None) -> bool:
     """Makes the server hold the data set; False if it already did. `on_progress(done, total)` counts documents.
 
     A data set of other content, or one that was not finished, is dropped first. Raises BadInput if the database holds
@@ -153,15 +153,15 @@ def load(endpoint: Endpoint, dataset: Dataset, on_progress: Progress = lambda do
         return True
 
 
-def make_room(endpoint: Endpoint, database: str) -> None:
+def make_room(endpoint: MongoEndpoint, database: str) -> None:
     """Drops a copy that an earlier transfer left. Raises BadInput if the database holds other data."""
     with connected(endpoint) as client:
-        _refuse_foreign(client, endpoint, Dataset(0, COLLECTIONS, database))
+        _refuse_foreign(client, endpoint, DocumentSet(0, COLLECTIONS, database))
         client[_MARKER_DATABASE]["markers"].replace_one({"_id": database}, {"identity": "copy"}, upsert=True)
         client.drop_database(database)
 
 
-def is_there(client: Client, dataset: Dataset) -> bool:
+def is_there(client: Client, dataset: DocumentSet) -> bool:
     """Whether the marker has this data set's identity and every collection its number of documents."""
     marker = client[_MARKER_DATABASE]["markers"].find_one({"_id": dataset.database})
     if marker is None or marker["identity"] != dataset.identity:
@@ -169,7 +169,7 @@ def is_there(client: Client, dataset: Dataset) -> bool:
     return all(documents(client, dataset.database, name) == size for name, size in dataset.sizes().items())
 
 
-def _refuse_foreign(client: Client, endpoint: Endpoint, dataset: Dataset) -> None:
+def _refuse_foreign(client: Client, endpoint: MongoEndpoint, dataset: DocumentSet) -> None:
     is_ours = client[_MARKER_DATABASE]["markers"].find_one({"_id": dataset.database}) is not None
     if not is_ours and client[dataset.database].list_collection_names():
         raise BadInput(
@@ -179,7 +179,7 @@ def _refuse_foreign(client: Client, endpoint: Endpoint, dataset: Dataset) -> Non
         )
 
 
-def _fill(client: Client, dataset: Dataset, on_progress: Progress) -> None:
+def _fill(client: Client, dataset: DocumentSet, on_progress: Progress) -> None:
     # A load that is cut short leaves a marker, which says that the database is ours, but none that says it is whole.
     markers, marker = client[_MARKER_DATABASE]["markers"], {"_id": dataset.database}
     markers.replace_one(marker, {"identity": "incomplete"}, upsert=True)

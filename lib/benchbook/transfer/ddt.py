@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import quote_plus
 
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 # Limits of the program, which silently replaces what is outside of them.
 _LIMITS = {"sourceThreadNum": (2, 100), "targetThreadNum": (4, 100), "createIndexThreadNum": (1, 100)}
@@ -47,7 +47,7 @@ class Levels:
     work_name: str = "benchbook"
 
 
-def properties(levels: Levels, source: Endpoint, target: Endpoint, namespaces: str) -> str:
+def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, namespaces: str) -> str:
     r"""The text of the properties file; `namespaces` is an expression over `database.collection`, as `ddt\..+`.
 
     It holds the passwords, if there are any: write it for its owner only. Raises BadInput where DDT would quietly use
@@ -81,7 +81,7 @@ def _check(values: dict[str, object]) -> None:
             raise BadInput(f"DDT takes {least} to {most}", key=key, value=value, fix="choose a level within its limits")
 
 
-def _url(endpoint: Endpoint) -> str:
+def _url(endpoint: MongoEndpoint) -> str:
     if endpoint.password is None:
         return endpoint.url
     user, at, rest = endpoint.url.partition("@")

@@ -13,7 +13,7 @@ from benchbook.transfer.clients import Client, connected, refuse_same_server
 from benchbook.transfer.crew import Crew
 from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.reader import dropped
-from benchbook.transfer.report import Report, Status
+from benchbook.transfer.report import Status, TransferReport
 from benchbook.transfer.settings import Settings
 
 _SAMPLE_SECONDS = 1.0
@@ -32,7 +32,7 @@ class Sample:
     resident: int
 
 
-class Watcher(Protocol):
+class TransferWatcher(Protocol):
     """Is told how a transfer goes on, about once a second."""
 
     def start(self, documents: int) -> None: ...
@@ -47,7 +47,7 @@ class _State:
     index_seconds: float = 0.0
 
 
-def transfer(settings: Settings, watchers: tuple[Watcher, ...] = ()) -> Report:
+def transfer(settings: Settings, watchers: tuple[TransferWatcher, ...] = ()) -> TransferReport:
     """Copies what the settings select; returns the report, also of a transfer that failed or was interrupted by Ctrl-C.
 
     Raises BadInput, with nothing written, if the servers or the selection cannot be used.
@@ -90,7 +90,7 @@ def _carry_over(
     target: Client,
     found: list[catalog.Collection],
     state: _State,
-    watchers: tuple[Watcher, ...],
+    watchers: tuple[TransferWatcher, ...],
 ) -> None:
     for each in found:
         state.notes += catalog.create(target, each)
@@ -124,7 +124,7 @@ def _document_limit(target: Client) -> int:
 
 
 def _copy(
-    crew: Crew, parts: list[ranges.Range], document_limit: int, state: _State, watchers: tuple[Watcher, ...]
+    crew: Crew, parts: list[ranges.Range], document_limit: int, state: _State, watchers: tuple[TransferWatcher, ...]
 ) -> None:
     started = time.monotonic()
     last = Sample(0.0, 0, 0.0, 0.0, 0)
@@ -139,7 +139,7 @@ def _copy(
         state.seconds = time.monotonic() - started
 
 
-def _sampled(crew: Crew, started: float, last: Sample, watchers: tuple[Watcher, ...]) -> Sample:
+def _sampled(crew: Crew, started: float, last: Sample, watchers: tuple[TransferWatcher, ...]) -> Sample:
     t, documents, used = time.monotonic() - started, tally.total(crew.counts()).settled, crew.usage()
     rate = (documents - last.documents) / (t - last.t) if t > last.t else 0.0
     sample = Sample(t, documents, rate, used.cpu, used.resident)
@@ -148,9 +148,9 @@ def _sampled(crew: Crew, started: float, last: Sample, watchers: tuple[Watcher, 
     return sample
 
 
-def _report(settings: Settings, crew: Crew, state: _State, status: Status, error: str | None) -> Report:
+def _report(settings: Settings, crew: Crew, state: _State, status: Status, error: str | None) -> TransferReport:
     knobs = ("source_threads", "target_threads", "cache_bucket_size", "cache_bucket_num", "batch_size")
-    return Report(
+    return TransferReport(
         status=status,
         source=settings.source.name,
         target=settings.target.name,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbook.errors import OutputNotParseable
-from benchbook.transfer.settings import Endpoint
+from benchbook.transfer.settings import MongoEndpoint
 
 _DUMPED = re.compile(r"done dumping (?P<namespace>\S+) \((?P<documents>\d+) documents?\)")
 _RESTORED = re.compile(
@@ -37,8 +37,8 @@ class PeerResult:
 
 def command(
     tools: Tools,
-    source: Endpoint,
-    target: Endpoint,
+    source: MongoEndpoint,
+    target: MongoEndpoint,
     *,
     database: str,
     parallel_collections: int = 4,

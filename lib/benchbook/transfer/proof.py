@@ -18,7 +18,7 @@ from benchbook.transfer import raw
 from benchbook.transfer.catalog import matching
 from benchbook.transfer.clients import connected
 from benchbook.transfer.failures import ProofFailed
-from benchbook.transfer.settings import Endpoint, Settings, cores
+from benchbook.transfer.settings import MongoEndpoint, Settings, cores
 
 _SCAN_DOCUMENTS = 1000
 # Below this many documents new processes take longer to start than they save.
@@ -37,7 +37,7 @@ class Digest:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CollectionProof:
     """One collection, on both sides; a side that lacks it is None."""
 
     namespace: str
@@ -56,7 +56,9 @@ def _brief(digest: Digest | None) -> str:
     return f"{digest.documents} documents, hash {digest.hash[:12]}" if digest else "has no such collection"
 
 
-def prove(source: Endpoint, target: Endpoint, *, databases: str = ".+", collections: str = ".+") -> list[Evidence]:
+def prove(
+    source: MongoEndpoint, target: MongoEndpoint, *, databases: str = ".+", collections: str = ".+"
+) -> list[CollectionProof]:
     """Compares every selected collection of both servers, each read whole; the evidence by namespace.
 
     Raises ProofFailed naming the collections that differ. Reading is the cost: about the time of a dump of both sides.
@@ -68,7 +70,7 @@ def prove(source: Endpoint, target: Endpoint, *, databases: str = ".+", collecti
     return evidence
 
 
-def gather(wanted: Settings) -> list[Evidence]:
+def gather(wanted: Settings) -> list[CollectionProof]:
     """The evidence for and against, without judging it."""
     sides = wanted.source, wanted.target
     found = [_selected(side, wanted) for side in sides]
@@ -76,16 +78,18 @@ def gather(wanted: Settings) -> list[Evidence]:
     with _executor(sum(sum(names.values()) for names in found)) as pool:
         digests = list(pool.map(_digest_task, tasks))
     by_side = [{d.namespace: d for (at, _), d in zip(tasks, digests, strict=True) if at is side} for side in sides]
-    return [Evidence(name, by_side[0].get(name), by_side[1].get(name)) for name in sorted({*by_side[0], *by_side[1]})]
+    return [
+        CollectionProof(name, by_side[0].get(name), by_side[1].get(name)) for name in sorted({*by_side[0], *by_side[1]})
+    ]
 
 
-def digest(endpoint: Endpoint, *, databases: str = ".+", collections: str = ".+") -> list[Digest]:
+def digest(endpoint: MongoEndpoint, *, databases: str = ".+", collections: str = ".+") -> list[Digest]:
     """The digests of one server's collections, by namespace."""
     wanted = Settings(endpoint, endpoint, databases=databases, collections=collections)
     return [_digest_task((endpoint, name)) for name in sorted(_selected(endpoint, wanted))]
 
 
-def _selected(endpoint: Endpoint, wanted: Settings) -> dict[tuple[str, str], int]:
+def _selected(endpoint: MongoEndpoint, wanted: Settings) -> dict[tuple[str, str], int]:
     with connected(endpoint) as client:
         found = matching(client, wanted)
     return {(each.database, each.name): each.documents for each in found if each.kind == "collection"}
@@ -97,7 +101,7 @@ def _executor(documents: int) -> Executor:
     return ProcessPoolExecutor(cores(), mp_context=multiprocessing.get_context("spawn"))
 
 
-def _digest_task(task: tuple[Endpoint, tuple[str, str]]) -> Digest:
+def _digest_task(task: tuple[MongoEndpoint, tuple[str, str]]) -> Digest:
     endpoint, (database, collection) = task
     with (
         connected(endpoint) as client,

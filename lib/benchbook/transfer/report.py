@@ -13,7 +13,7 @@ Status = Literal["complete", "failed", "interrupted"]
 
 
 @dataclass(frozen=True)
-class Report:
+class TransferReport:
     """Documents, bytes (of BSON), seconds of copying, and the CPU seconds and peak memory of all processes together.
 
     `documents` are those that this run put on the target, `already_there` those it found there unchanged.
@@ -62,7 +62,7 @@ class Report:
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2)
 
-    def raise_if_failed(self) -> Report:
+    def raise_if_failed(self) -> TransferReport:
         """This report, or TransferFailed with its error: for callers who want a whole copy or an exception."""
         if self.status == "complete":
             return self

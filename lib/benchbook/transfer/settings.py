@@ -18,7 +18,7 @@ _SYSTEM_DATABASES = frozenset({"admin", "local", "config"})
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class MongoEndpoint:
     """A server: its URL without a password, and the password apart, so that it is in no list of processes or log."""
 
     url: str
@@ -63,8 +63,8 @@ class Settings:
     read in ranges of `_id`; `retry_seconds` is how long a lost server is waited for.
     """
 
-    source: Endpoint
-    target: Endpoint
+    source: MongoEndpoint
+    target: MongoEndpoint
     databases: str = ".+"
     collections: str = ".+"
     source_threads: int = 2

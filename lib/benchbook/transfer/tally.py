@@ -58,7 +58,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Failure:
+class ShareFailure:
     """Why a worker stopped, in words: exceptions with arguments of their own do not survive pickling."""
 
     text: str
@@ -70,7 +70,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ShareEnded:
     """A worker has sent its last tick."""
 
 

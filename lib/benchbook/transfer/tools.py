@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from benchbook.errors import BenchbookError
-from benchbook.transfer.dataset import Dataset, make_room
+from benchbook.transfer.dataset import DocumentSet, make_room
 from benchbook.transfer.dataset import load as load_dataset
 from benchbook.transfer.proof import gather
-from benchbook.transfer.settings import Endpoint, Settings
+from benchbook.transfer.settings import MongoEndpoint, Settings
 
 _LINE_EVERY = 100_000
 
@@ -30,8 +30,8 @@ def load(
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
 ) -> None:
     """Loads the data set unless the server holds it; prints its identity as JSON."""
-    endpoint = Endpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
-    dataset = Dataset(seed, documents, database)
+    endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
+    dataset = DocumentSet(seed, documents, database)
     is_new = load_dataset(endpoint, dataset, _say)
     print(json.dumps({"identity": dataset.identity, "documents": documents, "loaded": is_new}))
 
@@ -51,8 +51,8 @@ def prove(
     target_password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
 ) -> None:
     """Compares counts and hashes of both servers; prints the evidence as JSON, ends with 1 if they differ."""
-    source = Endpoint.with_secret(source_url, source_password_file, "BENCHBOOK_SOURCE_PASSWORD")
-    target = Endpoint.with_secret(target_url, target_password_file, "BENCHBOOK_TARGET_PASSWORD")
+    source = MongoEndpoint.with_secret(source_url, source_password_file, "BENCHBOOK_SOURCE_PASSWORD")
+    target = MongoEndpoint.with_secret(target_url, target_password_file, "BENCHBOOK_TARGET_PASSWORD")
     evidence = gather(Settings(source, target, databases=databases, collections=collections))
     agrees = all(each.agrees for each in evidence)
     print(json.dumps({"agrees": agrees, "collections": [asdict(each) for each in evidence]}, indent=2))
@@ -69,7 +69,7 @@ def clear(
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
 ) -> None:
     """Makes room on a target: drops what an earlier run copied there, and refuses to drop anything else."""
-    make_room(Endpoint.with_secret(url, password_file, "BENCHBOOK_TARGET_PASSWORD"), database)
+    make_room(MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_TARGET_PASSWORD"), database)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.ranges import Range
 from benchbook.transfer.reader import Reader
 from benchbook.transfer.settings import Settings
-from benchbook.transfer.tally import Counts, Ended, Failure, Tick, Wanted, usage
+from benchbook.transfer.tally import Counts, ShareEnded, ShareFailure, Tick, Wanted, usage
 from benchbook.transfer.writer import Writer
 
 _TICK_SECONDS = 1.0
@@ -51,7 +51,7 @@ def run(link: Link, settings: Settings, share: Share) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
     start: Start | None = link.recv()
     if start is None:
-        return link.send(Ended())
+        return link.send(ShareEnded())
     Worker(link, settings, share, start.document_limit, stop).work()
 
 
@@ -102,7 +102,7 @@ class Worker:
                 self._stop.set()
         self._tell_failure([*readers, *writers])
         self._send(self._tick())
-        self._send(Ended())
+        self._send(ShareEnded())
         for client in self._clients:
             client.close()
 
@@ -119,7 +119,7 @@ class Worker:
             if not isinstance(error, TransferFailed):
                 raise error
         if errors:
-            self._send(Failure(str(errors[0])))
+            self._send(ShareFailure(str(errors[0])))
 
     def _read_ranges(self) -> None:
         while not self._stop.is_set() and (part := self._next_range()):

@@ -26,7 +26,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Load:
+class SysbenchLoad:
     """One run: a workload of sysbench's own Lua scripts; `rate` is the offered transactions/s, 0 = closed loop.
 
     `script` is the path on the client of `stoppable.lua`, through which a load can be asked to stop; "" runs the
@@ -59,14 +59,22 @@ def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str
 def _target(endpoints: Sequence[SqlEndpoint], database: str) -> list[str]:
     ports = {e.port for e in endpoints}
     if len(ports) != 1:
-        raise BadInput("sysbench connects to one port on all servers", key="systems.*.port", value=sorted(ports),
-                       fix="give the servers of a system the same port")  # fmt: skip
+        raise BadInput(
+            "sysbench connects to one port on all servers",
+            key="systems.*.port",
+            value=sorted(ports),
+            fix="give the servers of a system the same port",
+        )
     first = endpoints[0]
     tls = ["--mysql-ssl=on"] if first.tls else []
     return [
-        "--db-driver=mysql", f"--mysql-db={database}", f"--mysql-host={','.join(e.address for e in endpoints)}",
-        f"--mysql-port={first.port}", f"--mysql-user={first.user}", *tls,
-    ]  # fmt: skip
+        "--db-driver=mysql",
+        f"--mysql-db={database}",
+        f"--mysql-host={','.join(e.address for e in endpoints)}",
+        f"--mysql-port={first.port}",
+        f"--mysql-user={first.user}",
+        *tls,
+    ]
 
 
 def _secrets(endpoint: SqlEndpoint) -> dict[str, str]:
@@ -77,22 +85,36 @@ def _secrets(endpoint: SqlEndpoint) -> dict[str, str]:
 def prepare(program: str, endpoint: SqlEndpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
     """Fill one server with the dataset."""
     argv = [
-        program, "oltp_common", "--config-file={job}/password.cnf", f"--threads={min(threads, dataset.tables)}",
-        *_target([endpoint], dataset.database), "prepare", f"--tables={dataset.tables}",
-        f"--table-size={dataset.table_size}", f"--rand-seed={seed}",
-    ]  # fmt: skip
+        program,
+        "oltp_common",
+        "--config-file={job}/password.cnf",
+        f"--threads={min(threads, dataset.tables)}",
+        *_target([endpoint], dataset.database),
+        "prepare",
+        f"--tables={dataset.tables}",
+        f"--table-size={dataset.table_size}",
+        f"--rand-seed={seed}",
+    ]
     # 2,000 rows/s is slower than any server seen; the limit only ends what hangs.
     return Command(argv, timeout_s=600 + dataset.tables * dataset.table_size / 2000, secrets=_secrets(endpoint))
 
 
-def run(program: str, endpoints: Sequence[SqlEndpoint], load: Load) -> Command:
+def run(program: str, endpoints: Sequence[SqlEndpoint], load: SysbenchLoad) -> Command:
     """Drive the load; threads are spread over the servers in turn."""
     argv = [
-        program, load.script or load.workload, "run", "--config-file={job}/password.cnf",
+        program,
+        load.script or load.workload,
+        "run",
+        "--config-file={job}/password.cnf",
         *_target(endpoints, load.dataset.database),
-        f"--threads={load.threads}", f"--time={load.time_s}", f"--report-interval={load.report_interval_s}",
-        f"--tables={load.dataset.tables}", f"--table-size={load.dataset.table_size}", "--histogram=on",
-        *(f"--{key}={value}" for key, value in load.options.items()), *([f"--rate={load.rate}"] if load.rate else []),
-    ]  # fmt: skip
+        f"--threads={load.threads}",
+        f"--time={load.time_s}",
+        f"--report-interval={load.report_interval_s}",
+        f"--tables={load.dataset.tables}",
+        f"--table-size={load.dataset.table_size}",
+        "--histogram=on",
+        *(f"--{key}={value}" for key, value in load.options.items()),
+        *([f"--rate={load.rate}"] if load.rate else []),
+    ]
     named = {"BENCHBOOK_WORKLOAD": load.workload} if load.script else {}
     return Command(argv, timeout_s=load.time_s + SLACK_S, env=named, secrets=_secrets(endpoints[0]))

@@ -41,7 +41,7 @@ UNITS = {"tps": "1/s", "qps": "1/s", "total_time_s": "s"} | {name: "ms" for name
 
 
 @dataclass(frozen=True)
-class Interval:
+class IntervalLine:
     """One line of `--report-interval`: rates over the seconds before `t`, `t` in seconds since the load began."""
 
     t: int
@@ -63,20 +63,28 @@ class Output:
     threads: int
     rate: int
     summary: dict[str, float]
-    intervals: list[Interval]
+    intervals: list[IntervalLine]
     histogram: list[tuple[float, int]]
 
 
-def parse_interval(line: str) -> Interval | None:
+def parse_interval(line: str) -> IntervalLine | None:
     """An interval line, or None for any other line."""
     match = _INTERVAL.match(line.rstrip())
     if not match:
         return None
     f = match.groupdict()
-    return Interval(
-        int(f["t"]), int(f["threads"]), float(f["tps"]), float(f["qps"]), float(f["read"]), float(f["write"]),
-        float(f["other"]), float(f["latency"]), float(f["errors"]), float(f["reconnects"]),
-    )  # fmt: skip
+    return IntervalLine(
+        int(f["t"]),
+        int(f["threads"]),
+        float(f["tps"]),
+        float(f["qps"]),
+        float(f["read"]),
+        float(f["write"]),
+        float(f["other"]),
+        float(f["latency"]),
+        float(f["errors"]),
+        float(f["reconnects"]),
+    )
 
 
 def failure(text: str) -> str | None:

@@ -1,0 +1,1 @@
+"""What records come to: tables beside the published ones, checks, machine time, results. Never a host."""

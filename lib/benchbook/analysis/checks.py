@@ -1,0 +1,100 @@
+"""Sanity of every record, before anybody believes it: one row per trial and check, with what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from benchbook.campaign.record import Record
+from benchbook.probes.samples import busy_cores
+
+# Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
+LITTLE_TOLERANCE = 0.05
+# A client that uses more of its machine than this may itself be the limit.
+CLIENT_BUSY = 0.9
+SHARED = "shares its machine with the servers"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question that a record answers: whether it passed, and what was found, in words with the figures."""
+
+    trial: str
+    check: str
+    ok: bool
+    found: str
+
+
+def little(record: Record) -> Check:
+    """Little (1961), Oper. Res. 9(3): requests in the system = throughput x mean time in it; here, the threads."""
+    tps, mean = record.summary["tps"].value, record.summary["latency_mean_ms"].value
+    inside, threads = tps * mean / 1000, float(record.levels["threads"])
+    # sysbench ends with transactions under way: those threads idle from their last transaction to the end.
+    total = record.summary["total_time_s"].value
+    ok = record.asked.get("rate", 0) > 0 or abs(inside / threads - 1) <= LITTLE_TOLERANCE + _tail(record, total)
+    return Check(record.id, "Little's law", ok, f"{inside:.1f} of {threads:g} threads busy")
+
+
+def _tail(record: Record, total_s: float) -> float:
+    """Share of the run in which threads may have been done already: the overrun past the time that was asked for."""
+    return (
+        max(0.0, 1 - float(record.asked["time_s"]) / total_s) + record.summary["latency_max_ms"].value / 1000 / total_s
+    )
+
+
+def errors(record: Record) -> Check:
+    """Errors that the report's own options ignore do not fail a trial, but they are shown."""
+    ignored, again = record.summary["ignored_errors"].value, record.summary["reconnects"].value
+    share = ignored / max(1.0, record.summary["events"].value)
+    return Check(
+        record.id, "errors", share <= 0.01 and again == 0, f"{ignored:g} ignored ({share:.2%}), {again:g} reconnects"
+    )
+
+
+def client_saturation(record: Record, series: pd.DataFrame, facts: dict[str, Any]) -> Check:
+    """Share of the client host's cores in use while the load ran; of several clients, the busiest one's."""
+    shares = {name: _busy_share(record, name, series, facts) for name in record.proof.get("clients", [record.client])}
+    known = {name: share for name, share in shares.items() if share is not None}
+    if len(known) < len(shares):
+        return Check(record.id, "client CPU", False, "no samples")
+    busiest, share = max(known.items(), key=lambda item: item[1])
+    where = f" on {busiest}, the busiest of {len(shares)} clients" if len(shares) > 1 else ""
+    note = f"; it {SHARED}" if shared_machine(facts, busiest) else ""
+    cores = facts["hosts"][busiest]["cores"]
+    return Check(record.id, "client CPU", share <= CLIENT_BUSY, f"{share:.0%} of {cores} cores{where}{note}")
+
+
+def _busy_share(record: Record, client: str, series: pd.DataFrame, facts: dict[str, Any]) -> float | None:
+    cores = facts.get("hosts", {}).get(client, {}).get("cores", 0)
+    busy = busy_cores(series[series.host == client])
+    inside = busy[(busy.t >= record.started) & (busy.t <= record.ended)].busy
+    return None if inside.empty or not cores else float(inside.mean()) / cores
+
+
+def shared_machine(facts: dict[str, Any], client: str) -> bool:
+    """Do other hosts of the inventory run on the client's machine (same boot)?"""
+    boots = {name: about.get("boot_id") for name, about in facts.get("hosts", {}).items()}
+    return any(name != client and boot == boots.get(client) for name, boot in boots.items())
+
+
+def of_sysbench(record: Record) -> list[Check]:
+    """What a load of sysbench must answer for, whatever report it belongs to."""
+    return [little(record), errors(record)]
+
+
+def all_checks(
+    records: Sequence[Record],
+    series: Callable[[str], pd.DataFrame],
+    facts: dict[str, Any],
+    of_record: Callable[[Record], list[Check]],
+) -> pd.DataFrame:
+    """[trial, check, ok, found] for every record: those of its kind, then the client's."""
+    rows = [
+        asdict(check)
+        for record in records
+        for check in (*of_record(record), client_saturation(record, series(record.id), facts))
+    ]
+    return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])

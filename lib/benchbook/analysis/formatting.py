@@ -1,0 +1,26 @@
+"""Numbers as a reader wants them: with the digits that they carry."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from benchbook.analysis.results import Measured
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, thousands apart; a missing value is a dash."""
+    if value is None or pd.isna(value):
+        return "–"
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def with_interval(measured: Measured | None) -> str:
+    """`mean [low, high]`; with one repetition the mean alone."""
+    if measured is None:
+        return "–"
+    if measured.low is None or measured.high is None:
+        return number(measured.value)
+    # Non-breaking: an interval that is cut in two lines is not read as one.
+    return f"{number(measured.value)}\u00a0[{number(max(0.0, measured.low))},\u00a0{number(measured.high)}]"

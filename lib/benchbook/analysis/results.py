@@ -1,0 +1,202 @@
+"""What a run found, as `site/<report>.json`: the one file that other programs, and the site's index, read.
+
+History of the format: 1 = first (report, systems, trials, tables; audit, claims and figures may be empty; files from
+before `audit_passed` existed have none).
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
+
+from benchbook.audit.findings import Finding
+from benchbook.errors import BadInput
+
+Verdict = Literal["reproduced", "contradicted", "inconclusive", "not testable here"]
+
+
+def _as_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+UtcTime = Annotated[AwareDatetime, AfterValidator(_as_utc), PlainSerializer(_iso, when_used="json")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+
+
+class SystemSummary(_Strict):
+    """A system under test; `title` is what it is to people, `stand_in_for` the published system if it is another."""
+
+    name: str
+    version: str
+    title: str = ""
+    stand_in_for: str | None = None
+
+
+class Trials(_Strict):
+    """Counts of trials: planned by the design, done (recorded whole), recorded as failed."""
+
+    planned: int = Field(ge=0)
+    done: int = Field(ge=0)
+    failed: int = Field(ge=0)
+
+
+class Measured(_Strict):
+    """A value over `n` repetitions and its interval, in the row's unit; low and high are null below 2 repetitions."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = Field(ge=1)
+
+
+class Row(_Open):
+    """One metric at one combination of levels; the levels stand beside these keys (`system`, `threads`, ...)."""
+
+    metric: str
+    unit: str | None = None
+    published: float | None = None
+    measured: Measured | None = None
+
+
+class Table(_Strict):
+    """A table of the report: long form, one row per metric and combination of levels."""
+
+    id: str
+    title: str = ""
+    columns: list[str]
+    rows: list[Row]
+
+
+Bounds = tuple[float | None, float | None]
+
+
+class ClaimPart(_Open):
+    """One comparison of a claim: its effect, the region that the claim puts it in, and what was published."""
+
+    what: str
+    effect: float | None = None
+    region: Bounds
+    published: float | None = None
+    n: int = 0
+
+
+class JudgedClaim(_Open):
+    """One checkable statement and what came of it on one system.
+
+    `what` says what `effect` measures, in `unit` ("times" = a ratio, "tau" = a rank correlation); `interval` belongs to
+    it at `confidence`, `region` is where the claim puts it, `published` the same of the published table. `n` counts
+    repetitions. `p_value` is adjusted for all claims of the ledger (Holm). `decide` says what would settle it, `needed`
+    how many repetitions at the spread seen (null where it is settled, or where no number up to 100 would do).
+    """
+
+    id: str
+    statement: str
+    verdict: Verdict
+    system: str = ""
+    where: str = ""
+    hypothesis: str | None = None
+    what: str = ""
+    effect: float | str | None = None
+    unit: str = ""
+    interval: Bounds | None = None
+    confidence: float | None = None
+    region: Bounds | None = None
+    published: float | None = None
+    n: int | None = None
+    p_value: float | None = None
+    decide: str = ""
+    needed: int | None = None
+    sentence: str = ""
+    parts: list[ClaimPart] = []
+
+
+class MachineTime(_Strict):
+    """Load time of the recorded trials, in seconds, against the durations that the report gave the same trials.
+
+    `published_s` and `share` are null where the report states no duration. `precise` counts trials that ended because
+    their interval was as tight as asked, of `judged` that could; `ended` says why no repetition was added.
+    """
+
+    trials: int = Field(ge=0)
+    load_s: float = Field(ge=0)
+    wall_s: float = Field(ge=0)
+    published_s: float | None = None
+    share: float | None = None
+    judged: int = Field(default=0, ge=0)
+    precise: int = Field(default=0, ge=0)
+    planned: int = Field(ge=0)
+    ended: str = ""
+
+
+class Results(_Strict):
+    """All that one run of one report found; `failed` holds the reason when the run itself broke off.
+
+    `audit` is what does not fit in the published report, `audit_passed` how many checks of each kind found nothing.
+    """
+
+    format: Literal[1] = 1
+    report: str
+    title: str
+    profile: str
+    inventory: str
+    campaign: str
+    started: UtcTime
+    finished: UtcTime | None = None
+    systems: list[SystemSummary] = []
+    trials: Trials
+    machine_time: MachineTime | None = None
+    tables: list[Table] = []
+    audit: list[Finding] = []
+    audit_passed: dict[str, int] = {}
+    claims: list[JudgedClaim] = []
+    figures: list[dict[str, Any]] = []
+    failed: str | None = None
+
+
+def parse(mapping: object, file: Path | None = None) -> Results:
+    """Check a mapping against the schema. Raises BadInput naming the first key that is wrong."""
+    try:
+        return Results.model_validate(mapping)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or None
+        fix = "run the notebook again, so that it writes its results anew"
+        raise BadInput(first["msg"], file=file, key=key, value=first["input"], fix=fix) from error
+
+
+def read(path: Path) -> Results:
+    """Read `site/<report>.json`. Raises BadInput when it is missing, not JSON or not of this format."""
+    try:
+        return parse(json.loads(path.read_text(encoding="utf-8")), path)
+    except FileNotFoundError as error:
+        raise BadInput("there are no results", file=path, fix="run the report first") from error
+    except ValueError as error:  # json.JSONDecodeError and UnicodeDecodeError
+        raise BadInput(f"not JSON: {error}", file=path, fix="run the report again") from error
+
+
+def write(results: Results, path: Path) -> Path:
+    """Write the results as JSON, whole or not at all (temporary file, then rename)."""
+    return replace_text(path, results.model_dump_json(indent=1) + "\n")
+
+
+def replace_text(path: Path, text: str) -> Path:
+    """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    return partial.replace(path)

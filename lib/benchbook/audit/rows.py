@@ -1,0 +1,217 @@
+"""Checks rows of one table against each other: expressions that are constant, trends, and metrics that go together."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, permutations
+from statistics import median
+from typing import NamedTuple
+
+from benchbook.audit import numbers
+from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.judgement import Case, case_of
+from benchbook.published.arithmetic import Number, evaluate, figure, spelled
+from benchbook.published.declarations import Companion, Constant, Trend
+from benchbook.published.tables import Published, PublishedTable
+
+
+class Pair(NamedTuple):
+    """Two rows that a trend compares: `small` has no larger level than `large`; `excess` is relative, <= 0 if fine."""
+
+    small: int
+    large: int
+    excess: float
+
+
+def shapes(published: Published) -> Outcomes:
+    """Every declared constant, trend and companion of every table."""
+    for table in published.tables.values():
+        for constant in table.meta.constants:
+            yield from _constant(published, table, constant)
+        for trend in table.meta.trends:
+            yield from _trend(published, table, trend)
+        for companion in table.meta.companions:
+            yield from _companion(published, table, companion)
+
+
+# -- the same in all rows -----------------------------------------------------------------------------------------
+
+
+def _constant(published: Published, table: PublishedTable, constant: Constant) -> Outcomes:
+    cases = [case_of(published, table, row) for row in numbers.rows(table)]
+    values = [(case, value) for case in cases if (value := evaluate(constant.expression, case.known)) is not None]
+    if not values:
+        return
+    middle = median(value.value for _, value in values)
+    off = [(case, value) for case, value in values if _distance(value, middle) > constant.tolerance]
+    yield Passed("constant", len(values) - len(off))
+    if off:
+        text = spelled(constant.expression, lambda name: name)
+        yield Finding(
+            id=f"{table.id}.{constant.id}",
+            report=published.report.name,
+            where=numbers.where(table),
+            kind="constant",
+            severity=constant.severity,
+            sentence=f"In {len(off)} of {len(values)} rows {text} is off its median by more than "
+            f"{constant.tolerance:.2%}, but should be the same in all: {constant.why}.",
+            arithmetic=[_off(constant, case, value, middle) for case, value in off],
+        )
+
+
+def _distance(value: Number, middle: float) -> float:
+    """Relative distance of the nearer end of an interval; 0 inside it."""
+    return max(value.low - middle, middle - value.high, 0.0) / abs(middle) if middle else 0.0
+
+
+def _off(constant: Constant, case: Case, value: Number, middle: float) -> str:
+    text = spelled(constant.expression, lambda name: case.words[name])
+    off = f"{value.value / middle - 1:+.1%} off the median {figure(middle)}"
+    return f"{case.label}: {text} = {figure(value.value)}, {off}"
+
+
+# -- trends -------------------------------------------------------------------------------------------------------
+
+
+def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcomes:
+    """One finding per row that must be doubted: the fewest, taken by the number of comparisons they spoil."""
+    pairs = _pairs(table, trend)
+    wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
+    yield Passed("trend", len(pairs) - len(wrong))
+    while wrong:
+        suspect = max(numbers.rows(table), key=lambda row: sum(row in pair[:2] for pair in wrong))
+        mine = [pair for pair in wrong if suspect in pair[:2]]
+        wrong = [pair for pair in wrong if suspect not in pair[:2]]
+        yield _outlier(published, table, trend, suspect, mine)
+
+
+def _pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
+    rows = [row for row in numbers.rows(table) if numbers.has(table, row, trend.metric, *trend.over)]
+    return [
+        Pair(small, large, _excess(table, trend, small, large))
+        for small, large in permutations(rows, 2)
+        if _larger(table, trend.over, small, large)
+    ]
+
+
+def _larger(table: PublishedTable, levels: list[str], small: int, large: int) -> bool:
+    """Whether no level falls from the one row to the other, and some rises."""
+    both = [(numbers.raw(table, small, name), numbers.raw(table, large, name)) for name in levels]
+    return all(x <= y for x, y in both) and any(x < y for x, y in both)
+
+
+def _excess(table: PublishedTable, trend: Trend, small: int, large: int) -> float:
+    """By how much the row that should be the lower one is above the other, relative to that one."""
+    low, high = (small, large) if trend.direction == "increases" else (large, small)
+    below, above = _value(table, low, trend.metric), _value(table, high, trend.metric)
+    return below / above - 1 if above else math.copysign(math.inf, below)
+
+
+def _value(table: PublishedTable, row: int, metric: str) -> float:
+    return float(numbers.raw(table, row, metric))
+
+
+def _outlier(published: Published, table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> Finding:
+    others = [pair.large if pair.small == row else pair.small for pair in pairs]
+    value = numbers.cell(table, row, trend.metric)
+    above = all(_value(table, row, trend.metric) > _value(table, other, trend.metric) for other in others)
+    side, compared = _compared(table, trend, row, pairs)
+    relation, sign = ("above", ">") if above else ("out of line with", "against")
+    return Finding(
+        id=f"{table.id}.{trend.id}.{'.'.join(_key(table, row))}",
+        report=published.report.name,
+        where=numbers.where(table),
+        kind="trend",
+        severity=trend.severity,
+        sentence=f"{trend.metric} of {numbers.label(table, row)} is {value}, {relation} "
+        f"{_all(len(others), compared)} rows with {side} settings, by {_span(pairs)}; it "
+        f"{trend.direction} with {', '.join(trend.over)}: {trend.why}.",
+        arithmetic=[
+            f"{value} {sign} {numbers.cell(table, other, trend.metric)} ({_levels(table, trend, other)}): "
+            f"{pair.excess:+.0%}"
+            for other, pair in zip(others, pairs, strict=True)
+        ],
+    )
+
+
+def _compared(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> tuple[str, int]:
+    """On which side the comparisons lie that a row spoils, and how many rows there are on that side."""
+    all_pairs = _pairs(table, trend)
+    larger, smaller = ([pair for pair in all_pairs if pair[side] == row] for side in (0, 1))
+    if all(pair.small == row for pair in pairs):
+        return "larger", len(larger)
+    if all(pair.large == row for pair in pairs):
+        return "smaller", len(smaller)
+    return "larger or smaller", len(larger) + len(smaller)
+
+
+def _all(count: int, of: int) -> str:
+    return f"all {of}" if count == of else f"{count} of the {of}"
+
+
+def _span(pairs: list[Pair]) -> str:
+    low, high = min(pair.excess for pair in pairs), max(pair.excess for pair in pairs)
+    return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+
+
+def _key(table: PublishedTable, row: int) -> list[str]:
+    return [str(numbers.raw(table, row, key)) for key in table.meta.table_schema.primary_key]
+
+
+def _levels(table: PublishedTable, trend: Trend, row: int) -> str:
+    return ", ".join(f"{name} {numbers.cell(table, row, name)}" for name in trend.over)
+
+
+# -- one printed value for different conditions ---------------------------------------------------------------------
+
+
+def _companion(published: Published, table: PublishedTable, companion: Companion) -> Outcomes:
+    rows = [row for row in numbers.rows(table) if numbers.has(table, row, companion.metric, companion.beside)]
+    rates = {
+        row: _value(table, row, companion.beside) / _value(table, row, companion.metric)
+        for row in rows
+        if min(_value(table, row, name) for name in (companion.metric, companion.beside)) > 0
+    }
+    pairs = [
+        sorted(pair, key=lambda row: _value(table, row, companion.beside))
+        for pair in combinations(rates, 2)
+        if len({numbers.text(table, row, companion.metric) for row in pair}) == 1
+    ]
+    apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]
+    yield Passed("same value", len(pairs) - len(apart))
+    for pair in apart:
+        yield _alike(published, table, companion, rates, pair)
+
+
+def _alike(
+    published: Published, table: PublishedTable, companion: Companion, rates: dict[int, float], rows: tuple[int, int]
+) -> Finding:
+    low, high = rows
+    metric, beside = companion.metric, companion.beside
+    unit = table.fields[metric].unit
+    factor = _value(table, high, beside) / _value(table, low, beside)
+    rest = [rate for row, rate in rates.items() if row not in rows]
+    others = median(rest) if rest else None
+    lines = [
+        f"{numbers.label(table, row)}: {numbers.cell(table, row, beside)} / {numbers.cell(table, row, metric)} "
+        f"= {figure(rates[row])} {beside} per {unit}"
+        for row in rows
+    ]
+    if others:
+        odd = max(rows, key=lambda row: abs(math.log(rates[row] / others)))
+        usual = figure(round(_value(table, odd, beside) / others))
+        lines.append(
+            f"the other rows' median is {figure(others)} per {unit}; at that, "
+            f"{numbers.cell(table, odd, beside)} would take {usual} {unit}"
+        )
+    return Finding(
+        id=f"{table.id}.{companion.id}.{'.'.join([*_key(table, low), *_key(table, high)])}",
+        report=published.report.name,
+        where=numbers.where(table),
+        kind="same value",
+        severity=companion.severity,
+        sentence=f"{metric} {numbers.cell(table, low, metric)} is printed both for {beside} "
+        f"{numbers.cell(table, low, beside)} and for {numbers.cell(table, high, beside)}, {factor:.2f} times "
+        f"as much; {companion.why}.",
+        arithmetic=lines,
+    )

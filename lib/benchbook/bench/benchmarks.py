@@ -1,0 +1,242 @@
+"""What the kit itself costs: `make bench`. Every figure is a ratio or a share, taken within one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from benchbook import paths, published
+from benchbook.analysis.measured import paired_ratio
+from benchbook.analysis.results import replace_text
+from benchbook.bench import analysis_bench, stopping_bench, transfer_bench
+from benchbook.bench.stopping_bench import LongLoad
+from benchbook.build import programs
+from benchbook.campaign import design, store
+from benchbook.campaign import run as campaign_run
+from benchbook.campaign.progress import Progress
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts import lab
+from benchbook.hosts.inventory import load_inventory, resolve
+from benchbook.hosts.remote_host import quote
+from benchbook.profiles import load_profile
+from benchbook.reports.sysbench import sysbench_kind
+from benchbook.reports.sysbench.oltp import SysbenchOltp
+from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
+from benchbook.stats.cost import measure_bootstrap_cost
+from benchbook.stats.estimates import Array
+from benchbook.workloads import sysbench_output
+
+REPORT = "tidb_v7_1_3_sysbench"
+TRIAL_S = 10
+# A machine's own rate wanders within minutes: two short loads, one right after the other, differ least by it, and many
+# such pairs are what tells 1%.
+PAIRS, PAIR_S = 300, 2
+
+
+def run(names: list[str] | None, console: Console) -> None:
+    """Run the named benchmarks, or all; prints each result and keeps them in data/runs/bench.json."""
+    unknown = [name for name in names or [] if name not in BENCHMARKS]
+    if unknown:
+        raise BadInput("unknown benchmark", key="bench", value=unknown[0], fix=f"one of {', '.join(BENCHMARKS)}")
+    path = results_file()
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    for name in names or list(BENCHMARKS):
+        console.print(f"[bold]{name}[/]: {BENCHMARKS[name].__doc__}")
+        found = BENCHMARKS[name](console)
+        if short := {key: value for key, value in found.items() if not isinstance(value, list)}:
+            console.print(f"  {short}")
+        kept[name] = {**found, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        replace_text(path, json.dumps(kept, indent=1))
+
+
+def results_file() -> Path:
+    """Where the results of the latest benchmarks stand."""
+    return paths.home() / "data" / "runs" / "bench.json"
+
+
+@contextmanager
+def _lab(parameters: SysbenchParameters) -> Iterator[SysbenchOltp]:
+    inventory = load_inventory(parameters.inventory)
+    for name in sysbench_kind.SysbenchKind().builds(parameters):
+        programs.build(name)
+    lab.up(inventory)
+    try:
+        yield sysbench_kind.SysbenchKind().experiment(
+            published.load(REPORT), parameters, load_profile("smoke"), inventory
+        )
+    finally:
+        if not lab.by_hand(inventory):
+            lab.down(inventory)
+
+
+def _plan(parameters: SysbenchParameters) -> tuple[dict[str, Any], list[design.Trial]]:
+    asked = sysbench_kind.SysbenchKind().asked(parameters, load_profile("smoke"), load_inventory(parameters.inventory))
+    cells = sysbench_kind.SysbenchKind().cells(published.load(REPORT), parameters)
+    trials = design.plan(cells, parameters.repetitions, seed=1, asked={**asked, "bench": time.time()})
+    return {**asked, "bench": True}, trials
+
+
+def tps_ratio(console: Console) -> dict[str, Any]:
+    """tps of a trial run by the kit over tps of the same command typed over plain ssh, in alternating pairs"""
+    parameters = SysbenchParameters(
+        inventory="lab_tidb",
+        system="mariadb",
+        workloads=["oltp_point_select"],
+        threads=[50],
+        time_s=PAIR_S,
+        repetitions=1,
+    )
+    _, trials = _plan(parameters)
+    pairs = []
+    with _lab(parameters) as experiment, experiment.running():
+        experiment.begin(trials, lambda step: None)
+        for number in range(1, PAIRS + 1):
+            pairs.append(_pair(experiment, trials[0], kit_first=number % 2 == 0))
+            if number % 5 == 0:
+                console.print(f"  {number}/{PAIRS} pairs: {_in_words(ratio(pairs))}", markup=False)
+    return {**ratio(pairs), "trial_s": PAIR_S}
+
+
+def ratio(pairs: list[tuple[float, float]]) -> dict[str, Any]:
+    """The geometric mean of first over second, with its 95% interval (Student's, of the logarithms)."""
+    found = paired_ratio(pairs)
+    return {"ratio": found.value, "low": found.low, "high": found.high, "pairs": found.n}
+
+
+def _in_words(found: dict[str, Any]) -> str:
+    return f"{found['ratio']:.4f} [{found['low']:.4f}, {found['high']:.4f}]"
+
+
+def _pair(experiment: SysbenchOltp, trial: design.Trial, *, kit_first: bool) -> tuple[float, float]:
+    """tps by the kit and tps over plain ssh, each as its sysbench counted it."""
+
+    def by_kit() -> float:
+        return experiment.measure(trial, lambda into, rate: None).summary["tps"].value
+
+    def by_ssh() -> float:
+        return sysbench_output.parse(_typed(experiment, trial)).summary["tps"]
+
+    steps: dict[str, Callable[[], float]] = {"kit": by_kit, "ssh": by_ssh}
+    tps = {name: steps[name]() for name in (("kit", "ssh") if kit_first else ("ssh", "kit"))}
+    return tps["kit"], tps["ssh"]
+
+
+def _typed(experiment: SysbenchOltp, trial: design.Trial) -> str:
+    """What the same sysbench command prints through the system's own ssh client, as typed at a terminal."""
+    ((client, command),) = experiment.commands(trial)
+    folder = client.path("typed")
+    client.mkdir(folder)
+    for name, content in command.secrets.items():
+        client.write(f"{folder}/{name}", content)
+    ssh = experiment.inventory.ssh
+    options = ["-F", "none", "-o", "StrictHostKeyChecking=yes", "-o", f"UserKnownHostsFile={resolve(ssh.known_hosts)}"]
+    typed = quote([str(word).replace("{job}", folder) for word in command.argv])
+    done = subprocess.run(
+        ["ssh", *options, "-i", str(resolve(ssh.key or "")), "-p", str(ssh.port), client.address, typed],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PAIR_S + 60,
+        env={"PATH": os.environ["PATH"]},
+    )
+    if done.returncode:
+        raise BenchbookError(f"plain ssh: {sysbench_output.failure(done.stdout) or done.stderr}")
+    return done.stdout
+
+
+def load_share(console: Console) -> dict[str, Any]:
+    """the share of a campaign's wall time in which load runs: 15 cells, 10-s trials, prepared data"""
+    parameters = SysbenchParameters(inventory="lab_tidb", system="tidb", time_s=TRIAL_S, repetitions=1)
+    with _lab(parameters) as experiment:
+        with experiment.running():
+            # The dataset is made once for all campaigns: it is no part of this one.
+            experiment.begin(_plan(parameters)[1][:1], lambda step: None)
+        asked, trials = _plan(parameters)
+        made = store.start_or_continue(f"bench_{REPORT}", asked, trials, seed=1)
+        began = time.monotonic()
+        campaign_run.run(made, experiment, lambda progress: _news(console, progress))
+        wall = time.monotonic() - began
+    load = sum(record.ended - record.started for record in made.records())
+    return {"share": load / wall, "wall_s": wall, "load_s": load, "trials": len(made.records()), "of": len(trials)}
+
+
+def probe_cpu(console: Console) -> dict[str, Any]:
+    """CPU that each probe uses, in shares of one core, over a 30-s trial under load"""
+    parameters = SysbenchParameters(
+        inventory="lab_tidb",
+        systems=["mariadb", "tidb"],
+        workloads=["oltp_insert"],
+        threads=[16],
+        time_s=30,
+        repetitions=1,
+    )
+    _, trials = _plan(parameters)
+    cores: dict[str, float] = {}
+    with _lab(parameters) as experiment, experiment.running():
+        for trial in trials:
+            experiment.begin([trial], lambda step: None)
+            proof = experiment.measure(trial, lambda into, rate: None).proof
+            cores.update({f"{trial.cell.system}: {name}": value for name, value in proof["probe_cores"].items()})
+    return {"cores": {name: round(value, 5) for name, value in cores.items()}, "highest": max(cores.values())}
+
+
+def stopping(console: Console) -> dict[str, Any]:
+    """the stopping rule on 48 min of real loads: how often its interval holds the truth, and the time it takes"""
+    found: dict[str, Any] = {}
+    for load in stopping_bench.LOADS:
+        console.print(f"  {load.in_words()}", markup=False)
+        lasted = published.load(REPORT).duration_s(load.workload)
+        rows = stopping_bench.on_series(
+            _rates(load), offered=load.rate, minimum_s=15, longest_s=120, published_s=lasted
+        )
+        console.print(stopping_bench.in_words(rows), markup=False)
+        found[load.in_words()] = rows
+    return found
+
+
+def _rates(load: LongLoad) -> Array:
+    """The load, on MariaDB; transactions/s, a value per second."""
+    parameters = SysbenchParameters(
+        inventory="lab_tidb",
+        system="mariadb",
+        workloads=[load.workload],
+        threads=[load.threads],
+        time_s=load.seconds,
+        rate=load.rate,
+        repetitions=1,
+    )
+    with _lab(parameters) as experiment, experiment.running():
+        trial = _plan(parameters)[1][0]
+        experiment.begin([trial], lambda step: None)
+        series = experiment.measure(trial, lambda into, rate: None).series
+    return np.asarray(series[(series.source == "sysbench") & (series.metric == "tps")].value, dtype=float)
+
+
+def bootstrap(console: Console) -> dict[str, Any]:
+    """time of our bootstrap intervals over scipy's, on the same samples"""
+    return measure_bootstrap_cost()
+
+
+def _news(console: Console, progress: Progress) -> None:
+    if progress.news:
+        console.print(f"  {progress.line()}", markup=False)
+
+
+BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
+    "tps_ratio": tps_ratio,
+    "load_share": load_share,
+    "probe_cpu": probe_cpu,
+    "transfer": transfer_bench.transfer,
+    "stopping": stopping,
+    "bootstrap": bootstrap,
+    "analysis": analysis_bench.analysis,
+}

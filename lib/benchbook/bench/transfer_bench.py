@@ -1,0 +1,115 @@
+"""What our transfer costs beside `mongodump | mongorestore`: part of `make bench`, on the same servers in one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from benchbook import published
+from benchbook.analysis.measured import interval, paired_ratio
+from benchbook.build import programs
+from benchbook.campaign import design
+from benchbook.campaign.design import Cell, Levels, Trial
+from benchbook.campaign.record import Quantity
+from benchbook.hosts import lab
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import load_profile
+from benchbook.reports.transfer import transfer_kind
+from benchbook.reports.transfer.copying import Transfer
+from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
+
+REPORT = "ddt_full_scale"
+# Starting Python costs as much CPU as some 30,000 documents: with fewer, that is what would be compared.
+PAIRS, DOCUMENTS = 5, 100_000
+# Our transfer as somebody would start it: the defaults of its command.
+DEFAULTS: Levels = {
+    "source_threads": 2,
+    "target_threads": 6,
+    "cache_bucket_size": 8,
+    "cache_bucket_num": 8,
+    "data_batch_size": 1000,
+}
+# Buckets, and batches in each, of 128 documents: a bound of 512 to 32,768 documents in flight.
+CACHES = (2, 4, 8, 16)
+
+Summary = dict[str, Quantity]
+
+
+def transfer(console: Console) -> dict[str, Any]:
+    """documents/s of our transfer over those of mongodump | mongorestore, client CPU of both, memory by cache size"""
+    ours, theirs = _trial("pymongo", "bench", DEFAULTS), _trial("mongodump", PEER_TABLE, PEER_LEVELS)
+    with _running() as experiment:
+        experiment.begin([ours], lambda step: None)
+        pairs = [_pair(experiment, (ours, theirs), console, number) for number in range(PAIRS)]
+        sweep = [_by_cache(experiment, size, console) for size in CACHES]
+    return {**compared(pairs), "documents": DOCUMENTS, "memory_by_cache": sweep}
+
+
+def compared(pairs: list[tuple[Summary, Summary]]) -> dict[str, Any]:
+    """Ratios ours/theirs with 95% intervals over the pairs (of logarithms), and client CPU s per million documents."""
+    cpu = {
+        name: interval([pair[side]["cpu_s_per_million"].value for pair in pairs]).model_dump()
+        for side, name in enumerate(("pymongo", "mongodump"))
+    }
+    return {
+        "rate_ratio": _ratio(pairs, "wall_qps"),
+        "cpu_ratio": _ratio(pairs, "cpu_s_per_million"),
+        "cpu_s_per_million": cpu,
+        "pairs": len(pairs),
+    }
+
+
+def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float | None]:
+    found = paired_ratio([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs])
+    return {"ratio": found.value, "low": found.low, "high": found.high}
+
+
+def _pair(experiment: Transfer, trials: tuple[Trial, Trial], console: Console, number: int) -> tuple[Summary, Summary]:
+    """Both on an empty target each, in alternating order."""
+    found: dict[str, Summary] = {}
+    for trial in trials if number % 2 == 0 else reversed(trials):
+        found[trial.cell.system] = experiment.measure(trial, lambda into, rate: None).summary
+    rates = ", ".join(f"{name} {summary['wall_qps'].value:.0f} documents/s" for name, summary in found.items())
+    console.print(f"  pair {number + 1}/{PAIRS}: {rates}")
+    return found["pymongo"], found["mongodump"]
+
+
+def _by_cache(experiment: Transfer, size: int, console: Console) -> dict[str, float]:
+    levels = {**DEFAULTS, "cache_bucket_size": size, "cache_bucket_num": size, "data_batch_size": 128}
+    measured = experiment.measure(_trial("pymongo", "bench", levels), lambda into, rate: None)
+    said = measured.proof["said"]
+    found = {
+        "cache": size,
+        "documents_in_flight_bound": said["knobs"]["documents_in_flight_bound"],
+        "most_documents_in_flight": said["most_documents_in_flight"],
+        "peak_rss_mb": said["peak_rss_mb"],
+    }
+    console.print(f"  cache {size} x {size} x 128: {found}")
+    return found
+
+
+def _trial(engine: str, table: str, levels: Levels) -> Trial:
+    (planned,) = design.plan([Cell(table=table, system=engine, levels=levels)], 1, seed=1, asked={"bench": time.time()})
+    return planned
+
+
+@contextmanager
+def _running() -> Iterator[Transfer]:
+    parameters = TransferParameters(inventory="lab_ddt", engines=["pymongo", "mongodump"], documents=DOCUMENTS)
+    inventory = load_inventory(parameters.inventory)
+    for name in transfer_kind.TransferKind().builds(parameters):
+        programs.build(name)
+    lab.up(inventory)
+    experiment = transfer_kind.TransferKind().experiment(
+        published.load(REPORT), parameters, load_profile("smoke"), inventory
+    )
+    try:
+        with experiment.running():
+            yield experiment
+    finally:
+        if not lab.by_hand(inventory):
+            lab.down(inventory)

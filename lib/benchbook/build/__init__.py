@@ -1,0 +1,1 @@
+"""Building pinned systems from source, once per version."""

@@ -1,0 +1,236 @@
+"""Builds the Go programs of env/systems/NAME/ into the cache, once per version of everything that goes into them.
+
+    benchbook/NAME/KEY/           in the cache (see paths.cache_dir); whole or absent, because it is renamed into place
+        tidb-server ...           the programs that build.yaml names
+        build.json                what they were made of: Manifest
+
+KEY is a short SHA-256 of build.yaml, go.mod, go.sum, our own sources, the Go version and the target platform: change
+one of them and the next build goes to another folder; a fresh clone finds what an older one built.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from benchbook import paths
+from benchbook.build import golang
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.yamlfile import load_model
+
+TICK_S = 30.0
+
+Say = Callable[[str], None]
+
+
+class NotBuilt(BadInput):
+    """A system's programs are asked for before they were built."""
+
+
+class BuildFailed(BenchbookError):
+    """The compiler refused; carries the last lines that it printed."""
+
+
+def _joined(flags: object) -> object:
+    return " ".join(map(str, flags)) if isinstance(flags, list) else flags
+
+
+class Recipe(BaseModel):
+    """env/systems/NAME/build.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    description: Annotated[str, Field(min_length=1)]
+    programs: Annotated[dict[str, str], Field(min_length=1)]  # file name -> Go package
+    files: dict[str, str] = {}  # file name -> MODULE/FILE: what a dependency ships beside its code (SQL, templates)
+    ldflags: Annotated[str, BeforeValidator(_joined)] = ""  # as Go takes them, or as a list of them
+    tags: list[str] = []
+    minutes: Annotated[float, Field(gt=0)]  # from empty caches on 2 cores: what the user is told to expect
+    inputs: list[str] = ["**/*.go"]  # our own sources, as globs: part of the key
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a built folder was made of; `programs` maps the name of each program and file to its SHA-256."""
+
+    name: str
+    key: str
+    description: str
+    platform: dict[str, str]
+    ldflags: str
+    programs: dict[str, str]
+    built: str
+    seconds: float
+
+
+def systems() -> list[str]:
+    """The names of all systems that are built from source, sorted."""
+    return sorted(file.parent.name for file in _systems_dir().glob("*/build.yaml"))
+
+
+def recipe(name: str) -> Recipe:
+    """How NAME is built. Raises BadInput when there is no such system or its build.yaml is wrong."""
+    file = _systems_dir() / name / "build.yaml"
+    if name not in systems():
+        raise BadInput("this system is not built from source", key="system", value=name, fix=f"one of {systems()}")
+    return load_model(Recipe, file)
+
+
+def artefact(name: str) -> Path:
+    """The folder that holds the built programs of NAME. Raises NotBuilt, naming the command that builds them."""
+    folder = folder_for(name)
+    if not (folder / "build.json").is_file():
+        raise NotBuilt("its programs are not built yet", file=folder, key=name, fix=f"run `make build-{name}`")
+    return folder
+
+
+def is_built(name: str) -> bool:
+    return (folder_for(name) / "build.json").is_file()
+
+
+def manifest(name: str) -> Manifest:
+    """What the built programs of NAME were made of. Raises NotBuilt."""
+    return Manifest(**json.loads((artefact(name) / "build.json").read_text()))
+
+
+def folder_for(name: str) -> Path:
+    """Where the programs of NAME are or will be; asks Go for its version."""
+    return paths.cache_dir() / name / key(name, recipe(name), golang.platform(_systems_dir() / name))
+
+
+def key(name: str, wanted: Recipe, target: dict[str, str]) -> str:
+    """12 hex digits that change with anything that the programs are made of."""
+    module = _systems_dir() / name
+    files = {"build.yaml", "go.mod", "go.sum"}
+    files |= {str(file.relative_to(module)) for glob in wanted.inputs for file in module.glob(glob) if file.is_file()}
+    digest = hashlib.sha256(json.dumps(target, sort_keys=True).encode())
+    for file in sorted(files):
+        content = (module / file).read_bytes() if (module / file).exists() else b""
+        digest.update(f"\n{file} {hashlib.sha256(content).hexdigest()}".encode())
+    return digest.hexdigest()[:12]
+
+
+def build(name: str, say: Say = print) -> Path:
+    """Builds NAME unless it is built; returns its folder. Two at once: the second waits and finds it done.
+
+    `say` gets one line at the start, one every 30 s, one at the end. Raises BuildFailed with the compiler's last lines.
+    """
+    wanted, folder = recipe(name), folder_for(name)
+    if is_built(name):
+        return folder
+    with _only_one(folder.parent, say):
+        for left_by_a_killed_build in folder.parent.glob(f".{folder.name}-*"):
+            shutil.rmtree(left_by_a_killed_build)
+        if not (folder / "build.json").is_file():
+            _build_into(folder, name, wanted, say)
+    return folder
+
+
+def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
+    say(f"building {name}: about {wanted.minutes:g} min from empty caches on 2 cores")
+    start = time.monotonic()
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        for program, package in wanted.programs.items():
+            _compile(_command(wanted, scratch / program, package), _systems_dir() / name, scratch, say)
+        (scratch / "go.log").unlink()
+        for file, source in wanted.files.items():
+            shutil.copyfile(golang.module_file(_systems_dir() / name, source), scratch / file)
+        _write_manifest(scratch, name, folder.name, wanted, time.monotonic() - start)
+        scratch.chmod(0o755)
+        scratch.rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    say(f"built {name} in {time.monotonic() - start:.0f} s: {folder}")
+
+
+def _command(wanted: Recipe, out: Path, package: str) -> list[str]:
+    # -mod=readonly: go.sum is enforced, and a build never changes the committed files.
+    command = [
+        golang.program(),
+        "build",
+        "-mod=readonly",
+        "-buildvcs=false",
+        "-trimpath",
+        f"-ldflags={wanted.ldflags}",
+    ]
+    tags = [f"-tags={','.join(wanted.tags)}"] if wanted.tags else []
+    return [*command, *tags, "-o", str(out), package]
+
+
+def _compile(command: list[str], module: Path, scratch: Path, say: Say) -> None:
+    start, log = time.monotonic(), scratch / "go.log"
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command, cwd=module, env=golang.environment(), stdout=output, stderr=subprocess.STDOUT
+        ) as process,
+        _ended_with_us(process),
+    ):
+        while (status := _wait(process, TICK_S)) is None:
+            say(f"  {Path(command[-1]).name}: {time.monotonic() - start:.0f} s")
+    if status != 0:
+        tail = " | ".join(log.read_text(errors="replace").strip().splitlines()[-10:]) or "no output"
+        raise BuildFailed(f"`go build {command[-1]}` in {module} ended with status {status}: {tail}")
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    try:
+        return process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+@contextmanager
+def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Ctrl-C or an error here must not leave a compiler running."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.terminate()
+
+
+@contextmanager
+def _only_one(folder: Path, say: Say) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another process is building {folder.name}; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds: float) -> None:
+    made_here = sorted(file for file in scratch.iterdir() if file.is_file())
+    programs = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in made_here}
+    made = Manifest(
+        name=name,
+        key=key,
+        description=wanted.description,
+        platform=golang.platform(_systems_dir() / name),
+        ldflags=wanted.ldflags,
+        programs=programs,
+        built=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        seconds=round(seconds, 1),
+    )
+    (scratch / "build.json").write_text(json.dumps(asdict(made), indent=2) + "\n")
+
+
+def _systems_dir() -> Path:
+    return paths.env_dir() / "systems"

@@ -1,0 +1,96 @@
+"""From cells and repetitions to a list of trials in their run order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from benchbook.errors import BadInput
+
+Levels = dict[str, str | int | float]
+
+
+class Cell(BaseModel):
+    """One combination of levels on one system; `table` is the published table that it restages a row of."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    table: str
+    system: str
+    levels: Levels
+
+    @property
+    def slug(self) -> str:
+        words = "-".join(f"{key}{value}" if not isinstance(value, str) else value for key, value in self.levels.items())
+        return f"{self.system}-{words}".replace(":", "_").replace("/", "_")
+
+
+class Trial(BaseModel):
+    """One cell, one repetition. Trials that stand together with equal (repetition, system) form a block's part."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    identity: str
+    cell: Cell
+    repetition: int
+    order: int
+
+
+def digest(value: Any) -> str:
+    """A short hash of anything that JSON can say."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: dict[str, Any]) -> list[Trial]:
+    """Trials in run order: repetitions are blocks, in each the systems are shuffled, and in each system the cells.
+
+    Systems are not interleaved inside a block, because only one of them runs at a time (a split-plot design).
+    `asked` are the conditions that all trials share; they are part of every trial's identity.
+    """
+    dice = random.Random(seed)
+    trials: list[Trial] = []
+    for repetition in range(1, repetitions + 1):
+        systems = list(dict.fromkeys(cell.system for cell in cells))
+        dice.shuffle(systems)
+        for system in systems:
+            mine = [cell for cell in cells if cell.system == system]
+            dice.shuffle(mine)
+            trials += [_trial(cell, repetition, len(trials) + i, asked) for i, cell in enumerate(mine)]
+    twice = [name for name, count in Counter(trial.id for trial in trials).items() if count > 1]
+    if twice:
+        # A record is kept under its trial's name: the second would silently take the place of the first.
+        raise BadInput(
+            "two cells of a design have the same name", key="levels", value=twice[0], fix="tell them apart by a level"
+        )
+    return trials
+
+
+def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: dict[str, Any]) -> list[Trial]:
+    """One more repetition of these cells, in an order of its own, to follow `trials`."""
+    repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
+    dice = random.Random(f"{seed}, repetition {repetition}")
+    systems = list(dict.fromkeys(cell.system for cell in cells))
+    dice.shuffle(systems)
+    mixed = [cell for system in systems for cell in _shuffled(dice, [c for c in cells if c.system == system])]
+    return [_trial(cell, repetition, order + i, asked) for i, cell in enumerate(mixed)]
+
+
+def _shuffled(dice: random.Random, cells: list[Cell]) -> list[Cell]:
+    return dice.sample(cells, len(cells))
+
+
+def _trial(cell: Cell, repetition: int, order: int, asked: dict[str, Any]) -> Trial:
+    identity = digest([cell.model_dump(), repetition, asked])
+    return Trial(id=f"r{repetition:02d}-{cell.slug}", identity=identity, cell=cell, repetition=repetition, order=order)
+
+
+def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:
+    """The trials cut where repetition or system changes."""
+    ordered = sorted(trials, key=lambda trial: trial.order)
+    return [list(part) for _, part in groupby(ordered, key=lambda trial: (trial.repetition, trial.cell.system))]

@@ -1,0 +1,45 @@
+"""What a campaign asks of an experiment, and what an experiment leaves of a trial: the seam between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pandas as pd
+
+from benchbook.campaign.design import Trial
+from benchbook.campaign.record import Quantity
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a trial's load left; the campaign makes a record of it."""
+
+    command: str
+    client: str
+    started: float
+    ended: float
+    exit_status: int | None
+    summary: dict[str, Quantity]
+    histogram: list[tuple[float, int]]
+    series: pd.DataFrame
+    output: str
+    proof: dict[str, Any]
+
+
+class Experiment(Protocol):
+    """How the trials of a report are run. `running` connects, installs and yields; leaving it stops everything."""
+
+    def running(self) -> AbstractContextManager[dict[str, Any]]:
+        """Yields the environment (host facts, findings, ...) that is kept beside the plan."""
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+        """Bring the block's system to the state that its trials start from; returns what the system is."""
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        """Run one trial; `on_rate(seconds into the load, rate)` while it runs. Raises TrialFailed."""
+
+    def expected_s(self, trial: Trial) -> float:
+        """Seconds that the trial's load takes."""

@@ -1,0 +1,156 @@
+"""Runs a campaign: every trial of its plan that has no whole record yet, block by block. Reads from top to bottom."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+
+from benchbook import paths
+from benchbook.campaign.design import Trial, blocks
+from benchbook.campaign.experiment import Experiment, Measurement
+from benchbook.campaign.progress import Listener, Tracker
+from benchbook.campaign.record import Failure, Record
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput, BenchbookError, ConnectionLost, JobLost, TrialFailed
+
+# What may go wrong in one trial without ending the campaign; everything else is a defect or the user's to mend.
+SURVIVABLE = (TrialFailed, JobLost, ConnectionLost)
+# A system that did not come up so many times in a row will not come up for the rest of the plan either.
+BEGIN_TRIES = 3
+
+
+class CampaignStopped(BenchbookError):
+    """The system under test does not come up: going on would only fail every trial that is left."""
+
+
+def run(campaign: Campaign, experiment: Experiment, listen: Listener) -> None:
+    """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on."""
+    todo = campaign.missing()
+    tracker = Tracker(listen, total=len(campaign.trials), done=len(campaign.trials) - len(todo))
+    if not todo:
+        tracker.finish()
+        return
+    began = time.time()
+    with _alone(campaign.asked["inventory"]), experiment.running() as environment:
+        _same_hosts(campaign, environment)
+        campaign.note(**environment)
+        for block in blocks(todo):
+            _run_block(campaign, experiment, block, tracker)
+    campaign.note(runs=[*campaign.environment().get("runs", []), {"began": began, "ended": time.time()}])
+    tracker.finish()
+
+
+def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:
+    """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
+    fresh, unable = False, 0
+    for index, trial in enumerate(block):
+        tracker.trial(trial.id, experiment.expected_s(trial))
+        try:
+            if not fresh:
+                unable += 1
+                about = experiment.begin(block[index:], tracker.say)
+                _note_systems(campaign, about)
+                fresh, unable = True, 0
+            measured = experiment.measure(trial, tracker.rate)
+            campaign.keep(_done(campaign, trial, measured), measured.series, measured.output)
+            tracker.ended(ok=True)
+        except SURVIVABLE as problem:
+            fresh = False
+            campaign.keep(_failed(campaign, trial, problem), pd.DataFrame(), _output(problem))
+            tracker.ended(ok=False, why=str(problem))
+            if unable == BEGIN_TRIES:
+                raise CampaignStopped(
+                    f"{trial.cell.system} did not come up {unable} times in a row: {problem}"
+                ) from problem
+
+
+@contextmanager
+def _alone(inventory: str) -> Iterator[None]:
+    """One campaign at a time on an inventory, from this machine; the lock goes with the process that holds it."""
+    path = paths.home() / "data" / "runs" / f".lock-{inventory}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            raise BadInput(
+                "another campaign is running on these hosts",
+                file=path,
+                key="inventory",
+                value=inventory,
+                fix="wait for its end or interrupt it",
+            ) from problem
+        yield
+
+
+def _same_hosts(campaign: Campaign, environment: dict[str, Any]) -> None:
+    """Trials of one campaign are pooled: they must come from the same machines."""
+    before, now = campaign.environment().get("hosts", {}), environment.get("hosts", {})
+    for name, facts in before.items():
+        for key in ("cpu_model", "cores", "memory_bytes", "kernel"):
+            if name in now and now[name].get(key) != facts.get(key):
+                raise _other("host", f"{name}.{key}", now[name].get(key), facts.get(key), campaign)
+
+
+def _note_systems(campaign: Campaign, about: dict[str, Any]) -> None:
+    """Keep what a system is; another version than the one that the campaign began with is refused."""
+    before = campaign.environment().get("systems", {})
+    for name, system in about.items():
+        if name in before and before[name].get("version") != system.get("version"):
+            raise _other("system", f"{name}.version", system.get("version"), before[name].get("version"), campaign)
+    campaign.note(systems={**before, **about})
+
+
+def _other(what: str, key: str, now: Any, before: Any, campaign: Campaign) -> BadInput:
+    return BadInput(
+        f"the unfinished campaign was begun on another {what} ({before!r})",
+        file=campaign.folder,
+        key=key,
+        value=now,
+        fix="finish it there, or remove its folder (or change `seed`) to begin a new one",
+    )
+
+
+def _common(campaign: Campaign, trial: Trial) -> dict[str, Any]:
+    return {
+        "id": trial.id,
+        "identity": trial.identity,
+        "report": campaign.report,
+        "campaign": campaign.id,
+        "table": trial.cell.table,
+        "system": trial.cell.system,
+        "levels": trial.cell.levels,
+        "repetition": trial.repetition,
+        "order": trial.order,
+        "asked": campaign.asked,
+    }
+
+
+def _done(campaign: Campaign, trial: Trial, m: Measurement) -> Record:
+    return Record(
+        **_common(campaign, trial),
+        status="done",
+        command=m.command,
+        client=m.client,
+        started=m.started,
+        ended=m.ended,
+        exit_status=m.exit_status,
+        summary=m.summary,
+        histogram=m.histogram,
+        proof=m.proof,
+    )
+
+
+def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record:
+    tail = _output(problem).strip().splitlines()[-10:]
+    why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
+    return Record(**_common(campaign, trial), status="failed", failure=why)
+
+
+def _output(problem: BenchbookError) -> str:
+    return problem.output if isinstance(problem, TrialFailed) else ""

@@ -1,0 +1,146 @@
+"""The files of a campaign: all trials of a design, resumable; kept in `data/runs/<report>/<campaign>/`.
+
+plan.json          what was asked for, the seed, and every trial in its run order; written first
+environment.json   host facts, what was waived, systems with versions and configurations
+trials/            the records that are whole          failed/   one record per failed attempt
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchbook import paths
+from benchbook.campaign import record
+from benchbook.campaign.design import Trial, digest
+from benchbook.campaign.record import Record
+from benchbook.errors import BadInput
+
+
+class Campaign:
+    """The files of one campaign. Only reading and writing: `run` drives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.id = folder.name
+        self.plan: dict[str, Any] = json.loads((folder / "plan.json").read_text())
+        self.report: str = self.plan["report"]
+        self.trials = [Trial.model_validate(trial) for trial in self.plan["trials"]]
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        asked: dict[str, Any] = self.plan["asked"]
+        return asked
+
+    def records(self) -> list[Record]:
+        """Whole records of planned trials, in run order."""
+        wanted = {trial.id: trial.identity for trial in self.trials}
+        return [r for r in record.load_all(self.folder / "trials") if wanted.get(r.id) == r.identity]
+
+    def failures(self) -> list[Record]:
+        """The last failed attempt of each trial that has no whole record."""
+        done = {r.id for r in self.records()}
+        attempts = record.load_all(self.folder / "failed")
+        # By number: as text, attempt 10 comes before attempt 9.
+        last = {r.id.rpartition(".")[0]: r for r in sorted(attempts, key=lambda r: int(r.id.rpartition(".")[2]))}
+        return sorted((r for name, r in last.items() if name not in done), key=lambda r: r.order)
+
+    def missing(self) -> list[Trial]:
+        done = {r.id for r in self.records()}
+        return [trial for trial in self.trials if trial.id not in done]
+
+    def series(self, trial: str) -> pd.DataFrame:
+        return record.load_series(self.folder / "trials" / trial)
+
+    def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
+        """Keep a record; a failed attempt goes beside the whole ones, under its own number."""
+        if done.status == "done":
+            record.save(self.folder / "trials", done, series, output)
+            return
+        attempts = len(list((self.folder / "failed").glob(f"{done.id}.*")))
+        record.save(self.folder / "failed", done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
+
+    def extend(self, trials: Sequence[Trial]) -> None:
+        """Add trials to the plan; how many were planned at first stays on record as `planned`."""
+        whole = [*self.trials, *trials]
+        self.plan = {**self.plan, "planned": self.planned, "trials": [trial.model_dump() for trial in whole]}
+        _write(self.folder / "plan.json", self.plan)
+        self.trials = whole
+
+    @property
+    def planned(self) -> int:
+        """How many trials the plan had at first, before any was added."""
+        return int(self.plan.get("planned", len(self.trials)))
+
+    @property
+    def looks(self) -> int:
+        """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so."""
+        rule = self.asked.get("stopping")
+        if not rule:
+            return 1
+        first = max(trial.repetition for trial in self.trials[: self.planned])
+        return max(1, int(rule["most_repetitions"]) - first + 1)
+
+    @property
+    def spent_s(self) -> float:
+        """Wall time that the campaign's runs have taken, in seconds."""
+        return float(sum(run["ended"] - run["began"] for run in self.environment().get("runs", [])))
+
+    def figure(self, name: str) -> Path:
+        """Where the figure of this name is kept, as a PNG."""
+        return self.folder / "figures" / f"{name.replace(':', '_')}.png"
+
+    def environment(self) -> dict[str, Any]:
+        path = self.folder / "environment.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def note(self, **about: Any) -> None:
+        """Add to environment.json."""
+        _write(self.folder / "environment.json", {**self.environment(), **about})
+
+
+def _write(path: Path, value: Any) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(value, indent=1, default=str))
+    partial.rename(path)
+
+
+def start_or_continue(report: str, asked: dict[str, Any], trials: Sequence[Trial], *, seed: int) -> Campaign:
+    """The latest campaign that was asked for the same and is not finished, else a new one, whose plan is written."""
+    what = digest([asked, [trial.identity for trial in trials]])
+    for folder in sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True):
+        campaign = Campaign(folder)
+        if campaign.missing():
+            return campaign
+    folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
+    folder.mkdir(parents=True)
+    plan = {"version": 1, "report": report, "seed": seed, "asked": asked, "made": datetime.now(UTC).isoformat()}
+    _write(folder / "plan.json", {**plan, "trials": [trial.model_dump() for trial in trials]})
+    return Campaign(folder)
+
+
+def recorded(report: str = "*") -> list[Path]:
+    """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
+    plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
+    folders = [plan.parent for plan in plans if any(plan.parent.glob("trials/*/record.json"))]
+    return sorted(folders, key=lambda folder: folder.name)
+
+
+def latest(report: str, which: str = "") -> Campaign:
+    """The campaign of this id, or the latest that has a record; for replay. Raises BadInput when there is none."""
+    folders = sorted(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
+    chosen = [folder for folder in folders if folder.name == which] if which else recorded(report)
+    if not chosen:
+        raise BadInput(
+            "no recorded campaign to replay",
+            file=paths.runs_dir(report),
+            key="campaign",
+            value=which,
+            fix=f"run it first (`make report REPORT={report}`), or name one of {[f.name for f in folders]}",
+        )
+    return Campaign(chosen[-1])

@@ -1,0 +1,207 @@
+"""What of a campaign's environment may change its results, as facts `(name, where) -> value`.
+
+Everything that was recorded is a fact, unless a list below says that it cannot matter: what nobody thought of shows up
+as a difference to be judged, never as a silent one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from benchbook.analysis.checks import shared_machine
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+
+Key = tuple[str, str]
+Facts = dict[Key, str]
+
+ABSENT = "–"
+# Names, clocks, and what changes from minute to minute on a host that stays the same.
+HOST_IGNORED = frozenset(
+    "address asked_at boot_id clock_error_s clock_offset_s disk_device disk_free_bytes disk_total_bytes hostname "
+    "load_1min memory_available_bytes now ntp_synchronized open_files_limit python roles uptime_s".split()
+)
+# Where it ran has facts of its own, `seed` draws order and data anew from the same distribution, and which systems
+# stood in the plan says nothing of those that are compared.
+ASKED_IGNORED = frozenset("hosts inventory seed systems system bench".split())
+SYSTEM_IGNORED = frozenset("name hosts notes".split())
+# Identity, place, and state of a server that was started anew; none is a setting.
+VARIABLES_IGNORED = frozenset(
+    "advertise-address basedir bind_address character_sets_dir datadir general_log_file gtid_binlog_pos "
+    "gtid_binlog_state gtid_current_pos gtid_slave_pos host hostname init_file last_insert_id lc_messages_dir "
+    "log_error pid_file plugin_dir port pseudo_thread_id report_host report_port server_uid server_uuid "
+    "slow_query_log_file socket status-host status-port tidb_current_ts tidb_last_ddl_info tidb_last_query_info "
+    "tidb_last_txn_info timestamp tmp-storage-path HTTP_PORT GRPC_PORT JSON_RPC_PORT STORE_HOST STORE_PORT "
+    "STORE_USER".split()
+)
+# Where a program listens, whom it logs in as, and what stands in `asked` or is a level of the cell already; `n` is ab's
+# number of requests, which every trial calculates anew.
+OPTIONS_IGNORED = frozenset(
+    "P bind-address c config-file datadir db-address db-user dtm host init-file listen mysql-db mysql-host mysql-port "
+    "mysql-user n path pid-file port rate report-interval socket status status-host table-size tables temp-dir threads "
+    "time user".split()
+)
+# A version brings its own settings: those that only one side knows are part of the version's own difference.
+VARIABLE_SET = "system.variables"
+
+_PATH = re.compile(r"(?<![\w:>])~?(?:/[\w.+@=:-]+)+/?")
+_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
+
+
+def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
+    """The facts of two campaigns in the same words; `systems` maps systems of `a` to those of `b`.
+
+    Systems of different names are different programs: their settings have nothing in common to compare.
+    """
+    roles = _roles(a) & _roles(b)
+    left, right = (_common(campaign, roles) for campaign in (a, b))
+    for ours, theirs in _systems(a, b, systems).items():
+        for facts, campaign, name in ((left, a, ours), (right, b, theirs)):
+            about = campaign.environment().get("systems", {}).get(name, {})
+            facts.update(_system(about, ours) if ours == theirs else _replaced(about, f"{ours} → {theirs}"))
+    _fold_one_sided(left, right)
+    return left, right
+
+
+def load_options(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
+    """Options of the load's command line, from the first cell that both have, where the system is the same one."""
+    there = {_cell(record): record.command for record in reversed(b.records())}
+    for ours in a.records():
+        if systems.get(ours.system) == ours.system and _cell(ours) in there:
+            return _load(ours.command), _load(there[_cell(ours)])
+    return {}, {}
+
+
+def _cell(record: Record) -> tuple[str, str, str]:
+    return record.table, record.system, json.dumps(record.levels, sort_keys=True)
+
+
+def _load(command: str) -> Facts:
+    return {(f"load.{name}", "command"): value for name, value in _options(command)}
+
+
+def _common(campaign: Campaign, roles: set[str]) -> Facts:
+    about = campaign.environment()
+    facts: Facts = {("report", ""): campaign.report}
+    facts.update({("load_generator", ""): str(about["load_generator"])} if "load_generator" in about else {})
+    asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
+    facts.update({(f"asked.{name}", ""): value for name, value in _flat(asked)})
+    for role in roles:
+        facts.update(_role(about, role))
+    return facts
+
+
+def _roles(campaign: Campaign) -> set[str]:
+    return {role for host in campaign.environment().get("hosts", {}).values() for role in host["roles"]}
+
+
+def _role(about: dict[str, Any], role: str) -> Facts:
+    """Facts of the hosts of one role together: equal values once, different ones side by side."""
+    hosts = {name: host for name, host in about["hosts"].items() if role in host["roles"]}
+    facts: Facts = {("host.count", role): str(len(hosts))}
+    if role == "client":
+        shares = any(shared_machine(about, name) for name in hosts)
+        facts["host.shared_machine", role] = "with the servers" if shares else "no"
+    for name in dict.fromkeys(key for host in hosts.values() for key in host if key not in HOST_IGNORED):
+        facts[f"host.{name}", role] = _together(_host_value(name, host.get(name)) for host in hosts.values())
+    waived: dict[str, list[str]] = {}
+    for finding in about.get("findings", []):
+        if finding["host"] in hosts:
+            waived.setdefault(finding["what"].replace(" ", "_"), []).append(_waived(finding["found"]))
+    facts.update({(f"waived.{what}", role): _together(found) for what, found in waived.items()})
+    return facts
+
+
+def _host_value(name: str, value: Any) -> str:
+    """Bytes as GiB: a kernel keeps a little more or less of the same memory for itself."""
+    return f"{value / 2**30:.1f} GiB" if name.endswith("_bytes") and isinstance(value, int) else _plain(value)
+
+
+def _waived(found: str) -> str:
+    """A figure that differs every time (the load before a run) counts as waived, whatever it was."""
+    return "waived" if re.match(r"[\d.]+( s)?$", found) else f"waived: {found}"
+
+
+def _together(values: Iterable[str]) -> str:
+    return " / ".join(sorted(set(values)))
+
+
+def _systems(a: Campaign, b: Campaign, compared: Mapping[str, str]) -> dict[str, str]:
+    """The compared systems, and those that served them on either side; other systems under test are left out."""
+    ours, theirs = (set(campaign.environment().get("systems", {})) for campaign in (a, b))
+    tested = {trial.cell.system for campaign in (a, b) for trial in campaign.trials}
+    helpers = sorted((ours | theirs) - tested)
+    return {**compared, **{name: name for name in helpers}}
+
+
+def _system(about: dict[str, Any], where: str) -> Facts:
+    config = dict(about.get("config", {}))
+    rest = {key: value for key, value in about.items() if key not in {*SYSTEM_IGNORED, "config"}}
+    facts = {(f"system.{name}", where): value for name, value in _flat(rest)}
+    command = _options(str(config.pop("command", "")))
+    facts.update({(f"system.command.{name}", where): value for name, value in command})
+    for part in config.values():
+        facts.update({(f"system.config.{name}", where): value for name, value in _flat(part)})
+    return facts
+
+
+def _replaced(about: dict[str, Any], where: str) -> Facts:
+    return {("system.name", where): f"{about.get('title', '')} {about.get('version', '')}".strip()}
+
+
+def _fold_one_sided(left: Facts, right: Facts) -> None:
+    """Settings that one version has and the other does not become one fact, the set of settings."""
+    for mine, other in ((left, right), (right, left)):
+        for where in {place for name, place in left if name == "system.version"}:
+            extra = [k for k in mine if k not in other and k[1] == where and k[0].startswith("system.config.")]
+            if extra:
+                names = ", ".join(key[0].removeprefix("system.config.") for key in sorted(extra)[:3])
+                more = ", …" if len(extra) > 3 else ""
+                for key in extra:
+                    del mine[key]
+                mine[VARIABLE_SET, where] = f"{len(extra)} settings that the other has not: {names}{more}"
+
+
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Leaves of nested settings as (dotted name, value); text that is JSON (tidb_config) is opened."""
+    if isinstance(value, str) and value.startswith("{"):
+        value = _opened(value)
+    if not isinstance(value, dict):
+        yield prefix.rstrip("."), _plain(value)
+        return
+    for key, part in value.items():
+        if key not in VARIABLES_IGNORED:
+            yield from _flat(part, f"{prefix}{key}.")
+
+
+def _opened(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _options(command: str) -> Iterator[tuple[str, str]]:
+    """A command line as (option, value); its words without a dash stand together as `arguments`."""
+    words, plain = shlex.split(command), []
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):
+            plain.append(_plain(word))
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals and words and not words[0].startswith("-"):
+            value = words.pop(0)
+        if name not in OPTIONS_IGNORED:
+            yield name, _plain(value) or "given"
+    yield "arguments", " ".join(plain)
+
+
+def _plain(value: Any) -> str:
+    """A value as text, without the paths and addresses in it: where something stood does not change how it ran."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return _ADDRESS.sub("<address>", _PATH.sub("<path>", text))

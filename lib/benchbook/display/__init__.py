@@ -1,0 +1,1 @@
+"""How things look in a notebook: HTML made of frames and results."""

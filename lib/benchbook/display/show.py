@@ -1,0 +1,96 @@
+"""How things look in a notebook: tables as plain HTML that the page styles, numbers with the digits that they carry."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from benchbook.analysis.formatting import number, with_interval
+from benchbook.analysis.results import Table
+from benchbook.audit.findings import SEVERITIES, Audit, Finding, counted
+from benchbook.published.tables import Published, PublishedTable
+
+
+def table(rows: Iterable[Mapping[str, Any]], caption: str = "") -> HTML:
+    """Rows as a table; the caption says what it is."""
+    frame = pd.DataFrame(list(rows))
+    body = frame.to_html(index=False, border=0, classes="bb-table", escape=True, na_rep="–")
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return HTML(body.replace("<thead>", f"{title}<thead>", 1))
+
+
+def stack(parts: Sequence[HTML]) -> HTML:
+    return HTML("\n".join(str(part.data) for part in parts))
+
+
+def paragraph(text: str) -> HTML:
+    return HTML(f"<p>{html.escape(text)}</p>")
+
+
+def published(data: Published) -> HTML:
+    """Every table of the report as it was printed, with units and where it stands."""
+    return stack([_published_table(part) for part in data.tables.values()])
+
+
+def _published_table(part: PublishedTable) -> HTML:
+    names = [name for name in part.frame.columns if part.fields[name].role != "note"]
+    heads = {n: f"{part.fields[n].title}{_unit(part.fields[n].unit)}" for n in names}
+    rows = [{heads[n]: _cell(part, i, n) for n in names} for i in range(len(part.frame))]
+    return table(rows, f"{part.title} ({part.where})")
+
+
+def _cell(part: PublishedTable, row: int, name: str) -> str:
+    """A metric as printed, so that 2.00 does not turn into 2; large plain numbers get their thousands set apart."""
+    value = part.frame[name].iloc[row]
+    if name not in part.printed.columns or pd.isna(value):
+        return value if isinstance(value, str) else number(value)
+    printed = str(part.printed[name].iloc[row])
+    return f"{int(printed):,}" if printed.isdigit() else printed
+
+
+def _unit(unit: str) -> str:
+    return f" ({unit})" if unit not in ("", "1", "threads", "connections") else ""
+
+
+def audit(found: Audit) -> HTML:
+    """Findings gravest first, each with its arithmetic, below the counts of what passed."""
+    head = paragraph(counted(found))
+    if not found.findings:
+        return head
+    rows = "".join(_finding(finding) for finding in found.findings)
+    columns = "".join(f'<th scope="col">{name}</th>' for name in ("Check", "What does not fit"))
+    caption = "<caption>What does not fit in the published report, by its own figures</caption>"
+    body = f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody>"
+    return stack([head, HTML(f'<table class="bb-table bb-audit">{caption}{body}</table>')])
+
+
+def _finding(finding: Finding) -> str:
+    look = ("bad", "warn", "none")[SEVERITIES.index(finding.severity)]
+    lines = "".join(f"<small>{html.escape(line)}</small>" for line in finding.arithmetic)
+    said = f"{html.escape(finding.sentence)}{lines}<small><i>{html.escape(finding.where)}</i></small>"
+    pill = f'<span class="pill {look}">{finding.severity}</span>'
+    return f'<tr><td>{pill}<small>{finding.kind}</small></td><td class="text">{said}</td></tr>'
+
+
+def beside(tables: Sequence[Table], data: Published) -> HTML:
+    """Published beside measured, a table each: one line per system and levels, two columns per metric."""
+    known = [part for part in tables if part.id in data.tables and any(row.measured for row in part.rows)]
+    return stack([_beside(part, data.tables[part.id]) for part in known])
+
+
+def _beside(part: Table, source: PublishedTable) -> HTML:
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in part.rows:
+        levels = {key: str(value) for key, value in (row.model_extra or {}).items()}
+        line = lines.setdefault(tuple(levels.values()), dict(levels))
+        label = f"{source.fields[row.metric].title}{_unit(row.unit or '')}"
+        line[f"{label}, published"] = number(row.published)
+        line[f"{label}, measured"] = with_interval(row.measured)
+        line["n"] = str(row.measured.n) if row.measured else line.get("n", "0")
+    columns = [*(name for name in dict.fromkeys(key for line in lines.values() for key in line) if name != "n"), "n"]
+    caption = f"{part.title}: published beside measured, mean [95% interval over n repetitions]"
+    return table([{name: line.get(name, "–") for name in columns} for line in lines.values()], caption)

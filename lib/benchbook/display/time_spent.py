@@ -1,0 +1,45 @@
+"""What the loads of a campaign took, as a table and a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from IPython.display import HTML
+
+from benchbook.analysis.machine_time import account, in_words, load_s
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+from benchbook.display import show
+from benchbook.published import Published
+
+
+def view(published: Published, campaign: Campaign) -> HTML:
+    """Per table: trials, seconds of load, how tight and how steady; and the sum against the published durations."""
+    rows = [_row(published, table, part) for table, part in _by_table(campaign.records()).items()]
+    return show.stack([show.table(rows, "Load time per table"), show.paragraph(in_words(account(published, campaign)))])
+
+
+def _by_table(records: Sequence[Record]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.table, []).append(record)
+    return groups
+
+
+def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, Any]:
+    seconds, stated = [load_s(record) for record in records], published.duration_s(table)
+    row = {
+        "table": table,
+        "trials": len(records),
+        "load": f"{sum(seconds):.0f} s",
+        "shortest and longest": f"{min(seconds):.0f} to {max(seconds):.0f} s",
+        "published": f"{stated:.0f} s each" if stated else "not stated",
+    }
+    judged = [record.proof["stopping"] for record in records if "stopping" in record.proof]
+    if judged:
+        kinds = Counter(s["steady"] for s in judged)
+        row["as tight as asked"] = f"{sum(s['precise'] for s in judged)} of {len(judged)}"
+        row["steady state"] = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return row

@@ -1,1 +1,0 @@
-"""Experiments: how the trials of a kind of report are run, from top to bottom; one file per kind."""

@@ -1,0 +1,160 @@
+"""Runs a report's notebook headlessly by papermill, shows its progress on the terminal, and says how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import papermill
+import psutil
+from papermill.exceptions import PapermillExecutionError
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+from traitlets.config import Config
+
+from benchbook import paths
+from benchbook.campaign.progress import PROGRESS_FILE, Progress
+from benchbook.errors import BadInput, BenchbookError
+
+
+@dataclass(frozen=True)
+class Executed:
+    """An executed notebook; `campaign` is None when it ended before it had one, `problem` when it ended well."""
+
+    notebook: Path
+    campaign: Path | None
+    status: int
+    problem: str | None
+
+
+def execute(report: str, parameters: dict[str, Any], console: Console) -> Executed:
+    """Execute `notebooks/<report>.ipynb`; the executed copy is kept beside the report's runs, failed or not."""
+    target = paths.runs_dir(report) / "executed.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    status, problem = 0, None
+    with _following(console) as follower:
+        try:
+            _papermill(report, parameters, target)
+        except PapermillExecutionError as failed:
+            status, problem = _status(failed.ename), f"{failed.ename}: {failed.evalue}"
+        finally:
+            _end_kernels()
+    campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
+    return Executed(target, campaign, status, problem)
+
+
+def _papermill(report: str, parameters: dict[str, Any], target: Path) -> None:
+    papermill.execute_notebook(
+        str(paths.notebook(report)),
+        str(target),
+        parameters=parameters,
+        cwd=str(paths.home()),
+        progress_bar=False,
+        # Over sockets of the file system nobody else on the machine can listen to the kernel.
+        config=Config({"KernelManager": {"transport": "ipc"}}),
+        # Saving after every cell costs 40 ms each, in the middle of a measurement.
+        request_save_on_cell_execute=False,
+    )
+
+
+def _status(name: str) -> int:
+    """Exit status of an error class by its name: what a notebook's kernel raised reaches us as text."""
+    todo: list[type[BenchbookError]] = [BadInput, BenchbookError]
+    while todo:
+        kind = todo.pop()
+        if kind.__name__ == name:
+            return 2 if issubclass(kind, BadInput) else 1
+        todo += kind.__subclasses__()
+    return 1
+
+
+def _end_kernels() -> None:
+    """papermill's kernel must not outlive us, however papermill ended."""
+    kernels = [p for p in psutil.Process().children(recursive=True) if "ipykernel_launcher" in " ".join(_words(p))]
+    for kernel in kernels:
+        kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:
+        return []
+
+
+class _Follower:
+    """Reads the progress file that the kernel writes, and draws it: a bar on a terminal, else a line for each trial."""
+
+    def __init__(self, path: Path, console: Console) -> None:
+        self.path, self.console = path, console
+        self.campaign = ""
+        self._offset = 0
+        self._bar = Bar(
+            BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"), console=console, transient=True
+        )
+        self._task = self._bar.add_task("starting the notebook", total=None)
+
+    def look(self) -> None:
+        with self.path.open() as source:
+            source.seek(self._offset)
+            lines = source.readlines()
+            self._offset = source.tell()
+        for line in lines:
+            self._tell(json.loads(line))
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        if "campaign" in said:
+            self.campaign = said["campaign"]
+            return
+        progress = Progress(**said)
+        self._bar.update(
+            self._task,
+            total=progress.total,
+            completed=progress.done + progress.failed,
+            description=progress.line().partition(", ")[2],
+        )
+        if progress.news:
+            counts = f"{progress.done + progress.failed}/{progress.total}"
+            style = None if progress.news.startswith("done") else "red"
+            self.console.print(f"  {counts}  {progress.news}", style=style, markup=False)
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        if not self.console.is_terminal:
+            yield
+            return
+        with self._bar:
+            yield
+
+
+@contextmanager
+def _following(console: Console) -> Iterator[_Follower]:
+    with tempfile.TemporaryDirectory(prefix="benchbook-") as folder:
+        path = Path(folder) / "progress.jsonl"
+        path.touch()
+        follower, over = _Follower(path, console), threading.Event()
+
+        def follow() -> None:
+            while not over.wait(0.2):
+                follower.look()
+
+        thread = threading.Thread(target=follow, daemon=True)
+        os.environ[PROGRESS_FILE] = str(path)
+        with follower.drawing():
+            thread.start()
+            try:
+                yield follower
+            finally:
+                over.set()
+                thread.join()
+                follower.look()
+                os.environ.pop(PROGRESS_FILE, None)

@@ -1,0 +1,57 @@
+"""Finds what the kit is made of by entry points, its own parts and those of installed packages alike.
+
+    benchbook.systems      name -> class of benchbook.systems.base.System
+    benchbook.workloads    name -> class of benchbook.workloads.base.LoadGenerator
+    benchbook.probes       name -> class of benchbook.probes.base.Probe
+    benchbook.kinds        name -> class of benchbook.reports.kind.Kind
+    benchbook.hypotheses   name -> class of benchbook.claims.hypothesis.Hypothesis
+
+A part is loaded when it is asked for by name: what nobody uses costs no start-up time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from benchbook.errors import BadInput
+
+
+@cache
+def _points(group: str) -> dict[str, EntryPoint]:
+    points = list(entry_points(group=f"benchbook.{group}"))
+    twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
+    if twice:
+        givers = sorted(point.value for point in points if point.name == twice[0])
+        raise BadInput(
+            f"two packages give a part of benchbook.{group} this name",
+            key=twice[0],
+            value=givers,
+            fix="uninstall one of them, or have its author rename it",
+        )
+    return {point.name: point for point in sorted(points, key=lambda point: point.name)}
+
+
+def names(group: str) -> list[str]:
+    """The names of all parts of a group, sorted. Raises BadInput where two packages give the same one."""
+    return list(_points(group))
+
+
+def load(group: str, name: str, *, key: str) -> Any:
+    """The part of this name. Raises BadInput, naming `key`, for an unknown one and for one that cannot be imported."""
+    if name not in _points(group):
+        raise BadInput(
+            f"no such part of benchbook.{group}", key=key, value=name, fix=f"use one of {', '.join(names(group))}"
+        )
+    point = _points(group)[name]
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as problem:
+        raise BadInput(
+            f"{point.value} cannot be loaded: {problem}",
+            key=key,
+            value=name,
+            fix="mend or reinstall the package that brings it",
+        ) from problem

@@ -1,0 +1,160 @@
+"""Arithmetic on printed numbers: each stands for the interval of values that would have been printed alike.
+
+Intervals are carried through + - * / by the rules of interval arithmetic (R. E. Moore, *Interval Analysis*, 1966,
+ch. 2). A name that stands twice in an expression counts as two independent ones: the interval is then too wide,
+never too narrow, so that a violation is always a real one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from benchbook.errors import BadInput
+
+_FIX = "write arithmetic over columns, such as data_gb * 1024 / load_time_s"
+_NODES = (
+    ast.Expression,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.Div,
+    ast.USub,
+    ast.UAdd,
+    ast.Name,
+    ast.Attribute,
+    ast.Load,
+    ast.Constant,
+)
+_CLOSE = 1e-9
+"""Relative room for the rounding of binary floating point."""
+
+
+class Number(NamedTuple):
+    """A printed number, or what was computed from some: its value as printed, between `low` and `high`."""
+
+    low: float
+    value: float
+    high: float
+
+
+def exact(value: float) -> Number:
+    """A number that was set, or counted, and not rounded."""
+    return Number(value, value, value)
+
+
+def rounded(value: float, place: float) -> Number:
+    """A number printed to the last `place` (0.1 for 14.7): the true one lies within half of it."""
+    return Number(value - place / 2, value, value + place / 2)
+
+
+def truncated(value: float, place: float) -> Number:
+    """A number whose further digits were cut off: the true one lies within one last place above."""
+    return Number(value, value, value + place)
+
+
+def parse(expression: str) -> ast.expr:
+    """The tree of a plain arithmetic expression. Raises BadInput for anything else: these come from files."""
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except SyntaxError as error:
+        raise BadInput("it is not an expression", value=expression, fix=_FIX) from error
+    for node in ast.walk(tree):
+        numeral = not isinstance(node, ast.Constant) or type(node.value) in (int, float)
+        dotted = not isinstance(node, ast.Attribute) or isinstance(node.value, ast.Name)
+        if not (isinstance(node, _NODES) and numeral and dotted):
+            raise BadInput("it is not plain arithmetic", value=expression, fix=_FIX)
+    return tree.body
+
+
+def names(expression: str) -> list[str]:
+    """The names in an expression, each once: columns as `tps`, numbers of a text fact as `run_command.threads`."""
+    found = dict.fromkeys(_name(node) for node in _leaves(parse(expression)))
+    return list(found)
+
+
+def bare(expression: str) -> bool:
+    """Whether an expression is one name, and so a number that is printed and not computed."""
+    return isinstance(parse(expression), ast.Name | ast.Attribute)
+
+
+def evaluate(expression: str, known: Mapping[str, Number]) -> Number | None:
+    """The interval that an expression can take; None where a name is not printed, or a divisor may be zero."""
+    return _evaluate(parse(expression), known)
+
+
+def spelled(expression: str, show: Callable[[str], str]) -> str:
+    """The expression with `show(name)` in place of each name: "551 x 20" for "global_tps * sql_per_global"."""
+    return ast.unparse(_Spell(show).visit(parse(expression))).replace(" * ", " x ")
+
+
+def figure(value: float) -> str:
+    """A computed number with five significant digits, thousands apart; whole from 10,000 up."""
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.5g}"
+
+
+def meet(one: Number, other: Number) -> bool:
+    """Whether two numbers can be the same."""
+    return not above(one, other) and not above(other, one)
+
+
+def above(one: Number, other: Number) -> bool:
+    """Whether `one` is larger than `other` however both were rounded."""
+    return one.low > other.high + _CLOSE * max(abs(one.low), abs(other.high))
+
+
+def _leaves(tree: ast.expr) -> list[ast.expr]:
+    if isinstance(tree, ast.Name | ast.Attribute):
+        return [tree]
+    return [leaf for child in ast.iter_child_nodes(tree) if isinstance(child, ast.expr) for leaf in _leaves(child)]
+
+
+def _name(node: ast.expr) -> str:
+    return ast.unparse(node)
+
+
+def _evaluate(node: ast.expr, known: Mapping[str, Number]) -> Number | None:
+    if isinstance(node, ast.Constant):
+        return exact(float(str(node.value)))
+    if isinstance(node, ast.UnaryOp):
+        inner = _evaluate(node.operand, known)
+        negative = isinstance(node.op, ast.USub)
+        return Number(-inner.high, -inner.value, -inner.low) if inner and negative else inner
+    if isinstance(node, ast.BinOp):
+        left, right = _evaluate(node.left, known), _evaluate(node.right, known)
+        return None if left is None or right is None else _combine(node.op, left, right)
+    return known.get(_name(node))
+
+
+def _combine(operator: ast.operator, a: Number, b: Number) -> Number | None:
+    if isinstance(operator, ast.Add):
+        return Number(a.low + b.low, a.value + b.value, a.high + b.high)
+    if isinstance(operator, ast.Sub):
+        return Number(a.low - b.high, a.value - b.value, a.high - b.low)
+    if isinstance(operator, ast.Mult):
+        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        return Number(min(corners), a.value * b.value, max(corners))
+    if b.low <= 0 <= b.high:
+        return None
+    corners = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return Number(min(corners), a.value / b.value, max(corners))
+
+
+class _Spell(ast.NodeTransformer):
+    """Puts text in the place of names and numerals; what holds the text is a name that no program could have."""
+
+    def __init__(self, show: Callable[[str], str]) -> None:
+        self.show = show
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.show(node.id))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
+        return ast.Name(self.show(_name(node)))
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Name:
+        value = node.value
+        return ast.Name(f"{value:,}" if isinstance(value, int | float) else str(value))

@@ -1,0 +1,210 @@
+"""Reads the CSV of a published table against its schema, and checks that a report's files agree with each other.
+
+The schema in `datapackage.json` is the one truth. `read_rows` applies it on every load, in milliseconds.
+`frictionless_check` has the reference implementation apply it, with all of its format rules; that costs seconds of
+imports in a fresh process (a URI grammar is compiled), so only `validate()`, the tests and the command line do it.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchbook.errors import BadInput
+from benchbook.published import arithmetic
+from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign
+
+Cell = str | int | float | None
+Row = dict[str, Cell]
+
+_KINDS = {
+    "integer": (re.compile(r"-?\d+"), int, "a whole number such as 100, without separators"),
+    "number": (re.compile(r"-?\d+(\.\d+)?"), float, "a number such as 13890 or 1.93, without unit or separators"),
+}
+_NUMERAL = re.compile(r"\d+(?:\.(\d+))?")
+
+
+def read_rows(resource: ResourceMeta, path: Path) -> tuple[list[Row], list[dict[str, str]]]:
+    """The rows of a CSV, typed and as text. Rows are numbered as in the file: the header is row 1.
+
+    Raises BadInput naming the file, the row and the column, the value and the fix: for a missing file or column, a
+    cell that is not of its field's type or bounds, a second row with the same key.
+    """
+    texts = list(_texts(resource, path))
+    rows = [
+        {field.name: _cell(field, text[field.name], number, path) for field in _fields(resource)}
+        for number, text in enumerate(texts, start=2)
+    ]
+    _unique(resource, rows, path)
+    return rows, texts
+
+
+def check_printed(resource: ResourceMeta, texts: list[dict[str, str]], path: Path) -> None:
+    """Where a cell is stored in another unit than printed (13.89k as 13890), both must have the same digits."""
+    names = {field.name for field in _fields(resource)}
+    for metric in [name for name in names if f"{name}_printed" in names]:
+        for number, text in enumerate(texts, start=2):
+            stored, printed = text[metric], text[f"{metric}_printed"]
+            if printed and not (stored and _same_digits(float(stored), printed)):
+                fix = f"store the number that is printed as {printed!r}"
+                key = f"row {number}, {metric}"
+                raise BadInput("stored and printed number differ", file=path, key=key, value=stored, fix=fix)
+
+
+def resolution(value: float, printed: str) -> float:
+    """The last printed place in the unit of `value`: 10.0 for 13890 printed as "13.89k", 0.01 for 2.0 as "2.00"."""
+    digits = _NUMERAL.search(printed)
+    if digits is None:
+        raise BadInput("there is no number in a printed cell", value=printed, fix="transcribe the number as printed")
+    return float(10.0 ** (_power(value, float(digits[0])) - len(digits[1] or "")))
+
+
+def check_package(package: PackageMeta, path: Path) -> None:
+    """Keys of tables are columns. Raises BadInput."""
+    for resource in package.resources:
+        names = [field.name for field in _fields(resource)]
+        for key in resource.table_schema.primary_key:
+            known(key, names, "primaryKey names no column", f"{resource.name}.schema.primaryKey", path)
+
+
+def check_design(report: Report, levels: dict[str, list[str]], rows: dict[str, list[Row]], path: Path) -> None:
+    """The design names tables, levels and combinations that the tables have, all of them. Raises BadInput."""
+    for fact in report.text_facts:
+        for table in fact.tables:
+            known(table, list(rows), "a text fact names an unknown table", f"text_facts.{fact.id}", path)
+    for experiment in report.design:
+        key = f"design.{experiment.name}"
+        known(experiment.table, list(rows), "the design names an unknown table", key, path)
+        for factor in experiment.factors:
+            known(factor, levels[experiment.table], "a factor is no level of its table", key, path)
+        _same_points(experiment, rows[experiment.table], path)
+
+
+def frictionless_check(descriptor: Path) -> None:
+    """Has Frictionless validate a whole package, metadata and data. Raises BadInput for the first error."""
+    from frictionless import FrictionlessException, Package  # noqa: PLC0415 - slow, see the head of this module
+
+    try:
+        report = Package(str(descriptor)).validate()
+    except FrictionlessException as error:
+        raise BadInput(error.error.message, file=descriptor, fix="make it a valid data package") from error
+    for problem in report.errors:
+        raise BadInput(problem.message, file=descriptor, fix="make it a valid data package")
+    for task in report.tasks:
+        for problem in task.errors:
+            file = descriptor.parent / str(task.place)
+            raise BadInput(problem.message, file=file, fix="make the table agree with its schema")
+
+
+def _fields(resource: ResourceMeta) -> list[FieldMeta]:
+    return resource.table_schema.fields
+
+
+def _texts(resource: ResourceMeta, path: Path) -> Iterator[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = csv.reader(file, strict=True)
+            header = next(lines, [])
+            _check_header(resource, header, path)
+            for number, line in enumerate(lines, start=2):
+                if len(line) != len(header):
+                    fix = f"give {len(header)} cells, empty ones where nothing is printed"
+                    raise BadInput("wrong number of cells", file=path, key=f"row {number}", value=len(line), fix=fix)
+                yield dict(zip(header, line, strict=True))
+    except FileNotFoundError as error:
+        raise BadInput("the table's file does not exist", file=path, fix="restore it or correct `path`") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"is not CSV in UTF-8: {error}", file=path, fix="save it as CSV in UTF-8") from error
+
+
+def _check_header(resource: ResourceMeta, header: list[str], path: Path) -> None:
+    wanted = [field.name for field in _fields(resource)]
+    for name in wanted:
+        if name not in header:
+            raise BadInput("a column is missing", file=path, key=f"row 1, {name}", value=header, fix=f"add {name}")
+    if header != wanted:
+        raise BadInput(
+            "the columns are not those of the schema",
+            file=path,
+            key="row 1",
+            value=header,
+            fix=f"use {', '.join(wanted)}",
+        )
+
+
+def _cell(field: FieldMeta, text: str, number: int, path: Path) -> Cell:
+    where = f"row {number}, {field.name}"
+    if text == "":
+        if field.constraints.required:
+            raise BadInput("a level is empty", file=path, key=where, value=text, fix="fill it in: it keys the row")
+        return None
+    if field.type == "string":
+        return text
+    pattern, kind, fix = _KINDS[field.type]
+    if not pattern.fullmatch(text):
+        raise BadInput(f"is not of type {field.type}", file=path, key=where, value=text, fix=f"write {fix}")
+    value: int | float = kind(text)
+    _bounded(field, value, where, path)
+    return value
+
+
+def _bounded(field: FieldMeta, value: float, where: str, path: Path) -> None:
+    low, high = field.constraints.minimum, field.constraints.maximum
+    if low is not None and value < low:
+        raise BadInput("is too small", file=path, key=where, value=value, fix=f"write a number from {low:g} up")
+    if high is not None and value > high:
+        raise BadInput("is too large", file=path, key=where, value=value, fix=f"write a number up to {high:g}")
+
+
+def _unique(resource: ResourceMeta, rows: list[Row], path: Path) -> None:
+    keys, seen = resource.table_schema.primary_key, dict[tuple[Cell, ...], int]()
+    for number, row in enumerate(rows, start=2):
+        key = tuple(row[name] for name in keys)
+        if key in seen:
+            fix = f"keep one of rows {seen[key]} and {number}, or correct the levels of one"
+            where = f"row {number}, {', '.join(keys)}"
+            raise BadInput("a second row with the same key", file=path, key=where, value=key, fix=fix)
+        seen[key] = number
+
+
+def _power(value: float, numeral: float) -> int:
+    return round(math.log10(value / numeral)) if value and numeral else 0
+
+
+def _same_digits(value: float, printed: str) -> bool:
+    digits = _NUMERAL.search(printed)
+    if digits is None:
+        return False
+    numeral = float(digits[0])
+    return math.isclose(numeral * 10.0 ** _power(value, numeral), value, rel_tol=1e-9)
+
+
+def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
+    """The names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
+    try:
+        return arithmetic.names(expression)
+    except BadInput as error:
+        raise BadInput(error.problem, file=path, key=key, value=expression, fix=error.fix) from error
+
+
+def known(name: str, names: list[str], problem: str, key: str, path: Path) -> None:
+    """Raises BadInput, listing the names that there are, for a name that is none of them."""
+    if name not in names:
+        fix = f"use one of: {', '.join(names)}" if names else "remove it"
+        raise BadInput(problem, file=path, key=key, value=name, fix=fix)
+
+
+def _same_points(experiment: TableDesign, rows: list[Row], path: Path) -> None:
+    """`pairs`, or else the product of the factors, must be the rows of the table: neither more nor fewer."""
+    combinations = experiment.pairs or itertools.product(*experiment.factors.values())
+    planned = [tuple(point) for point in combinations]
+    printed = [tuple(row[factor] for factor in experiment.factors) for row in rows]
+    for point in [*planned, *printed]:
+        if point not in planned or point not in printed:
+            fix = f"list the levels (or pairs) that table {experiment.table} has"
+            key = f"design.{experiment.name}"
+            raise BadInput("design and table do not have the same points", file=path, key=key, value=point, fix=fix)

@@ -1,0 +1,231 @@
+"""The shapes of the two files that describe a published report: `report.yaml` and `datapackage.json`.
+
+Both refuse keys that they do not know, so that a misspelt one is an error and never a silently missing fact.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from benchbook import yamlfile
+from benchbook.errors import BadInput
+from benchbook.published.declarations import Companion, Constant, Earliest, Identity, OldOption, Scalar, Trend
+
+Role = Literal["level", "metric", "note"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Document(_Strict):
+    """Which document the numbers come from."""
+
+    file: str
+    product: str
+    version: str
+
+
+class SystemFact(_Strict):
+    """A system under test or a load generator, as published; `version` is None where none is printed.
+
+    For the audit: `earliest` is the first version that can have been meant, `old_options` what its commands replaced.
+    """
+
+    name: str
+    version: str | None = None
+    nodes: int = Field(default=1, ge=1)
+    note: str | None = None
+    earliest: Earliest | None = None
+    old_options: list[OldOption] = []
+
+
+class HostFact(_Strict):
+    """A published host, or `count` equal ones: its address or a name for it, its hardware, and what ran there."""
+
+    name: str | None = None
+    address: str | None = None
+    count: int = Field(default=1, ge=1)
+    hardware: str | None = None
+    cpu: str | None = None
+    memory: str | None = None
+    disk: str | None = None
+    network: str | None = None
+    os: str | None = None
+    kernel: str | None = None
+    filesystem: str | None = None
+    runs: list[str]
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _called_something(self) -> HostFact:
+        if self.name is None and self.address is None:
+            raise ValueError("a host needs a name or an address")
+        return self
+
+
+class EnvironmentFact(_Strict):
+    """One published setting of the environment."""
+
+    what: str
+    published: str
+
+
+class TextFact(_Strict):
+    """A fact in prose or in a command: the words, where they stand, the numbers in them, the tables they are about."""
+
+    id: str
+    where: str
+    printed: str
+    values: dict[str, Scalar | list[Scalar]] = {}
+    tables: list[str] = []
+    note: str | None = None
+
+
+class TableDesign(_Strict):
+    """The published design of one table: its factors and their levels, what was held fixed, the command's options.
+
+    `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination.
+    """
+
+    name: str
+    table: str
+    workload: str
+    factors: dict[str, list[Scalar]]
+    fixed: dict[str, Scalar] = {}
+    options: list[str] = []
+    pairs: list[list[Scalar]] | None = None
+    note: str | None = None
+
+
+class Report(_Strict):
+    """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`.
+
+    `restaged_by` names the kind of experiment that runs it; None: so far nothing does.
+    """
+
+    name: str
+    title: str
+    restaged_by: str | None = None
+    document: Document
+    published: str
+    language: str
+    systems: list[SystemFact]
+    hosts: list[HostFact]
+    environment: list[EnvironmentFact]
+    text_facts: list[TextFact]
+    design: list[TableDesign]
+    identities: list[Identity] = []
+
+    def addresses(self) -> set[str]:
+        """The addresses of all published hosts."""
+        return {host.address for host in self.hosts if host.address}
+
+    def fact(self, id: str) -> TextFact:
+        """The text fact of this id. Raises BadInput, listing the known ids."""
+        for fact in self.text_facts:
+            if fact.id == id:
+                return fact
+        known = ", ".join(fact.id for fact in self.text_facts)
+        raise BadInput("unknown text fact", key=self.name, value=id, fix=f"use one of: {known}")
+
+
+class Constraints(_Strict):
+    """The part of Frictionless' field constraints that published tables use."""
+
+    required: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class FieldMeta(_Strict):
+    """One column: `unit` is "1" for a plain count and empty for text; `heading` is the report's own heading.
+
+    For the audit: `applies_to` are the rows in which a level can be printed at all, `uniform` means that a text says
+    the same in every row, `statements` is how many statements one counted transaction holds.
+    """
+
+    name: str
+    type: Literal["string", "integer", "number"]
+    title: str
+    unit: str
+    role: Role
+    heading: str | None = None
+    description: str | None = None
+    constraints: Constraints = Constraints()
+    applies_to: dict[str, list[Scalar]] = {}
+    uniform: bool = False
+    statements: int | None = Field(default=None, ge=1)
+
+
+class SchemaMeta(_Strict):
+    """A Frictionless table schema."""
+
+    fields: list[FieldMeta] = Field(min_length=1)
+    primary_key: list[str] = Field(alias="primaryKey", min_length=1)
+    missing_values: list[str] = Field(alias="missingValues", default=[""])
+
+
+class ResourceMeta(_Strict):
+    """One table: its file, its heading in the report, the levels that are constant over it.
+
+    What its rows must fulfil follows in `identities`, `constants`, `trends` and `companions`; `restates` names the
+    tables whose points it prints again.
+    """
+
+    name: str
+    type: Literal["table"] = "table"
+    path: str
+    format: Literal["csv"] = "csv"
+    mediatype: str = "text/csv"
+    encoding: Literal["utf-8"] = "utf-8"
+    title: str
+    description: str | None = None
+    where: str
+    fixed: dict[str, Scalar] = {}
+    identities: list[Identity] = []
+    constants: list[Constant] = []
+    trends: list[Trend] = []
+    companions: list[Companion] = []
+    restates: list[str] = []
+    table_schema: SchemaMeta = Field(alias="schema")
+
+
+class PackageMeta(_Strict):
+    """All of `datapackage.json`."""
+
+    name: str
+    title: str
+    description: str | None = None
+    sources: list[dict[str, str]] = []
+    resources: list[ResourceMeta] = Field(min_length=1)
+
+
+def read_report(path: Path) -> Report:
+    """The model of a `report.yaml`. Raises BadInput naming the file, the key, the value and the fix."""
+    _text(path)
+    return yamlfile.load_model(Report, path)
+
+
+def read_package(path: Path) -> PackageMeta:
+    """The model of a `datapackage.json`. Raises BadInput naming the file, the key, the value and the fix."""
+    try:
+        raw = json.loads(_text(path))
+    except json.JSONDecodeError as error:
+        problem = f"is not JSON: {error.msg}"
+        where = f"line {error.lineno}, column {error.colno}"
+        raise BadInput(problem, file=path, key=where, fix="correct the JSON near this line") from error
+    return yamlfile.validate(PackageMeta, raw, path)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise BadInput("does not exist", file=path, fix="restore it, or see data/published/README.md") from error
+    except UnicodeDecodeError as error:
+        raise BadInput("is not UTF-8 text", file=path, fix="save it as UTF-8") from error

@@ -1,0 +1,235 @@
+"""The published numbers: the tables of `data/published/<report>`, typed, with units and provenance.
+
+    load("tidb_v7_1_3_sysbench").tables["oltp_insert"].value("tps", threads=100)   # 15575.0
+
+A folder holds `datapackage.json` (a Frictionless data package: one CSV per published table) and `report.yaml` (the
+facts outside the tables and the published design). Both are checked when they are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchbook import paths
+from benchbook.errors import BadInput
+from benchbook.published.declarations import Identity, Scalar
+from benchbook.published.reading import (
+    Row,
+    check_design,
+    check_package,
+    check_printed,
+    frictionless_check,
+    read_rows,
+    resolution,
+)
+from benchbook.published.report_file import PackageMeta, Report, ResourceMeta, Role, read_package, read_report
+from benchbook.published.validity import check_declarations
+
+_DTYPES = {"integer": "Int64", "number": "float64", "string": "string"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column: `title` for people, `unit` ("1/s", "ms", "1" for a count, "" for text), `heading` as printed."""
+
+    title: str
+    unit: str
+    role: Role
+    heading: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedTable:
+    """One published table: a row per printed row, a column per level, metric and note.
+
+    `frame` has int64 levels (Int64 with missing ones), float64 metrics, string notes; what is not printed is
+    missing. `printed` has the metrics' cells as text, with the digits that were printed. `fixed` holds the levels
+    that are constant over the table.
+    """
+
+    id: str
+    title: str
+    where: str
+    frame: pd.DataFrame
+    printed: pd.DataFrame
+    fields: dict[str, Field]
+    fixed: dict[str, Scalar]
+    meta: ResourceMeta
+
+    @property
+    def identities(self) -> list[Identity]:
+        return self.meta.identities
+
+    @property
+    def levels(self) -> list[str]:
+        return self._of_role("level")
+
+    @property
+    def metrics(self) -> list[str]:
+        return self._of_role("metric")
+
+    def value(self, metric: str, **levels: Scalar) -> float | None:
+        """The printed number in the metric's unit; None if the table has no such row or nothing is printed there.
+
+        Raises BadInput for a metric or level that the table does not have, and if several rows match.
+        """
+        row = self._row(metric, levels)
+        cell: Any = None if row is None else self.frame.at[row, metric]
+        return None if pd.isna(cell) else float(cell)
+
+    def resolution(self, metric: str, **levels: Scalar) -> float | None:
+        """The last printed place of a number, in the metric's unit: 10.0 for "13.89k". None where `value` is."""
+        value, row = self.value(metric, **levels), self._row(metric, levels)
+        return None if value is None else resolution(value, str(self.printed.at[row, metric]))
+
+    def evaluate(self, expression: str, rows: Mapping[str, Scalar] | None = None) -> pd.Series[float]:
+        """Arithmetic over columns and fixed levels, as in `identities`: one float per row, missing where a part is.
+
+        `rows` limits it to the rows with these levels; the index is that of `frame`.
+        """
+        frame = self.frame.loc[self.matching(rows or {})]
+        result = frame.select_dtypes("number").astype("float64").assign(**self.fixed).eval(expression, engine="python")
+        return pd.Series(result, index=frame.index, dtype="float64")
+
+    def long(self) -> pd.DataFrame:
+        """One row per printed number: table, metric, unit, value, then the levels and the fixed levels."""
+        levels = self.frame[self.levels].assign(**self.fixed)
+        parts = [self._melted(metric, levels) for metric in self.metrics]
+        return pd.concat(parts, ignore_index=True).dropna(subset="value").reset_index(drop=True)
+
+    def _of_role(self, role: Role) -> list[str]:
+        return [name for name, field in self.fields.items() if field.role == role]
+
+    def _melted(self, metric: str, levels: pd.DataFrame) -> pd.DataFrame:
+        head = {"table": self.id, "metric": metric, "unit": self.fields[metric].unit, "value": self.frame[metric]}
+        return pd.DataFrame(head, index=self.frame.index).join(levels)
+
+    def _row(self, metric: str, levels: Mapping[str, Scalar]) -> int | None:
+        _one_of(metric, self.metrics, "unknown metric", self.id)
+        matching = self.matching(levels)
+        if len(matching) > 1:
+            fix = f"give all of: {', '.join(self.levels)}"
+            raise BadInput("several rows have these levels", key=self.id, value=dict(levels), fix=fix)
+        return matching[0] if matching else None
+
+    def matching(self, levels: Mapping[str, Scalar]) -> list[int]:
+        """The numbers of the rows with these levels, in printed order. Raises BadInput for an unknown level."""
+        for name in levels:
+            _one_of(name, [*self.levels, *self.fixed], "unknown level", self.id)
+        rows = self.frame[self.levels].assign(**self.fixed).to_dict("records")
+        return [number for number, row in enumerate(rows) if all(_same(row[name], levels[name]) for name in levels)]
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A published report: `report` holds what `report.yaml` says, `tables` the tables by id, in printed order."""
+
+    report: Report
+    tables: dict[str, PublishedTable]
+
+    def table(self, id: str) -> PublishedTable:
+        """The table of this id. Raises BadInput, listing the known ids."""
+        _one_of(id, list(self.tables), "unknown table", self.report.name)
+        return self.tables[id]
+
+    def duration_s(self, table: str) -> float | None:
+        """Seconds that one load of this table lasted, where the report says so of its design or of the table."""
+        said = [e.fixed["time_s"] for e in self.report.design if e.table == table and "time_s" in e.fixed]
+        if not said and table in self.tables and "time_s" in self.tables[table].fixed:
+            said = [self.tables[table].fixed["time_s"]]
+        return float(said[0]) if said else None
+
+    def long(self) -> pd.DataFrame:
+        """All printed numbers: table, metric, unit, value, then the levels of all tables, missing where it has none."""
+        frame = pd.concat([table.long() for table in self.tables.values()], ignore_index=True)
+        return frame.astype({name: frame[name].convert_dtypes().dtype for name in frame.columns[4:]})
+
+
+def known_reports(root: Path | None = None) -> list[str]:
+    """The names of the reports in `root` (default: data/published), sorted."""
+    folder = _root(root)
+    return sorted(file.parent.name for file in folder.glob("*/report.yaml")) if folder.is_dir() else []
+
+
+def load(report: str, root: Path | None = None) -> Published:
+    """A report's published numbers, checked. Raises BadInput naming the file, the row and column or key, and the fix.
+
+    `root` is the folder that holds the reports' folders (default: data/published).
+    """
+    folder = _folder(report, root)
+    facts = read_report(folder / "report.yaml")
+    package = read_package(folder / "datapackage.json")
+    _named_alike(report, facts, package, folder)
+    check_package(package, folder / "datapackage.json")
+    check_declarations(package, facts, folder)
+    tables, rows = {}, {}
+    for resource in package.resources:
+        rows[resource.name], texts = read_rows(resource, folder / resource.path)
+        check_printed(resource, texts, folder / resource.path)
+        tables[resource.name] = _table(resource, rows[resource.name], texts)
+    check_design(facts, {id: table.levels for id, table in tables.items()}, rows, folder / "report.yaml")
+    return Published(facts, tables)
+
+
+def facts(report: str, root: Path | None = None) -> Report:
+    """What `report.yaml` says, without its tables. Raises BadInput for a report that does not exist."""
+    return read_report(_folder(report, root) / "report.yaml")
+
+
+def validate(report: str, root: Path | None = None) -> Published:
+    """As `load`, and then has Frictionless validate the package too, which takes some seconds. Raises BadInput."""
+    published = load(report, root)
+    frictionless_check(_folder(report, root) / "datapackage.json")
+    return published
+
+
+def _root(root: Path | None) -> Path:
+    return root if root is not None else paths.home() / "data" / "published"
+
+
+def _folder(report: str, root: Path | None) -> Path:
+    known = known_reports(root)
+    if report not in known and not (_root(root) / report / "datapackage.json").is_file():
+        fix = f"use one of: {', '.join(known)}" if known else f"put a folder per report into {_root(root)}"
+        raise BadInput("unknown report", key="report", value=report, fix=fix)
+    return _root(root) / report
+
+
+def _named_alike(report: str, facts: Report, package: PackageMeta, folder: Path) -> None:
+    for file, name in [("report.yaml", facts.name), ("datapackage.json", package.name)]:
+        if name != report:
+            fix = f"write {report}, or rename the folder"
+            raise BadInput("is not the folder's name", file=folder / file, key="name", value=name, fix=fix)
+
+
+def _table(resource: ResourceMeta, rows: list[Row], texts: list[dict[str, str]]) -> PublishedTable:
+    meta = resource.table_schema.fields
+    fields = {field.name: Field(field.title, field.unit, field.role, field.heading) for field in meta}
+    frame = pd.DataFrame(rows).astype({field.name: _DTYPES[field.type] for field in meta})
+    whole = {name: "int64" for name in frame.columns if frame[name].dtype == "Int64" and frame[name].notna().all()}
+    metrics = [name for name, field in fields.items() if field.role == "metric"]
+    printed = pd.DataFrame({name: [text.get(f"{name}_printed") or text[name] for text in texts] for name in metrics})
+    return PublishedTable(
+        resource.name,
+        resource.title,
+        resource.where,
+        frame.astype(whole),
+        printed,
+        fields,
+        dict(resource.fixed),
+        resource,
+    )
+
+
+def _same(cell: Any, wanted: Scalar) -> bool:
+    return bool(pd.notna(cell)) and bool(cell == wanted)
+
+
+def _one_of(name: str, known: list[str], problem: str, where: str) -> None:
+    if name not in known:
+        raise BadInput(problem, key=where, value=name, fix=f"use one of: {', '.join(known)}")

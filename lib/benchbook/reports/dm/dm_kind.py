@@ -1,0 +1,187 @@
+"""DM's two reports as data: their parameters, their cells, and what each record answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from benchbook.analysis.checks import Check
+from benchbook.analysis.results import Table
+from benchbook.build import programs
+from benchbook.campaign.design import Cell, Levels, Trial
+from benchbook.campaign.record import Record
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.profiles import Profile
+from benchbook.published.tables import Published, PublishedTable
+from benchbook.reports.dm import dm_tables
+from benchbook.reports.dm.replication import DmReplication
+from benchbook.reports.dm.stage import ROLES
+from benchbook.reports.dm.task import POOL_SIZE, SYNC, databases
+from benchbook.reports.kind import Kind
+
+SYSTEM = "dm"
+# Of the upstream's transactions, what may fail: small tables make concurrent writers meet.
+ERRORS = 0.01
+# Settings that no profile changes; each trial has its own among its levels.
+AS_PUBLISHED = ("tables", "threads", "worker_count", "batch", "pool_size")
+# sysbench's script for each of the statement types that the report compares.
+SCRIPTS = {"insert_only": "oltp_insert", "write_only": "oltp_write_only"}
+
+
+class DmParameters(Parameters):
+    """`tables`, `worker_counts`, `pool_sizes` narrow or replace the published ones.
+
+    `separate_dump_factors` adds the two cells that the report lacks, so that splitting and threads can be told apart.
+    """
+
+    tables: list[str] = Field(default=[])
+    worker_counts: list[Positive] = Field(default=[])
+    pool_sizes: list[Positive] = Field(default=[])
+    separate_dump_factors: bool = False
+    time_s: NotNegative = Field(0, le=86_400)
+    rate: NotNegative = 0
+
+
+def names(published: Published, parameters: DmParameters) -> list[str]:
+    """The published tables that are restaged. Raises BadInput for one that the report does not have."""
+    unknown = [name for name in parameters.tables if name not in published.tables]
+    if unknown:
+        raise BadInput(
+            "unknown table", key="tables", value=unknown[0], fix=f"use some of {', '.join(published.tables)}"
+        )
+    return [name for name in published.tables if not parameters.tables or name in parameters.tables]
+
+
+def _levels(published: Published, table: PublishedTable, parameters: DmParameters) -> list[Levels]:
+    if table.id in SYNC:
+        return _sync_levels(published, table, parameters)
+    if table.id == "dump":
+        return _dump_levels(table, separate=parameters.separate_dump_factors)
+    if table.id == "load":
+        return [{"item": str(item), "pool_size": POOL_SIZE} for item in table.frame["item"]]
+    if table.id == "load_pool_size":
+        return [{"pool_size": size} for size in parameters.pool_sizes or _numbers(table, "pool_size")]
+    return [
+        {"statement_size": n, "pool_size": int(table.fixed["pool_size"])} for n in _numbers(table, "statement_size")
+    ]
+
+
+def _dump_levels(table: PublishedTable, *, separate: bool) -> list[Levels]:
+    """As printed, both settings change at once; `separate` crosses them."""
+    split, threads = [str(value) for value in table.frame["table_split"]], _numbers(table, "dump_threads")
+    pairs = [(a, b) for a in split for b in threads] if separate else list(zip(split, threads, strict=True))
+    return [{"table_split": a, "dump_threads": b} for a, b in pairs]
+
+
+def _sync_levels(published: Published, table: PublishedTable, parameters: DmParameters) -> list[Levels]:
+    """The upstream load of the one table that states it holds for the others too (see the published design's notes)."""
+    load = _stated(published)
+    base: Levels = {"workload": "oltp_insert", **load}
+    if table.id == "sync_worker_count":
+        counts = parameters.worker_counts or _numbers(table, "worker_count")
+        return [{**base, "worker_count": count} for count in counts]
+    if table.id == "sync_distribution":
+        return [{**base, "statement_type": kind, "workload": SCRIPTS[kind]} for kind in table.frame["statement_type"]]
+    # A level of its own, because a trial is known by its levels: it has those of one row of sync_worker_count.
+    return [{"test": "result", **base}]
+
+
+def _stated(published: Published) -> dict[str, int]:
+    fixed = next(e.fixed for e in published.report.design if "threads" in e.fixed)
+    return {name: int(fixed[name]) for name in ("threads", "worker_count", "batch")}
+
+
+def _numbers(table: PublishedTable, level: str) -> list[int]:
+    return [int(value) for value in table.frame[level]]
+
+
+def _errors(record: Record) -> Check:
+    count, events = record.summary["mysql_errors"].value, record.summary["mysql_events"].value
+    share = count / max(1.0, events)
+    return Check(record.id, "errors upstream", share <= ERRORS, f"{count:g} ignored ({share:.2%})")
+
+
+class DmKind(Kind[DmParameters]):
+    """DM's reports: a cell per published row; the components of one run are one cell."""
+
+    Parameters = DmParameters
+
+    def cells(self, published: Published, parameters: DmParameters) -> list[Cell]:
+        """One cell per published row; the components of one run are one cell."""
+        return [
+            Cell(table=name, system=SYSTEM, levels=levels)
+            for name in names(published, parameters)
+            for levels in _levels(published, published.table(name), parameters)
+        ]
+
+    def asked(self, parameters: DmParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+        """The conditions that all trials share, as they stand in every record."""
+        size = profile.dm
+        return {
+            "profile": profile.name,
+            "inventory": inventory.name,
+            "seed": parameters.seed,
+            "report_interval_s": 1,
+            "time_s": parameters.time_s or size.time_s,
+            "rate": parameters.rate or size.rate,
+            "large_rows": size.large_rows,
+            "small_rows": size.small_rows,
+            "sync_rows": size.sync_rows,
+            "split_rows": size.split_rows,
+            **dict.fromkeys(AS_PUBLISHED, "as published"),
+            "settle_s": size.settle_s,
+            "drain_s": size.drain_s,
+            "sample_s": size.sample_s,
+            "table_size": f"{size.large_rows} (dump, load), {size.small_rows} (other loads), {size.sync_rows} (sync)",
+            "reset": "upstream restored per repetition; DM and target empty per trial",
+            "buffer_pool_mb": profile.buffer_pool_mb,
+            "hosts": {name: h.address for name, h in inventory.hosts.items()},
+        }
+
+    def experiment(
+        self, published: Published, parameters: DmParameters, profile: Profile, inventory: Inventory
+    ) -> DmReplication:
+        """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
+        for role in ROLES:
+            inventory.require_one(role)
+        options = [
+            o.lstrip("-").partition("=") for e in published.report.design for o in e.options if o.startswith("--")
+        ]
+        count = next(int(e.fixed["tables"]) for e in published.report.design if "tables" in e.fixed)
+        return DmReplication(
+            inventory=inventory,
+            profile=profile,
+            databases=databases(names(published, parameters), profile.dm, count),
+            options={key: value for key, _, value in options if key != "db-driver"},
+            time_s=parameters.time_s or profile.dm.time_s,
+            rate=parameters.rate or profile.dm.rate,
+            seed=parameters.seed,
+        )
+
+    def builds(self, parameters: DmParameters) -> list[str]:
+        """Systems of this run that are built from source."""
+        return [name for name in ("tidb", "dm") if name in programs.systems()]
+
+    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
+        """The published tables in long form, measured beside published; then what the report lacks."""
+        return dm_tables.tables(published, records)
+
+    def record_checks(self, record: Record) -> list[Check]:
+        """Is the target the source, by checksum; did the disk hold; and for a sync, the errors upstream."""
+        tables, disk = record.proof["tables"], record.proof["disk_bytes"]
+        rows = sum(table["source_rows"] for table in tables)
+        wrote = sum(size for name, size in disk.items() if name not in ("bound", "binlog"))
+        within = f"{wrote / 2**20:.1f} of {disk['bound'] / 2**20:.0f} MiB"
+        proved = f"{len(tables)} tables, {rows:,} rows"
+        return [
+            Check(record.id, "source = target by checksum", bool(record.proof["same"]), proved),
+            Check(record.id, "disk within its bound", wrote <= disk["bound"], within),
+            *([_errors(record)] if record.table in SYNC else []),
+        ]
+
+    def repetitions(self, profile: Profile) -> int:
+        """Of the profile's DM section, where it says."""
+        return profile.dm.repetitions or profile.repetitions

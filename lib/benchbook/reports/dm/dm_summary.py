@@ -1,0 +1,245 @@
+"""What was scraped while DM worked -> the reports' columns, and the series of the figures. Pure: no host, no server.
+
+A rate is growth over the seconds from the load's begin to the last growth seen, so that catching up counts and idling
+does not. Durations from histograms: what the reports call transaction time is a panel of quantiles, the lowest of which
+is the 90th; it is taken here as well, and the mean stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from benchbook.campaign.record import Quantity
+from benchbook.probes import prometheus, samples
+
+MIB = 2**20
+DM_MATCH = "dm_(relay|syncer|loader)_|process_cpu_seconds_total"
+TIDB_MATCH = (
+    "tidb_server_(query_total|handle_query_duration_seconds)|tidb_session_transaction_duration_seconds"
+    "|tidb_executor_statement_total|process_cpu_seconds_total"
+)
+JOBS = "dm_syncer_finished_jobs_total"
+ROWS = {"type": ["insert", "update", "del"]}
+EVENTS = {"type": ["write_rows", "update_rows", "delete_rows"]}
+UPSTREAM = ("Com_insert", "Com_update", "Com_delete")
+STATEMENTS = ("Begin", "Commit", "Insert", "Replace", "Update", "Delete")
+EXPLICIT = {"txn_mode": "pessimistic", "type": "commit"}
+PANEL = 0.9
+
+
+def grown(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
+    """Growth of a counter over the frame; 0 for one that was never scraped."""
+    chosen = prometheus.where(frame, **labels)
+    if not prometheus.has(chosen, metric):
+        return 0.0
+    name = metric if (chosen.metric == metric).any() else f"{metric}_count"
+    return float(prometheus.increase(chosen, name).value.sum())
+
+
+def last_growth(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
+    """When (s since the epoch) a counter was last seen to have grown; NaN if never."""
+    chosen = prometheus.where(frame, **labels)
+    if not (chosen.metric == metric).any():
+        return math.nan
+    rates = prometheus.rate(chosen, metric)
+    return float(rates.t[rates.value > 0].max())
+
+
+def per_second(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
+    """Growth per second from `began` to the last growth; 0 without growth."""
+    until = last_growth(frame, metric, **labels)
+    return grown(frame, metric, **labels) / (until - began) if until > began else 0.0
+
+
+def quantile(frame: pd.DataFrame, metric: str, q: float, **labels: str | Sequence[str]) -> float:
+    """Over the whole frame; NaN where nothing was observed."""
+    chosen = prometheus.where(frame, **labels)
+    if not (chosen.metric == f"{metric}_bucket").any():
+        return math.nan
+    return float(prometheus.histogram_quantile(chosen, metric, q).value.iloc[-1])
+
+
+def mean(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
+    chosen = prometheus.where(frame, **labels)
+    if not (chosen.metric == f"{metric}_sum").any():
+        return math.nan
+    return float(prometheus.mean_from_histogram(chosen, metric).value.iloc[-1])
+
+
+def quantities(values: Mapping[str, tuple[float, str]]) -> dict[str, Quantity]:
+    """Only what was measured: a figure without an observation is left out."""
+    return {name: Quantity(value=v, unit=unit) for name, (v, unit) in values.items() if math.isfinite(v) and v >= 0}
+
+
+# -- dump and load --------------------------------------------------------------------------------------------------
+
+
+def of_full(
+    dm: pd.DataFrame, tidb: pd.DataFrame, *, dump_s: float, load_s: float, load_bytes: int, rows_per_statement: float
+) -> dict[str, Quantity]:
+    """Columns of the dump and load tables. MB are the reports' (2**20 bytes); bytes are those of the data files."""
+    load, commit = "dm_loader_txn_duration_time", "tidb_session_transaction_duration_seconds"
+    # DM drops its own histogram the moment a load ends; TiDB's, of the same transactions, outlives a short load.
+    own = quantile(dm, load, PANEL)
+    txn, txn_mean = (
+        (own, mean(dm, load))
+        if math.isfinite(own)
+        else (quantile(tidb, commit, PANEL, **EXPLICIT), mean(tidb, commit, **EXPLICIT))
+    )
+    return quantities(
+        {
+            "dump_time_s": (dump_s, "s"),
+            "dump_mb_s": (load_bytes / MIB / dump_s if dump_s else math.nan, "MB/s"),
+            "load_time_s": (load_s, "s"),
+            "load_mb_s": (load_bytes / MIB / load_s if load_s else math.nan, "MB/s"),
+            "data_gb": (load_bytes / 2**30, "GB"),
+            "rows_per_statement": (rows_per_statement, "rows"),
+            "txn_time_s": (txn, "s"),
+            "txn_mean_s": (txn_mean, "s"),
+            "tidb_p99_s": (quantile(tidb, "tidb_server_handle_query_duration_seconds", 0.99), "s"),
+        }
+    )
+
+
+# -- sync -----------------------------------------------------------------------------------------------------------
+
+
+def of_sync(
+    dm: pd.DataFrame, tidb: pd.DataFrame, sysbench: Mapping[str, float], lag: pd.DataFrame, began: float, ended: float
+) -> dict[str, Quantity]:
+    """Columns of the sync tables; the load ran from `began` to `ended` (s since the epoch)."""
+    done = last_growth(dm, JOBS, **ROWS)
+    return quantities(
+        {
+            "mysql_qps": (sysbench["qps"], "1/s"),
+            "mysql_tps": (sysbench["tps"], "1/s"),
+            "mysql_p95_ms": (sysbench["p95_ms"], "ms"),
+            "mysql_events": (sysbench["events"], "1"),
+            "mysql_errors": (sysbench["ignored_errors"], "1"),
+            "catch_up_s": (max(0.0, done - ended), "s"),
+            "lag_max_rows": (float(lag["rows"].max()), "rows"),
+            "lag_max_s": (float(lag["seconds"].max()), "s"),
+            **_of_dm(dm, began),
+            **_of_tidb(tidb, began),
+        }
+    )
+
+
+def _of_dm(dm: pd.DataFrame, began: float) -> dict[str, tuple[float, str]]:
+    txn, read = "dm_syncer_txn_duration_time", "dm_relay_read_binlog_duration"
+    return {
+        "relay_mb_s": (per_second(dm, began, "dm_relay_write_size_sum") / MIB, "MB/s"),
+        "relay_p95_ms": (1000 * quantile(dm, read, 0.95), "ms"),
+        "dm_qps": (per_second(dm, began, "dm_syncer_binlog_transform_cost_count", **EVENTS), "1/s"),
+        "dm_p95_ms": (1000 * quantile(dm, txn, 0.95), "ms"),
+        "job_tps": (per_second(dm, began, JOBS, **ROWS), "1/s"),
+        "jobs": (grown(dm, JOBS, **ROWS), "rows"),
+        "txn_time_ms": (1000 * quantile(dm, txn, PANEL), "ms"),
+        "txn_mean_ms": (1000 * mean(dm, txn), "ms"),
+    }
+
+
+def _of_tidb(tidb: pd.DataFrame, began: float) -> dict[str, tuple[float, str]]:
+    duration, by_type = "tidb_server_handle_query_duration_seconds", "tidb_executor_statement_total"
+    types = {f"tidb_qps_{t.lower()}": (per_second(tidb, began, by_type, type=t), "1/s") for t in STATEMENTS}
+    commits = "tidb_session_transaction_duration_seconds_count"
+    return {
+        **types,
+        "tidb_qps": (per_second(tidb, began, "tidb_server_query_total", result="OK"), "1/s"),
+        "tidb_qps_begin_commit": types["tidb_qps_begin"],
+        "tidb_tps": (per_second(tidb, began, commits, **EXPLICIT), "1/s"),
+        "tidb_p95_ms": (1000 * quantile(tidb, duration, 0.95), "ms"),
+        "tidb_p99_ms": (1000 * quantile(tidb, duration, 0.99), "ms"),
+    }
+
+
+# -- series ---------------------------------------------------------------------------------------------------------
+
+
+def lag(dm: pd.DataFrame, mysql: pd.DataFrame) -> pd.DataFrame:
+    """How far the target is behind: [t, rows, seconds], at the scrapes of dm-worker.
+
+    `mysql` is the upstream's part of the long table. In rows: changed upstream and not yet applied. In seconds: since
+    the upstream had as many rows changed as the target has now; 0 once all are applied.
+    """
+    jobs = prometheus.where(dm, **ROWS)
+    if not (jobs.metric == JOBS).any():
+        return pd.DataFrame({"t": [], "rows": [], "seconds": []}, dtype="float64")
+    there, changed = _upstream(mysql)
+    applied = prometheus.rate(jobs, JOBS)
+    t = applied.t.to_numpy()
+    done = (applied.value * np.diff(t, prepend=_first(dm))).cumsum().to_numpy()
+    behind = np.maximum(0.0, np.interp(t, there, changed) - done)
+    since = t - np.interp(done, *_rising(changed, there))
+    return pd.DataFrame({"t": t, "rows": behind, "seconds": np.where(behind < 0.5, 0.0, np.maximum(0.0, since))})
+
+
+def _first(frame: pd.DataFrame) -> float:
+    return float(frame.t.min())
+
+
+def _upstream(mysql: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Times, and rows changed until then, from the rates of the upstream's counters."""
+    rates = mysql[mysql.metric.isin(UPSTREAM)].groupby("t").value.sum()
+    t = rates.index.to_numpy(dtype=float)
+    if not len(t):
+        return np.array([0.0]), np.array([0.0])
+    steps = np.diff(t, prepend=t[0] - (float(np.median(np.diff(t))) if len(t) > 1 else 1.0))
+    return np.concatenate([[t[0] - steps[0]], t]), np.concatenate([[0.0], (rates.to_numpy() * steps).cumsum()])
+
+
+def _rising(values: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The last moment of each value: a target that has it lags since the first change after that."""
+    keep = np.concatenate([np.diff(values) > 0, [True]])
+    return values[keep], at[keep]
+
+
+def to_series(dm: pd.DataFrame, tidb: pd.DataFrame, hosts: Mapping[str, str], window: float = 3.0) -> pd.DataFrame:
+    """Rates and quantiles as rows of the long table; `hosts` maps "dm" and "tidb" to host names."""
+    parts = [
+        _rate(dm, "dm", "job_tps", JOBS, "1/s", **ROWS),
+        _rate(dm, "dm", "events_qps", "dm_syncer_binlog_transform_cost_count", "1/s", **EVENTS),
+        _rate(dm, "dm", "relay_bytes", "dm_relay_write_size_sum", "B/s"),
+        _quantile(dm, "dm", "txn_p90_ms", "dm_syncer_txn_duration_time", PANEL, window),
+        _quantile(dm, "dm", "load_txn_p90_ms", "dm_loader_txn_duration_time", PANEL, window),
+        _rate(tidb, "tidb", "qps", "tidb_server_query_total", "1/s", result="OK"),
+        _rate(tidb, "tidb", "tps", "tidb_session_transaction_duration_seconds_count", "1/s", **EXPLICIT),
+        *(_rate(tidb, "tidb", f"qps.{t}", "tidb_executor_statement_total", "1/s", type=t) for t in STATEMENTS),
+        *(
+            _quantile(tidb, "tidb", f"p{round(q * 100)}_ms", "tidb_server_handle_query_duration_seconds", q, window)
+            for q in (0.8, 0.95, 0.99)
+        ),
+        _quantile(tidb, "tidb", "txn_p95_ms", "tidb_session_transaction_duration_seconds", 0.95, window, **EXPLICIT),
+    ]
+    rows = pd.concat([part for part in parts if len(part)] or [samples.empty()], ignore_index=True)
+    return rows.assign(host=rows.source.map(dict(hosts)))[samples.COLUMNS]
+
+
+def _rate(
+    frame: pd.DataFrame, source: str, name: str, metric: str, unit: str, **labels: str | Sequence[str]
+) -> pd.DataFrame:
+    chosen = prometheus.where(frame, **labels)
+    if not (chosen.metric == metric).any():
+        return pd.DataFrame()
+    return prometheus.rate(chosen, metric).assign(source=source, metric=name, unit=unit)
+
+
+def _quantile(
+    frame: pd.DataFrame, source: str, name: str, metric: str, q: float, window: float, **labels: str | Sequence[str]
+) -> pd.DataFrame:
+    chosen = prometheus.where(frame, **labels)
+    if not (chosen.metric == f"{metric}_bucket").any():
+        return pd.DataFrame()
+    found = prometheus.histogram_quantile(chosen, metric, q, window=window).dropna(subset="value")
+    return found.assign(value=1000 * found.value, source=source, metric=name, unit="ms")
+
+
+def lag_series(found: pd.DataFrame, host: str) -> pd.DataFrame:
+    """The lag as rows of the long table."""
+    units = {"rows": "rows", "seconds": "s"}
+    parts = [found[["t"]].assign(value=found[n], host=host, source="lag", metric=n, unit=u) for n, u in units.items()]
+    return pd.concat(parts, ignore_index=True)[samples.COLUMNS]

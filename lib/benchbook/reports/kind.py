@@ -1,0 +1,60 @@
+"""What a kind of report declares: its parameters, its cells, its conditions, its experiment, and how it is tabled."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from benchbook.analysis.checks import Check
+from benchbook.analysis.results import Table
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.experiment import Experiment
+from benchbook.campaign.record import Record
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import Parameters
+from benchbook.profiles import Profile
+from benchbook.published import Published
+
+P = TypeVar("P", bound=Parameters)
+
+
+class Kind(ABC, Generic[P]):
+    """One kind of report, found by the name that `restaged_by` of a report.yaml uses (entry point `benchbook.kinds`).
+
+    Nothing is taken over from another kind; what has a default here means the same for every report.
+    """
+
+    Parameters: type[P]
+
+    @abstractmethod
+    def cells(self, published: Published, parameters: P) -> list[Cell]:
+        """The design: every combination of levels on every system. Raises BadInput."""
+
+    @abstractmethod
+    def asked(self, parameters: P, profile: Profile, inventory: Inventory) -> dict[str, object]:
+        """The conditions that all trials share, as they stand in every record."""
+
+    @abstractmethod
+    def experiment(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> Experiment:
+        """How the trials are run; no host is touched yet. Raises BadInput for what the inventory lacks."""
+
+    @abstractmethod
+    def builds(self, parameters: P) -> list[str]:
+        """Names of env/systems/ that must have been built from source before the run."""
+
+    @abstractmethod
+    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
+        """The published tables in long form with what was measured beside it; then what the report has no table for."""
+
+    @abstractmethod
+    def record_checks(self, record: Record) -> list[Check]:
+        """What a record of this kind must answer for."""
+
+    def repetitions(self, profile: Profile) -> int:
+        """How many a report takes when its parameters do not say."""
+        return profile.repetitions
+
+    def compared(self, records: Sequence[Record]) -> list[Record]:
+        """Leaves out what `tables` would leave out for what the others are: each repetition is tabled by itself."""
+        return list(records)

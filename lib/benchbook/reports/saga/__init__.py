@@ -1,0 +1,1 @@
+"""The DTM report: the ladder of sagas, failing branches, a killed server."""

@@ -1,0 +1,263 @@
+"""Trials of the DTM report: sysbench alone, the ladder of global transactions, and what happens when things fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from benchbook.campaign.design import Trial
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.record import Quantity
+from benchbook.errors import TrialFailed, WorkloadFailed
+from benchbook.hosts.host_facts import survey
+from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.probes.watch import watching
+from benchbook.reports.saga import saga_summary
+from benchbook.reports.saga.rung import Rung
+from benchbook.reports.saga.settling import Still, until
+from benchbook.reports.sysbench.oltp import SysbenchOltp
+from benchbook.systems import counters
+from benchbook.systems.base import System
+from benchbook.systems.dtm import Dtm, DtmStore
+from benchbook.systems.saga_service import SagaService
+from benchbook.workloads import ab, ab_command, sysbench
+
+ROLES = ("client", "mysql", "dtm", "business")
+SYSBENCH, KILLED = "mysql_write_only", "saga_killed"
+UNDER_WAY_BEFORE_KILL = 50
+
+
+class InvariantViolated(TrialFailed):
+    """After a load behind the barrier the books are not in order."""
+
+
+@dataclass
+class SagaLadder(SysbenchOltp):
+    """The experiment. MariaDB is prepared, set aside and restored as for sysbench; DTM and the business run on it."""
+
+    dataset: sysbench.Dataset
+    accounts: int
+    _dtm: Dtm = field(init=False)
+    _business: SagaService = field(init=False)
+    _ab: str = field(init=False, default="")
+
+    # -- the campaign's view ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        hosts = [name for role in ROLES for name in self.inventory.require(role)]
+        with Session(self.inventory, hosts) as self._session:
+            surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
+            version = self._find_sysbench()
+            self._ab = self.client.require_program("ab", package="apache2-utils")
+            self._install()
+            yield {**surveyed, "load_generator": f"{version}, {self._ab_version()}"}
+            self._stop()
+
+    @property
+    def clients(self) -> list[RemoteHost]:
+        """One: ab drives from one host, and the rung of sysbench that it is compared with must too."""
+        return super().clients[:1]
+
+    def _ab_version(self) -> str:
+        return ab_version(self.client.run([self._ab, "-V"]).stdout)
+
+    def _install(self) -> None:
+        store = DtmStore(self._session, self.profile)
+        self._systems = {store.name: store}
+        self._dtm = Dtm(self._session, store.endpoints()[0])
+        self._business = SagaService(self._session, store.endpoints()[0], self._dtm.api, self.accounts)
+        for system in (store, self._dtm, self._business):
+            system.install()
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+        """MariaDB in its starting state, then DTM and the business service on it."""
+        self._stop_services()
+        found = super().begin(block, say)
+        say("starting DTM and the business service")
+        for server in (self._dtm, self._business):
+            server.start()
+        for server in (self._dtm, self._business):
+            server.ready()
+        self._business.reset()
+        about = {server.name: vars(server.about()) for server in (self._dtm, self._business)}
+        return {**found, **about}
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
+        return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
+
+    # -- sysbench alone -----------------------------------------------------------------------------------------
+
+    def _sysbench(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        before = self._counters()
+        measured = super().measure(trial, on_rate)
+        counted = counters.difference(before, self._counters())
+        seconds, events = measured.summary["total_time_s"].value, measured.summary["events"].value
+        added = {
+            "db_tps": Quantity(value=counted[counters.COMMITS] / seconds, unit="1/s"),
+            # As the report has it: sysbench's own count, with BEGIN and COMMIT.
+            "ops": measured.summary["qps"],
+            "row_statements_per_s": Quantity(value=counters.statements(counted) / seconds, unit="1/s"),
+            "db_tx_per_global": Quantity(value=counted[counters.COMMITS] / events, unit="1"),
+            "sql_per_global": Quantity(value=counters.statements(counted) / events, unit="1"),
+        }
+        return replace(measured, summary={**measured.summary, **added}, proof={**measured.proof, "counted": counted})
+
+    # -- global transactions ------------------------------------------------------------------------------------
+
+    def _saga(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
+        # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
+        killing = trial.cell.table == KILLED
+        requests = self._warm_up(rung, concurrency) * (5 if killing else 1)
+        self._dtm.forget()
+        self._business.reset()
+        command = ab_command.for_requests(
+            self._ab,
+            self._business.url + rung.path,
+            concurrency=concurrency,
+            requests=requests,
+            longest_s=20 * self.time_s + ab_command.REQUEST_TIMEOUT_S,
+        )
+        with watching(self._session, self._probes(self._store)) as watched:
+            before, asked = self._counters(), self._dtm.asked
+            ended, text, killed = self._drive(command, on_rate, kill=killing)
+            self._check_servers()
+            recovered = self._settle(before)
+        counted = counters.difference(before, self._counters())
+        counted["Com_select"] -= self._dtm.asked - asked
+        return self._measurement(trial, command, ended, text, watched.series, counted, {**killed, **recovered})
+
+    def _warm_up(self, rung: Rung, concurrency: int) -> int:
+        """Open connections and warm caches; returns how many requests the load needs to last as long as it should."""
+        seconds = max(1, self.time_s // 20)
+        url = self._business.url + rung.path
+        command = ab_command.for_seconds(self._ab, url, concurrency=concurrency, seconds=seconds)
+        text = self.client.run(command.argv, timeout=command.timeout_s).stdout
+        self._settle({})
+        return round(ab.parse(text).requests_per_s * self.time_s)
+
+    def _drive(
+        self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
+    ) -> tuple[Ended, str, dict[str, Any]]:
+        """Run ab to its end; returns how it ended, what it printed, and when DTM was killed and served again."""
+        job = self._session.start(self.client, "ab", command)
+        reader = ab_command.AbProgress(on_rate)
+        killed = self._kill_dtm() if kill else {}
+        ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
+        self._session.forget(job)
+        job.remove()
+        if ended.reason != "exited" or ended.exit != 0:
+            raise WorkloadFailed(f"ab ended by {ended.reason}, status {ended.exit}", output=reader.text)
+        return ended, reader.text, killed
+
+    def _kill_dtm(self) -> dict[str, Any]:
+        """End DTM as a crash does once transactions flow, and start it again."""
+        until(lambda: saga_summary.ended(self._business.stats()) >= UNDER_WAY_BEFORE_KILL, "the load to flow")
+        self._dtm.kill()
+        at, under_way = time.monotonic(), self._dtm.under_way()
+        self._dtm.start()
+        self._dtm.ready()
+        return {"killed": {"at": at, "under_way": under_way, "down_s": time.monotonic() - at}}
+
+    def _settle(self, before: dict[str, int]) -> dict[str, Any]:
+        """Return once nothing is in flight, every transaction has ended and DTM's merged writes are written."""
+        until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
+        until(lambda: self._dtm.under_way() == 0, "the global transactions under way", every_s=0.1)
+        at = time.monotonic()
+        if before:
+            until(Still(self._counters), "the last writes", every_s=0.3)
+        return {"settled_at": at}
+
+    def _measurement(
+        self,
+        trial: Trial,
+        command: Command,
+        ended: Ended,
+        text: str,
+        series: Any,
+        counted: dict[str, int],
+        moments: dict[str, Any],
+    ) -> Measurement:
+        rung, stats = Rung.of(trial.cell.levels), self._business.stats()
+        summary = ab.parse(text)
+        proof = {
+            "global": stats["global"],
+            "branches": stats["branches"],
+            "books": self._business.books(),
+            "dtm_ends": self._dtm.ends(),
+            "counted": counted,
+            "db_transactions_retried": stats["db_transactions_retried"],
+            "ab": {"complete": summary.complete, "non_2xx": summary.non_2xx, "percentiles_ms": summary.percentiles_ms},
+        }
+        figures = saga_summary.summarise(summary, stats, counted)
+        if "killed" in moments:
+            killed, settled = moments["killed"], moments["settled_at"]
+            proof["killed"] = {"under_way": killed["under_way"]}
+            figures["down_s"] = Quantity(value=killed["down_s"], unit="s")
+            figures["recovery_s"] = Quantity(value=max(0.0, settled - killed["at"]), unit="s")
+        proof["invariants"] = saga_summary.invariants(rung, proof)
+        self._refuse(rung, proof, text)
+        return Measurement(
+            command=ab_command.shown(command),
+            client=self.client.name,
+            started=ended.started,
+            ended=ended.ended,
+            exit_status=ended.exit,
+            summary=figures,
+            histogram=saga_summary.buckets(stats["latency"]["committed"]),
+            output=text,
+            proof=proof,
+            series=series,
+        )
+
+    def _refuse(self, rung: Rung, proof: dict[str, Any], text: str) -> None:
+        """Without a barrier the books may be off and are shown so; behind one they may not."""
+        unknown = max(proof["ab"]["non_2xx"], proof["global"]["failed"])
+        if unknown and "killed" not in proof:
+            raise WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback", output=text)
+        if (wrong := saga_summary.violated(proof["invariants"])) and rung.keeps_books:
+            raise InvariantViolated("; ".join(wrong), output=text)
+
+    # -- steps --------------------------------------------------------------------------------------------------
+
+    @property
+    def _store(self) -> DtmStore:
+        return cast(DtmStore, self._systems[DtmStore.name])
+
+    @property
+    def _dataset(self) -> sysbench.Dataset:
+        return self.dataset
+
+    def _counters(self) -> dict[str, int]:
+        return counters.read(self._store.hosts[0], self._store.endpoints()[0])
+
+    def _prepare_in_place(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
+        super()._prepare_in_place(system, dataset, say)
+        self._store.load_schemas()
+
+    def _check_servers(self) -> None:
+        self._store.check_alive()
+        self._dtm.check_alive()
+        self._business.check_alive()
+
+    def _stop_services(self) -> None:
+        self._business.stop()
+        self._dtm.stop()
+
+    def _stop(self) -> None:
+        self._stop_services()
+        super()._stop()
+
+
+def ab_version(text: str) -> str:
+    """`ab 2.3 …` of the first line that `ab -V` prints."""
+    words = text.split("Version", 1)[-1].split()
+    return f"ab {words[0]}" if words else "ab"

@@ -1,0 +1,159 @@
+"""The DTM report as data: its parameters, its cells, the experiment that runs them, and what its records answer for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from benchbook.analysis import checks, measured
+from benchbook.analysis.checks import Check
+from benchbook.analysis.results import Table
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.record import Record
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.profiles import Profile, load_profile
+from benchbook.published.tables import Published
+from benchbook.reports.kind import Kind
+from benchbook.reports.saga import saga_tables
+from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
+from benchbook.reports.saga.rung import Rung
+from benchbook.systems.dtm import DtmStore
+from benchbook.workloads.sysbench import Dataset
+
+LADDER, FAILING = "saga", "saga_failing"
+# Beyond the published ladder: the business service with nothing to do, which is what it could at most deliver.
+CEILING = Rung("no_dtm", 0)
+
+
+class SagaParameters(Parameters):
+    """`rungs` (MODE:SQL) and `concurrency` replace the ladder and the profile's sweep; `fail` is a share of TransIn."""
+
+    rungs: list[str] = Field(default=[])
+    concurrency: list[Positive] = Field(default=[])
+    fail: Annotated[float, Field(ge=0, le=1)] = 0.2
+    kill_dtm: bool = False
+    sysbench: bool = True
+    time_s: NotNegative = Field(0, le=86_400)
+
+
+def rungs(published: Published, parameters: SagaParameters) -> list[Rung]:
+    """The ladder: the service's ceiling, then the published rungs in their order; or those that `rungs` names."""
+    if parameters.rungs:
+        return list(dict.fromkeys(map(Rung.parse, parameters.rungs)))
+    frame = published.table(LADDER).frame
+    return [CEILING, *(Rung(mode, int(sql)) for mode, sql in zip(frame["mode"], frame["sql_per_branch"], strict=True))]
+
+
+def _sysbench(published: Published) -> list[Cell]:
+    threads = int(published.table(SYSBENCH).fixed["threads"])
+    return [Cell(table=SYSBENCH, system=DtmStore.name, levels={"workload": "oltp_write_only", "threads": threads})]
+
+
+def _cell(table: str, rung: Rung, concurrency: int, **more: int) -> Cell:
+    levels = {"mode": rung.mode, "sql_per_branch": rung.sql_per_branch, "concurrency": concurrency, **more}
+    return Cell(table=table, system=DtmStore.name, levels={**levels, **({"fail": rung.fail} if rung.fail else {})})
+
+
+# Of the clients' time, what may pass outside a global transaction: connecting, and ab itself (one process).
+OUTSIDE = 0.25
+
+
+def _inside(record: Record) -> Check:
+    """Little's law over the service: throughput x mean latency there, against the clients that ab holds.
+
+    The ceiling is that of client and service together, and a killed server keeps nobody inside: there it is only shown.
+    """
+    s, clients = record.summary, float(record.levels["concurrency"])
+    names = ("", "rolled_back_")
+    counts = (1 - s["rolled_back_share"].value, s["rolled_back_share"].value)
+    means = [s[f"{n}latency_mean_ms"].value if f"{n}latency_mean_ms" in s else 0.0 for n in names]
+    inside = s["global_tps"].value * sum(m * c for m, c in zip(means, counts, strict=True)) / 1000
+    limited = Rung.of(record.levels) == CEILING or "killed" in record.proof
+    ok = limited or inside >= (1 - OUTSIDE) * clients
+    found = f"{inside:.1f} of {clients:g} clients inside a transaction, the others connecting or in ab"
+    return Check(record.id, "clients inside a transaction", ok, found)
+
+
+def _invariants(record: Record) -> list[Check]:
+    about = record.proof["invariants"].items() if Rung.of(record.levels).keeps_books else ()
+    return [Check(record.id, name, a["holds"], a["found"]) for name, a in about]
+
+
+class SagaKind(Kind[SagaParameters]):
+    """The DTM report: sysbench alone, the ladder of rungs, and what happens when things fail."""
+
+    Parameters = SagaParameters
+
+    def cells(self, published: Published, parameters: SagaParameters) -> list[Cell]:
+        """sysbench alone, every rung at every concurrency, and the scenarios at the lowest concurrency."""
+        sweep = parameters.concurrency or load_profile(parameters.profile).saga.concurrency
+        ladder = [_cell(LADDER, rung, c) for rung in rungs(published, parameters) for c in sweep]
+        scenarios = [_cell(FAILING, Rung(mode, 2, parameters.fail), min(sweep)) for mode in ("dtm", "dtm_barrier")]
+        # A trial is known by its levels: the one with the kill must not be taken for the rung that it kills on.
+        killed = [_cell(KILLED, Rung("dtm_barrier", 2), min(sweep), kill=1)]
+        return [
+            *(_sysbench(published) if parameters.sysbench else []),
+            *ladder,
+            *(scenarios if parameters.fail else []),
+            *(killed if parameters.kill_dtm else []),
+        ]
+
+    def asked(self, parameters: SagaParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+        """The conditions that all trials share, as they stand in every record."""
+        size = profile.saga
+        return {
+            "profile": profile.name,
+            "inventory": inventory.name,
+            "seed": parameters.seed,
+            "tables": 10,
+            "table_size": size.table_size,
+            "time_s": parameters.time_s or size.time_s,
+            "threads": 10,
+            "branches": 2,
+            "report_interval_s": 1,
+            "accounts": size.accounts,
+            "reset": profile.reset,
+            "buffer_pool_mb": profile.buffer_pool_mb,
+            "hosts": {name: h.address for name, h in inventory.hosts.items()},
+        }
+
+    def experiment(
+        self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
+    ) -> SagaLadder:
+        """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
+        for role in ROLES:
+            inventory.require_one(role)
+        options = dict(option.lstrip("-").split("=", 1) for option in published.report.design[0].options)
+        tables = int(published.table(SYSBENCH).fixed["tables"])
+        return SagaLadder(
+            inventory=inventory,
+            profile=profile,
+            names=[DtmStore.name],
+            options=options,
+            time_s=parameters.time_s or profile.saga.time_s,
+            rate=0,
+            seed=parameters.seed,
+            dataset=Dataset(tables, profile.saga.table_size),
+            accounts=profile.saga.accounts,
+        )
+
+    def builds(self, parameters: SagaParameters) -> list[str]:
+        """DTM and the business service come from one module."""
+        return ["dtm"]
+
+    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
+        """The published tables, each rung at its knee, then what the report lacks: the sweep and the scenarios."""
+        return [*measured.beside(published, saga_tables.at_knee(records), trials), *saga_tables.beyond(records)]
+
+    def record_checks(self, record: Record) -> list[Check]:
+        """sysbench's own records answer as in its own reports; the others for clients, ends and books."""
+        if record.table == SYSBENCH:
+            return checks.of_sysbench(record)
+        return [_inside(record), *_invariants(record)]
+
+    def compared(self, records: Sequence[Record]) -> list[Record]:
+        """Each rung at its knee over all repetitions: a repetition by itself may have its knee elsewhere."""
+        return saga_tables.at_knee(records)

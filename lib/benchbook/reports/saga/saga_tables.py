@@ -1,0 +1,139 @@
+"""Saga records as tables: each rung at its knee, the sweep, counters beside arithmetic, books and scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from benchbook.analysis.measured import interval
+from benchbook.analysis.results import Measured, Row, Table
+from benchbook.campaign.record import Record
+from benchbook.published.tables import Published
+from benchbook.reports.saga.rung import Rung
+
+LADDER = "saga"
+# A rung is compared at the lowest number of clients whose mean throughput is within this share of its best.
+NEAR = 0.05
+TYPES = ("inserts", "updates", "deletes", "selects")
+
+
+def of_table(records: Iterable[Record], table: str = LADDER) -> list[Record]:
+    return [record for record in records if record.table == table]
+
+
+def by_rung(records: Iterable[Record]) -> dict[Rung, list[Record]]:
+    """Records of each rung: without DTM first, light before heavy, as the report climbs."""
+    found: dict[Rung, list[Record]] = {}
+    for record in records:
+        found.setdefault(Rung.of(record.levels), []).append(record)
+    return {rung: found[rung] for rung in sorted(found, key=_climb)}
+
+
+def named(rung: Rung) -> str:
+    """A rung's label for a table: it may break after a comma only."""
+    return rung.label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
+
+
+def _climb(rung: Rung) -> tuple[bool, bool, bool, bool, int]:
+    idle = rung.sql_per_branch == 0 and not rung.with_dtm
+    return rung.sql_per_branch > 2, not idle, rung.with_dtm, rung.barrier, rung.sql_per_branch
+
+
+def knees(records: Iterable[Record]) -> dict[Rung, int]:
+    """Per rung of the ladder, the number of clients at which it is compared (see NEAR)."""
+    return {rung: _knee(mine) for rung, mine in by_rung(of_table(records)).items()}
+
+
+def _knee(records: Sequence[Record]) -> int:
+    rows = [(int(r.levels["concurrency"]), r.summary["global_tps"].value) for r in records]
+    means = pd.DataFrame(rows, columns=["clients", "tps"]).groupby("clients").tps.mean()
+    return int(means.index[means >= (1 - NEAR) * means.max()].min())
+
+
+def at_knee(records: Sequence[Record]) -> list[Record]:
+    """All records, of the ladder only those at their rung's knee."""
+    wanted = knees(records)
+    return [r for r in records if r.table != LADDER or r.levels["concurrency"] == wanted[Rung.of(r.levels)]]
+
+
+def value(records: Sequence[Record], metric: str) -> Measured | None:
+    """Mean over repetitions with its interval; None where no record has the metric."""
+    values = [r.summary[metric].value for r in records if metric in r.summary]
+    return interval(values) if values else None
+
+
+# -- for results.json -----------------------------------------------------------------------------------------------
+
+
+def beyond(records: Sequence[Record]) -> list[Table]:
+    """What the report has no table for: the sweep over clients with latencies, and the scenarios."""
+    what = {
+        "saga_sweep": ("Sagas by number of clients", LADDER, _SWEEP),
+        "saga_failing": ("Sagas with failing branches", "saga_failing", _FAILING),
+        "saga_killed": ("Sagas with DTM killed", "saga_killed", _KILLED),
+    }
+    found = [_long(id, title, of_table(records, table), metrics) for id, (title, table, metrics) in what.items()]
+    return [table for table in found if table.rows]
+
+
+_SWEEP = (
+    "global_tps",
+    "db_tps",
+    "ops",
+    "latency_mean_ms",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "db_tx_per_global",
+    "sql_per_global",
+    *(f"{name}_per_global" for name in TYPES),
+)
+_FAILING = ("global_tps", "rolled_back_share", "p50_ms", "p95_ms", "rolled_back_p50_ms", "rolled_back_p95_ms")
+_KILLED = ("recovery_s", "down_s")
+
+
+def _long(id: str, title: str, records: Sequence[Record], metrics: Sequence[str]) -> Table:
+    groups: dict[tuple[tuple[str, Any], ...], list[Record]] = {}
+    for record in records:
+        groups.setdefault(tuple(record.levels.items()), []).append(record)
+    rows = [
+        Row.model_validate(
+            {
+                "system": mine[0].system,
+                **dict(levels),
+                "metric": metric,
+                "unit": unit,
+                "published": None,
+                "measured": value(mine, metric),
+            }
+        )
+        for levels, mine in groups.items()
+        for metric in metrics
+        if (unit := _unit(mine, metric))
+    ]
+    names = list(dict.fromkeys(name for levels in groups for name, _ in levels))
+    return Table(id=id, title=title, columns=["system", *names, "metric", "unit", "published", "measured"], rows=rows)
+
+
+def _unit(records: Sequence[Record], metric: str) -> str | None:
+    return next((r.summary[metric].unit for r in records if metric in r.summary), None)
+
+
+# -- arithmetic -----------------------------------------------------------------------------------------------------
+
+
+def arithmetic(published: Published, rung: Rung) -> dict[str, int] | None:
+    """The report's own integers: database transactions and SQL of one global transaction; None where it has none."""
+    frame = published.table(LADDER).frame
+    mine = frame[(frame["mode"] == rung.mode) & (frame["sql_per_branch"] == rung.sql_per_branch)]
+    if mine.empty:
+        return None
+    row = mine.iloc[0]
+    return {"db_tps": int(row["db_tx_per_global"]), "ops": int(row["sql_per_global"])}
+
+
+def off(counted: float, calculated: float) -> float:
+    """By what share the counted figure lies above (or, negative, below) the calculated one."""
+    return counted / calculated - 1

@@ -1,0 +1,1 @@
+"""The DDT report: one MongoDB server copied to another, every copy proved by hash."""

@@ -1,0 +1,65 @@
+"""The Python of the client host that has this kit: it runs our own transfer, loads the data set and proves the copy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import benchbook
+from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+
+PROGRAM = "benchbook-python"
+_LONGEST_S = 12 * 3600
+
+
+def python(host: RemoteHost) -> str:
+    """Its path there: named by the inventory, or in a lab the driver's own. Raises HostUnusable if it lacks the kit."""
+    inventory = host.inventory
+    program = python_path(host)
+    words = [f"{key}={value}" for key, value in environment(host).items()]
+    asked = host.run(["env", *words, program, "-c", "import benchbook.transfer.command_line"], check=False)
+    if asked.status != 0:
+        raise HostUnusable(
+            f"this Python on host {host.name} cannot run the transfer",
+            file=inventory.file,
+            key=f"programs.{PROGRAM}",
+            value=program,
+            fix="on that host make a virtual environment, `pip install` this project into it, and name "
+            f"its python under `programs: {{{PROGRAM}: ...}}`",
+        )
+    return program
+
+
+def environment(host: RemoteHost) -> dict[str, str]:
+    """A lab's hosts are this machine: they take the kit from where the driver has it."""
+    return {"PYTHONPATH": str(Path(benchbook.__file__).parents[1])} if host.inventory.lab else {}
+
+
+def tool(
+    session: Session, host: RemoteHost, name: str, options: Sequence[object], secrets: Mapping[str, str]
+) -> dict[str, Any]:
+    """`python -m benchbook.transfer.tools NAME` on the host: the JSON it prints, with `ok`, false if it ended with 1.
+
+    Raises SystemFailed with its last words when it printed none.
+    """
+    argv = [python_path(host), "-m", "benchbook.transfer.tools", name, *options]
+    command = Command(argv, timeout_s=_LONGEST_S, env=environment(host), secrets=secrets)
+    job = session.start(host, f"tool-{name}", command)
+    ended = job.wait(every_s=0.1)
+    session.forget(job)
+    stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
+    job.remove()
+    if ended.exit not in (0, 1) or (ended.exit == 1 and not stdout):
+        raise SystemFailed(f"{name} of the data set: {stderr.strip()[-500:] or f'ended with {ended.exit}'}")
+    return {**(json.loads(stdout) if stdout.strip() else {}), "ok": ended.exit == 0}
+
+
+def python_path(host: RemoteHost) -> str:
+    """As `python`, without asking the host again."""
+    return host.inventory.programs.get(PROGRAM, sys.executable if host.inventory.lab else "python3")

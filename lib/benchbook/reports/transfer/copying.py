@@ -1,0 +1,208 @@
+"""Trials of the DDT report: one engine moves the data set once, under probes; then both sides are compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from benchbook.campaign.design import Trial
+from benchbook.campaign.experiment import Measurement
+from benchbook.errors import SystemFailed, TrialFailed
+from benchbook.hosts.host_facts import survey
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.probes.watch import Probe, host_probe, process_probe, watching
+from benchbook.profiles import Profile
+from benchbook.reports.transfer import engines
+from benchbook.reports.transfer.client_python import python, tool
+from benchbook.reports.transfer.engines import Engine, Moved
+from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise
+from benchbook.systems import mongo
+from benchbook.systems.mongo import MongoServer, OwnServer
+from benchbook.workloads.sysbench_stream import check_end
+
+# What our transfer moves on the kit's own server in a second; for the time to go only.
+GUESSED_RATE = 8000.0
+# A smoke trial lasts a second or two: at one sample a second there would be nothing to average.
+SAMPLE_EVERY_S = 0.5
+JOB = "transfer"
+
+
+@dataclass
+class Transfer:
+    """The experiment. Fields below `seed` live while it runs."""
+
+    inventory: Inventory
+    profile: Profile
+    names: list[str]
+    server: str
+    ddt_jar: str
+    documents: int
+    seed: int
+    _session: Session = field(init=False)
+    _source: MongoServer = field(init=False)
+    _target: MongoServer = field(init=False)
+    _engines: dict[str, Engine] = field(init=False, default_factory=dict)
+    _facts: dict[str, Any] = field(init=False, default_factory=dict)
+    _loaded: bool = field(init=False, default=False)
+
+    # -- the campaign's view ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        hosts = [*self.inventory.require("client"), *mongo.check(self.inventory, self.server)]
+        self._loaded = False
+        with Session(self.inventory, hosts) as self._session:
+            surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
+            self._facts = surveyed["hosts"]
+            python(self.client)
+            sizes = self.profile.transfer
+            self._engines = {n: engines.make(n, self.client, self.ddt_jar, sizes.ddt_heap_mb) for n in self.names}
+            self._source, self._target = (
+                mongo.make(self._session, side, self.server, sizes.cache_gb) for side in mongo.SIDES
+            )
+            for server in (self._source, self._target):
+                server.install()
+            for engine in self._engines.values():
+                engine.install()
+            yield surveyed
+            for server in (self._source, self._target):
+                server.stop()
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+        """An empty target, started anew, and a source that holds the data set; the source is only ever read."""
+        engine = self._engines[block[0].cell.system]
+        self._target.stop()
+        self._target.start(fresh=True)
+        if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
+            self._load(say)
+        about = (self._source.about(), self._target.about(), engine.about())
+        return {each.name: vars(each) for each in about}
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
+        engine, levels = self._engines[trial.cell.system], trial.cell.levels
+        self._make_room()
+        command = engine.command(levels, self._source.endpoint, self._target.endpoint)
+        with watching(self._session, self._probes()) as watched:
+            job = self._session.start(self.client, JOB, command)
+            ended = job.wait(every_s=0.1)
+        moved, output = self._read(engine, job, ended)
+        load = CopyRun(moved, ended, watched.series, self.client.name)
+        proof = self.prove(output)
+        summary = summarise(load)
+        return Measurement(
+            command=command.typed,
+            client=self.client.name,
+            started=ended.started,
+            ended=ended.ended,
+            exit_status=ended.exit,
+            summary=summary,
+            histogram=[],
+            output=output,
+            proof={
+                **proof,
+                "probe_cores": watched.cores,
+                "bottleneck": bottleneck(load, self._facts, self._places()),
+                "said": moved.about,
+            },
+            series=pd.concat([watched.series, rate_series(load)], ignore_index=True),
+        )
+
+    def expected_s(self, trial: Trial) -> float:
+        return 2.0 + self.documents / GUESSED_RATE
+
+    # -- steps --------------------------------------------------------------------------------------------------
+
+    @property
+    def client(self) -> RemoteHost:
+        """The host that the transfer runs on."""
+        return self._session.with_role("client")[0]
+
+    def _load(self, say: Callable[[str], None]) -> None:
+        self._source.stop()
+        self._source.start(fresh=False)
+        say(f"making sure that the source holds {self.documents:,} documents")
+        self._tool("load", "--documents", self.documents, "--seed", self.seed)
+        self._loaded = True
+
+    def _make_room(self) -> None:
+        for server in (self._source, self._target):
+            server.check_alive()
+        if isinstance(self._target, OwnServer):
+            self._target.ask({"dropDatabase": 1}, engines.DATABASE)
+        else:
+            self._tool("clear")
+
+    def _tool(self, name: str, *options: object) -> None:
+        """Load the source, or clear the target. Raises SystemFailed."""
+        server = self._source if name == "load" else self._target
+        hidden = {"password": server.endpoint.password} if server.endpoint.password else {}
+        files = ["--password-file", "{job}/password"] if hidden else []
+        argv = ["--url", server.endpoint.url, "--database", engines.DATABASE, *options, *files]
+        if not tool(self._session, self.client, name, argv, hidden)["ok"]:
+            raise SystemFailed(f"{name} of {server.name} failed")
+
+    def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
+        """What the engine says of its run; a server that died takes the blame before the transfer does."""
+        self._session.forget(job)
+        stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
+        samples = self.client.read(f"{job.folder}/samples").decode()
+        job.remove()
+        output = stdout + stderr
+        try:
+            for server in (self._source, self._target):
+                server.check_alive()
+            # A failed transfer says more in its report than by its status.
+            moved = engine.read(stdout, stderr, samples)
+            check_end(ended, output, engine.name)
+        except TrialFailed as problem:
+            problem.output = output
+            raise
+        return moved, output
+
+    def prove(self, output: str) -> dict[str, Any]:
+        """Counts and hashes of every collection on both sides. Raises TrialFailed on any difference."""
+        sides = (self._source.endpoint, self._target.endpoint)
+        hidden = engines.secrets(*sides)
+        files = [word for name in hidden for word in (f"--{name.replace('_', '-')}-file", f"{{job}}/{name}")]
+        urls = ["--source-url", sides[0].url, "--target-url", sides[1].url, "--databases", engines.DATABASE]
+        found = tool(self._session, self.client, "prove", [*urls, *files], hidden)
+        documents = sum((each["source"] or {"documents": 0})["documents"] for each in found["collections"])
+        wrong = [each["namespace"] for each in found["collections"] if each["source"] != each["target"]]
+        if not found["agrees"] or wrong or documents != self.documents:
+            raise TrialFailed(
+                f"source and target differ after the transfer ({', '.join(wrong) or 'in number'}); the source holds "
+                f"{documents} of {self.documents} documents",
+                output=output + json.dumps(found),
+            )
+        return {"agrees": True, "documents": documents, "collections": found["collections"]}
+
+    def _places(self) -> dict[str, str]:
+        """Host of each process group that the probes watch."""
+        own = {s.side: s.host.name for s in (self._source, self._target) if s.host is not None}
+        return {"transfer": self.client.name, **own}
+
+    def _probes(self) -> list[Probe]:
+        jobs = {"transfer": JOB, **{side: f"mongo-{side}" for side in mongo.SIDES}}
+        watched: dict[str, dict[str, str]] = {}
+        for label, name in self._places().items():
+            watched.setdefault(name, {})[label] = jobs[label]
+        hosts = {name: self._session.hosts[name] for name in watched}
+        processes = [process_probe(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
+        return [*map(host_probe, self._machines(hosts)), *processes]
+
+    def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
+        """One host per machine, the client first: lab hosts that share a kernel show the same figures."""
+        first: dict[str, RemoteHost] = {}
+        for name, host in hosts.items():
+            first.setdefault(self._facts[name].get("boot_id") or name, host)
+        return list(first.values())

@@ -1,0 +1,237 @@
+"""The programs that can move the documents: our own transfer, DDT, and mongodump piped into mongorestore.
+
+Each says how it is started from the levels of a trial, and reads from what it left how much it moved in which time.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchbook.build import programs
+from benchbook.campaign.design import Levels
+from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost, file_hash
+from benchbook.reports.transfer.client_python import environment, python
+from benchbook.systems.base import About
+from benchbook.transfer import ddt, peer
+from benchbook.transfer.settings import MongoEndpoint
+
+DATABASE = "ddt"
+PEER = "mongodump"
+# No trial takes longer; a transfer that hangs must not hang the campaign.
+LONGEST_S = 12 * 3600
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What an engine says of its run: documents, and the seconds in which it copied them (None: the whole run).
+
+    `rates` are (seconds since copying began, documents/s); `cache_full` the highest share of the cache in use.
+    """
+
+    documents: int
+    seconds: float | None
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    cache_full: float | None = None
+    processes: int = 0
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+class Engine(ABC):
+    """One way of moving the documents, on the client host."""
+
+    name: str
+    # Whether cache and threads are its knobs too: if not, it has one cell.
+    has_knobs = True
+
+    def __init__(self, host: RemoteHost) -> None:
+        self.host = host
+
+    @abstractmethod
+    def install(self) -> None:
+        """Raises HostUnusable where its program is missing on the client host."""
+
+    @abstractmethod
+    def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command: ...
+
+    @abstractmethod
+    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+        """Raises OutputNotParseable or WorkloadFailed."""
+
+    @abstractmethod
+    def about(self) -> About: ...
+
+
+def secrets(source: MongoEndpoint, target: MongoEndpoint) -> dict[str, str]:
+    """Files for the passwords that there are."""
+    return {f"{side}_password": e.password for side, e in (("source", source), ("target", target)) if e.password}
+
+
+class Pymongo(Engine):
+    """`benchbook.transfer`, with the report's knobs."""
+
+    name = "pymongo"
+
+    def install(self) -> None:
+        self.program = python(self.host)
+
+    def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command:
+        knobs = {
+            "--source-threads": levels["source_threads"],
+            "--target-threads": levels["target_threads"],
+            "--cache-bucket-size": levels["cache_bucket_size"],
+            "--cache-bucket-num": levels["cache_bucket_num"],
+            "--batch-size": levels["data_batch_size"],
+            "--databases": DATABASE,
+            "--samples": "{job}/samples",
+        }
+        hidden = secrets(source, target)
+        files = [word for name in hidden for word in (f"--{name.replace('_', '-')}-file", f"{{job}}/{name}")]
+        options = [word for pair in knobs.items() for word in pair]
+        argv = [self.program, "-m", "benchbook.transfer", "--source-url", source.url, "--target-url", target.url]
+        return Command(
+            [*argv, *options, *files, "--quiet"], timeout_s=LONGEST_S, secrets=hidden, env=environment(self.host)
+        )
+
+    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+        try:
+            found = json.loads(stdout)
+        except ValueError as problem:
+            raise OutputNotParseable(f"the transfer printed no report: {stderr[-300:] or 'no word'}") from problem
+        if found["status"] != "complete":
+            raise WorkloadFailed(f"the transfer {found['status']}: {found['error']}")
+        rates = [(line["t"], line["rate"]) for line in map(json.loads, samples.splitlines())]
+        within = min(found["knobs"]["documents_in_flight_bound"], found["documents"]) or 1
+        return Moved(
+            found["documents"],
+            found["seconds"],
+            rates,
+            found["most_documents_in_flight"] / within,
+            found["knobs"]["processes"],
+            found,
+        )
+
+    def about(self) -> About:
+        notes = ("documents pass through undecoded; one process a core, threads divided among the processes",)
+        return About(self.name, f"PyMongo {version('pymongo')}", "benchbook.transfer", "DDT", notes, (self.host.name,))
+
+
+class Ddt(Engine):
+    """The user's DDT jar."""
+
+    name = "ddt"
+
+    def __init__(self, host: RemoteHost, jar: str, heap_mb: int) -> None:
+        super().__init__(host)
+        self.jar, self.heap_mb = jar, heap_mb
+
+    def install(self) -> None:
+        if self.host.run(["test", "-f", self.jar], check=False).status != 0:
+            raise HostUnusable(
+                f"DDT's jar is not on host {self.host.name}",
+                key="ddt_jar",
+                value=self.jar,
+                fix="copy it there, and give its absolute path on that host",
+            )
+        self.java = self.host.require_program("java", package="default-jre-headless")
+
+    def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command:
+        asked = ddt.Levels(
+            int(levels["source_threads"]),
+            int(levels["target_threads"]),
+            int(levels["cache_bucket_size"]),
+            int(levels["cache_bucket_num"]),
+            int(levels["data_batch_size"]),
+        )
+        text = ddt.properties(asked, source, target, rf"{DATABASE}\..+")
+        argv = ddt.command(Path(self.jar), Path("{job}/DDT.properties"), heap_mb=self.heap_mb, java=self.java)
+        return Command(argv, timeout_s=LONGEST_S, secrets={"DDT.properties": text})
+
+    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+        log = ddt.parse_log(stdout + stderr)
+        # It goes on for two minutes after its last document: the time of the transfer ends with the count.
+        last = next(count for count in log.counts if count.documents == log.documents)
+        return Moved(log.documents, float(last.seconds) or None, log.rates(), about={"errors": log.errors})
+
+    def about(self) -> About:
+        return About(self.name, Path(self.jar).name, "DDT", None, (f"heap {self.heap_mb} MB",), (self.host.name,))
+
+
+class Mongodump(Engine):
+    """The peer: mongodump and mongorestore joined by a pipe. It has other knobs, which stay at their defaults."""
+
+    name = PEER
+    has_knobs = False
+
+    def install(self) -> None:
+        names = ("mongodump", "mongorestore")
+        programs = {name: self.host.inventory.program(name) for name in names}
+        found = self.host.which(*programs.values())
+        paths = [found.get(programs[name]) or self._pushed(name) for name in names]
+        self.tools = peer.Tools(Path(paths[0]), Path(paths[1]))
+
+    def _pushed(self, name: str) -> str:
+        return self.host.push(programs.artefact("mongo") / name, executable=True)
+
+    def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command:
+        hidden = {f"{name}.yaml": f"password: {json.dumps(word)}\n" for name, word in secrets(source, target).items()}
+        files = [
+            Path(f"{{job}}/{s}_password.yaml") if e.password else None
+            for s, e in (("source", source), ("target", target))
+        ]
+        argv = peer.command(
+            self.tools,
+            source,
+            target,
+            database=DATABASE,
+            configs=(files[0], files[1]),
+            parallel_collections=int(levels["parallel_collections"]),
+            batch_size=int(levels["data_batch_size"]),
+        )
+        return Command(argv, timeout_s=LONGEST_S, secrets=hidden)
+
+    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+        found = peer.parse(stderr)
+        if found.failures:
+            raise WorkloadFailed(f"mongorestore could not write {found.failures} documents")
+        return Moved(found.documents, None, about={"dumped": found.dumped, "restored": found.restored})
+
+    def about(self) -> About:
+        digest = (
+            file_hash(programs.artefact("mongo") / "mongodump")[:12] if programs.is_built("mongo") else "of the host"
+        )
+        notes = ("peer of the transfer: cache and thread levels are not its knobs, so it has one cell",)
+        return About(
+            self.name,
+            f"mongo-tools of July 2024 ({digest})",
+            "mongodump | mongorestore",
+            None,
+            notes,
+            (self.host.name,),
+        )
+
+
+KNOBS = ("pymongo", "ddt")
+
+
+def names(wanted: list[str], jar: str) -> list[str]:
+    """The engines of a run: those that are wanted, or all that there are. Raises BadInput for an unknown one."""
+    known = ["pymongo", *(["ddt"] if jar else []), PEER]
+    for name in wanted:
+        if name == "ddt" and not jar:
+            raise BadInput("DDT's jar is not named", key="ddt_jar", value=jar, fix="give its path on the client host")
+        if name not in known:
+            raise BadInput("unknown engine", key="engines", value=name, fix=f"use some of pymongo, ddt, {PEER}")
+    return list(dict.fromkeys(wanted)) or known
+
+
+def make(name: str, host: RemoteHost, jar: str, heap_mb: int) -> Engine:
+    if name == "ddt":
+        return Ddt(host, jar, heap_mb)
+    return {"pymongo": Pymongo, PEER: Mongodump}[name](host)

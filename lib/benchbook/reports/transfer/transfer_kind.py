@@ -1,0 +1,167 @@
+"""The DDT report as data: its parameters, its cells, the experiment that runs them, and what its records answer for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from benchbook.analysis import measured
+from benchbook.analysis.checks import Check
+from benchbook.analysis.results import Row, Table
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.record import Record
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.profiles import Profile
+from benchbook.published.tables import Published
+from benchbook.reports.kind import Kind
+from benchbook.reports.transfer import engines
+from benchbook.reports.transfer.copying import Transfer
+from benchbook.reports.transfer.engines import KNOBS, PEER
+from benchbook.systems import mongo
+from benchbook.transfer.dataset import COLLECTIONS, DOCUMENT_BYTES
+
+PEER_TABLE = "peer"
+# Of the peer's run: its own defaults.
+PEER_LEVELS: dict[str, str | int | float] = {"parallel_collections": 4, "data_batch_size": 1000}
+# The tables that sum up; `single_tests` prints the same eleven points again.
+REPEATED = ("single_tests",)
+PEER_METRICS = {
+    "qps": "1/s",
+    "wall_qps": "1/s",
+    "cpu_percent": "%",
+    "cpu_s_per_million": "s",
+    "memory_mb": "MB",
+    "peak_memory_mb": "MB",
+}
+
+
+class TransferParameters(Parameters):
+    """`engines`: pymongo, mongodump, ddt; `server`: mongod, ferret, endpoint; `caches` and `threads` (5/15) narrow."""
+
+    engines: list[str] = Field(default=[])
+    ddt_jar: str = ""
+    server: str = ""
+    caches: list[Positive] = Field(default=[])
+    threads: list[str] = Field(default=[])
+    documents: NotNegative = 0
+
+    def names(self) -> list[str]:
+        return engines.names(self.engines, self.ddt_jar)
+
+
+def _levels(experiment: Any) -> list[dict[str, str | int | float]]:
+    """The thread pairs of one published experiment with its cache."""
+    names = ("cache_bucket_size", "cache_bucket_num", "data_batch_size")
+    cache = {name: int(experiment.fixed[name]) for name in names}
+    return [{"source_threads": int(a), "target_threads": int(b), **cache} for a, b in experiment.pairs]
+
+
+def _wanted(levels: dict[str, Any], parameters: TransferParameters) -> bool:
+    threads = f"{levels['source_threads']}/{levels['target_threads']}"
+    return (not parameters.caches or levels["cache_bucket_size"] in parameters.caches) and (
+        not parameters.threads or threads in parameters.threads
+    )
+
+
+def documents(parameters: TransferParameters, profile: Profile) -> int:
+    return parameters.documents or profile.transfer.documents
+
+
+def peer_table(records: Sequence[Record]) -> Table:
+    """Each engine over all its trials: what the combinations are varied over is averaged here."""
+    rows = [
+        Row.model_validate(
+            {
+                "system": system,
+                "metric": metric,
+                "unit": unit,
+                "measured": measured.interval([r.summary[metric].value for r in records if r.system == system]),
+            }
+        )
+        for system in dict.fromkeys(r.system for r in records)
+        for metric, unit in PEER_METRICS.items()
+    ]
+    columns = ["system", "metric", "unit", "measured"]
+    return Table(id=PEER_TABLE, title="The engines, each over all its trials", columns=columns, rows=rows)
+
+
+class TransferKind(Kind[TransferParameters]):
+    """The DDT report: every published combination for each engine that has these knobs, and one cell for the peer."""
+
+    Parameters = TransferParameters
+
+    def cells(self, published: Published, parameters: TransferParameters) -> list[Cell]:
+        """Every published combination for each engine that has these knobs, and one cell for the peer."""
+        points = [(e.table, levels) for e in published.report.design for levels in _levels(e)]
+        chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
+        if not chosen:
+            known = sorted({f"{x['source_threads']}/{x['target_threads']}" for _, x in points})
+            raise BadInput(
+                "no published combination is left",
+                key="caches, threads",
+                value=[parameters.caches, parameters.threads],
+                fix=f"threads are {', '.join(known)}",
+            )
+        knobs = [name for name in parameters.names() if name in KNOBS]
+        found = [Cell(table=table, system=name, levels=levels) for name in knobs for table, levels in chosen]
+        peers = [Cell(table=PEER_TABLE, system=PEER, levels=PEER_LEVELS)] if PEER in parameters.names() else []
+        return [*found, *peers]
+
+    def asked(self, parameters: TransferParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+        """The conditions that all trials share, as they stand in every record."""
+        return {
+            "profile": profile.name,
+            "inventory": inventory.name,
+            "systems": parameters.names(),
+            "seed": parameters.seed,
+            "documents": documents(parameters, profile),
+            "collections": COLLECTIONS,
+            "document_bytes": DOCUMENT_BYTES,
+            "cache_size_gb": f"{profile.transfer.cache_gb:g} for a mongod; FerretDB has none to set",
+            "server": parameters.server,
+            "ddt_jar": parameters.ddt_jar,
+            "cache_bucket_size": "as published",
+            "cache_bucket_num": "as published",
+            "data_batch_size": "as published",
+            "reset": "the copy dropped before each trial",
+            "hosts": {n: h.address for n, h in inventory.hosts.items()},
+        }
+
+    def experiment(
+        self, published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
+    ) -> Transfer:
+        """Raises BadInput for an unknown engine, a role that no host has, or a second client."""
+        inventory.require_one("client")
+        mongo.check(inventory, parameters.server)
+        return Transfer(
+            inventory=inventory,
+            profile=profile,
+            names=parameters.names(),
+            server=parameters.server,
+            ddt_jar=parameters.ddt_jar,
+            documents=documents(parameters, profile),
+            seed=parameters.seed,
+        )
+
+    def builds(self, parameters: TransferParameters) -> list[str]:
+        """The small server and the peer's tools come from one module."""
+        return ["mongo"]
+
+    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
+        """The published summary tables beside the engines that have their knobs; then all engines beside the peer."""
+        knobs = [trial for trial in trials if trial.cell.system in KNOBS]
+        beside = [table for table in measured.beside(published, records, knobs) if table.id not in REPEATED]
+        return [*beside, peer_table(records)]
+
+    def record_checks(self, record: Record) -> list[Check]:
+        """Is the copy proved, and did the engine count what the source holds?"""
+        proved, counted = record.proof["documents"], record.summary["documents"].value
+        compared = f"{len(record.proof['collections'])} collections, {proved} documents, counts and hashes equal"
+        return [
+            Check(record.id, "target equals source", record.proof["agrees"], compared),
+            Check(record.id, "documents counted by the engine", counted == proved, f"{counted:.0f} of {proved}"),
+        ]

@@ -1,0 +1,174 @@
+"""What a transfer came to: rate, CPU, memory, ten-second averages, and whether it or a server was the bottleneck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchbook.campaign.record import Quantity
+from benchbook.hosts.jobs import Ended
+from benchbook.probes import samples
+from benchbook.probes.samples import busy_cores
+from benchbook.reports.transfer.engines import Moved
+
+MEGABYTE = 1e6
+WINDOW_S = 10.0
+# A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
+FULL = 0.9
+LABELS = ("transfer", "source", "target")
+
+
+@dataclass(frozen=True)
+class CopyRun:
+    """One transfer: what the engine said, how its job ended, what the probes saw, and the client's name."""
+
+    moved: Moved
+    ended: Ended
+    series: pd.DataFrame
+    client: str
+
+    @property
+    def begin(self) -> float:
+        """When copying began, host's clock: its seconds are counted back from the end of the program."""
+        wall = self.ended.ended - self.ended.started
+        return self.ended.ended - min(self.seconds, wall)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of copying; where the engine does not say, the program's whole run."""
+        return self.moved.seconds or (self.ended.ended - self.ended.started)
+
+    def process(self, metric: str) -> pd.DataFrame:
+        """[t, value] of a metric of the process probes."""
+        return self.series[(self.series.source == "process") & (self.series.metric == metric)][["t", "value"]]
+
+    def inside(self, metric: str) -> pd.DataFrame:
+        """The same from the beginning of copying to the end."""
+        rows = self.process(metric)
+        return rows[(rows.t > self.begin) & (rows.t <= self.ended.ended)]
+
+    def cores(self, label: str) -> float:
+        """Cores that a watched job used while copying.
+
+        A probe cannot see what a process uses between the last sample and its end, which the transfer's supervisor
+        can: its total less what the probe saw before copying began.
+        """
+        rates = self.process(f"cpu.{label}")
+        if label != "transfer":
+            return overlapping_mean(rates, self.begin, self.ended.ended)
+        started = self.begin - self.ended.started
+        before = started * overlapping_mean(rates, self.ended.started, self.begin)
+        return max(0.0, self.ended.cpu_s - before) / self.seconds
+
+    def resident(self) -> pd.Series[float]:
+        """Resident memory (bytes) of the transfer's processes while copying; of the whole run if that was too short."""
+        inside = self.inside("rss.transfer").value
+        seen = inside if len(inside) else self.process("rss.transfer").value
+        return seen[seen > 0] if (seen > 0).any() else pd.Series([0.0])
+
+
+def overlapping_mean(rates: pd.DataFrame, begin: float, end: float) -> float:
+    """Mean of a rate over [begin, end]; a sample's value holds from the sample before it. 0 without any sample."""
+    ordered = rates.sort_values("t")
+    since = ordered.t.shift(1).fillna(begin)
+    weights = (ordered.t.clip(begin, end) - since.clip(begin, end)).clip(lower=0)
+    return float((ordered.value * weights).sum() / weights.sum()) if weights.sum() > 0 else 0.0
+
+
+def summarise(load: CopyRun) -> dict[str, Quantity]:
+    """Figures by the names of the published columns (`qps`, `cpu_percent`, `memory_mb`), then ours.
+
+    `qps` and CPU are over the seconds of copying; `wall_qps`, `cpu_s` and `cpu_s_per_million` are over the whole run of
+    the program, its start included. Memory is resident memory summed over the processes: the mean, and the highest.
+    """
+    wall, documents = load.ended.ended - load.ended.started, load.moved.documents
+    resident = load.resident()
+    found = {
+        "qps": (documents / load.seconds, "1/s"),
+        "cpu_percent": (100 * load.cores("transfer"), "%"),
+        "memory_mb": (resident.mean() / MEGABYTE, "MB"),
+        "peak_memory_mb": (resident.max() / MEGABYTE, "MB"),
+        "documents": (documents, "1"),
+        "total_time_s": (load.seconds, "s"),
+        "wall_s": (wall, "s"),
+        "wall_qps": (documents / wall, "1/s"),
+        "cpu_s": (load.ended.cpu_s, "s"),
+        "cpu_s_per_million": (1e6 * load.ended.cpu_s / max(documents, 1), "s"),
+        "source_cores": (load.cores("source"), "cores"),
+        "target_cores": (load.cores("target"), "cores"),
+    }
+    if load.moved.cache_full is not None:
+        found["cache_full"] = (load.moved.cache_full, "1")
+    return {name: Quantity(value=float(value), unit=unit) for name, (value, unit) in found.items()}
+
+
+def rate_series(load: CopyRun) -> pd.DataFrame:
+    """Documents/s as the engine reports them, and 10-s averages of rate, CPU and memory, as rows of the long table."""
+    rates = pd.DataFrame(load.moved.rates, columns=["t", "value"])
+    rates["t"] += load.begin
+    parts = [
+        _rows(rates, load.client, "documents", "1/s"),
+        _rows(ten_seconds(rates, load.begin), load.client, "documents.10s", "1/s"),
+    ]
+    for metric, unit in (("cpu.transfer", "cores"), ("rss.transfer", "B")):
+        averages = ten_seconds(load.inside(metric), load.begin)
+        parts.append(_rows(averages, load.client, f"{metric}.10s", unit))
+    filled = [part for part in parts if len(part)]
+    return pd.concat(filled, ignore_index=True) if filled else samples.empty()
+
+
+def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:
+    """[t, value]: means over windows of 10 s from `begin`, each at its end; the last ends with the last sample."""
+    last = float(frame.t.max()) if len(frame) else begin
+    starts = np.arange(begin, last, WINDOW_S)
+    ends = np.minimum(starts + WINDOW_S, last)
+    values = [overlapping_mean(frame, start, end) for start, end in zip(starts, ends, strict=True)]
+    return pd.DataFrame({"t": ends, "value": values})
+
+
+def _rows(frame: pd.DataFrame, host: str, metric: str, unit: str) -> pd.DataFrame:
+    return frame.assign(host=host, source="transfer", metric=metric, unit=unit)[samples.COLUMNS]
+
+
+def bottleneck(load: CopyRun, facts: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:
+    """`who` (transfer, source, target, servers, others) limited the transfer, `why` in words, and cores in use by each.
+
+    A machine whose cores are all in use is the limit through whoever uses most of it. Else a transfer whose processes
+    are all busy is. Else it waits: for the target if its cache was full, for the source if it was not.
+    """
+    cores = {label: load.cores(label) for label in LABELS if label in places}
+    for host, busy in _busy(load).items():
+        there = [label for label, name in places.items() if _same_machine(facts, host, name)]
+        total = float(facts.get(host, {}).get("cores", 0))
+        if total and busy >= FULL * total:
+            who = max(there, key=lambda label: cores[label])
+            who = "others" if sum(cores[label] for label in there) < busy / 2 else who
+            share = (
+                f"{who} uses {cores[who]:.1f} of them" if who in cores else "most by programs that are no part of this"
+            )
+            return {"who": who, "why": f"{busy:.1f} of {total:g} cores are in use; {share}", "cores": cores}
+    return {**_waiting(load.moved, cores), "cores": cores}
+
+
+def _waiting(moved: Moved, cores: dict[str, float]) -> dict[str, str]:
+    if moved.processes and cores["transfer"] >= FULL * moved.processes:
+        return {"who": "transfer", "why": f"its {moved.processes} processes use {cores['transfer']:.1f} cores"}
+    if moved.cache_full is None:
+        return {"who": "servers", "why": "cores are idle: the transfer waits for answers"}
+    who = "target" if moved.cache_full >= FULL else "source"
+    return {"who": who, "why": f"cores are idle; the cache was filled to {moved.cache_full:.0%} at most"}
+
+
+def _busy(load: CopyRun) -> dict[str, float]:
+    """Cores in use while copying, by host that has a probe of its machine."""
+    busy = busy_cores(load.series)
+    rates = busy.rename(columns={"busy": "value"})
+    return {str(h): overlapping_mean(part, load.begin, load.ended.ended) for h, part in rates.groupby("host")}
+
+
+def _same_machine(facts: dict[str, Any], one: str, other: str) -> bool:
+    boots = [facts.get(name, {}).get("boot_id") for name in (one, other)]
+    return one == other or (boots[0] is not None and boots[0] == boots[1])

@@ -1,0 +1,191 @@
+"""What only the DDT report's notebook shows.
+
+Functions of what was recorded; each returns a table or a figure for one cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from benchbook.analysis import formatting, outcome
+from benchbook.analysis.measured import interval
+from benchbook.analysis.recorded import Recorded
+from benchbook.analysis.results import Measured, Row, Table
+from benchbook.campaign.record import Record
+from benchbook.display import show
+from benchbook.plots import panels
+from benchbook.reports.transfer import transfer_plots
+from benchbook.reports.transfer.engines import KNOBS
+from benchbook.reports.transfer.transfer_kind import REPEATED, peer_table
+
+TITLES = {
+    "qps": "documents/s while copying",
+    "wall_qps": "documents/s, whole run",
+    "cpu_percent": "CPU (%)",
+    "cpu_s_per_million": "CPU s per million documents",
+    "memory_mb": "memory, mean (MB)",
+    "peak_memory_mb": "memory, highest (MB)",
+}
+
+
+def against_qps(report: Recorded, metric: str, *, label: str) -> HTML:
+    """The report's figure: `metric` against documents/s, published and measured, a mark per combination."""
+    frame = points(report, metric)
+    figure = transfer_plots.scatter(frame, label)
+    words = [f"{who}: {_ranks(part)}" for who, part in frame.groupby("who", sort=False)]
+    alt = f"{label} against documents/s. " + "; ".join(words) + "."
+    caption = f"{label} against documents/s, a mark per combination, means over repetitions. {'; '.join(words)}."
+    return panels.show(figure, alt, caption, save_as=report.figure_file(f"{metric}-against-qps"))
+
+
+def _ranks(part: pd.DataFrame) -> str:
+    rho = part.qps.corr(part.value, method="spearman") if len(part) > 2 else float("nan")
+    return f"{len(part)} combinations" + ("" if math.isnan(rho) else f", rank correlation {rho:.2f}")
+
+
+def points(report: Recorded, metric: str) -> pd.DataFrame:
+    """[who, cache, threads, qps, value] of every published combination: as published, and of each engine."""
+    rows = []
+    for name, table in report.published.tables.items():
+        if name in REPEATED:
+            continue
+        for level in table.frame[table.levels].to_dict("records"):
+            named = {str(name): value for name, value in level.items()}
+            key = _key({**named, **table.fixed})
+            printed = [table.value(m, **named) for m in ("qps", metric)]
+            rows.append({"who": "published", **key, "qps": printed[0], "value": printed[1]})
+    rows += [
+        {"who": who, **key, "qps": _mean(mine, "qps").value, "value": _mean(mine, metric).value}
+        for who, key, mine in _by_combination(report)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _key(levels: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "cache": int(levels["cache_bucket_size"]),
+        "threads": f"{levels['source_threads']}/{levels['target_threads']}",
+    }
+
+
+def _by_combination(report: Recorded) -> list[tuple[str, dict[str, Any], list[Record]]]:
+    """(engine, combination, its records), in the order of the plan's tables."""
+    groups: dict[tuple[str, int, str], list[Record]] = {}
+    for record in report.records:
+        if record.system in KNOBS:
+            key = _key(record.levels)
+            groups.setdefault((record.system, key["cache"], key["threads"]), []).append(record)
+    return [(who, {"cache": cache, "threads": threads}, mine) for (who, cache, threads), mine in sorted(groups.items())]
+
+
+def _mean(records: list[Record], metric: str) -> Measured:
+    return interval([record.summary[metric].value for record in records])
+
+
+def heat_map(report: Recorded) -> HTML:
+    """Documents/s over cache and threads, published and of each engine, with half the width of the interval."""
+    published = points(report, "qps").query("who == 'published'").assign(low=None, high=None)
+    mine = [
+        {"who": who, **key, "value": m.value, "low": m.low, "high": m.high}
+        for who, key, records in _by_combination(report)
+        for m in [_mean(records, "qps")]
+    ]
+    frame = pd.concat([published[["who", "cache", "threads", "value", "low", "high"]], pd.DataFrame(mine)])
+    figure = transfer_plots.heat_map(frame)
+    alt = "Documents/s over cache and threads. " + "; ".join(
+        f"{r['who']}, cache {r['cache']}, threads {r['threads']}: {formatting.number(r['value'])}"
+        for r in frame.to_dict("records")
+    )
+    caption = "Documents/s over cache (buckets x batches in each) and threads (source/target); ± half the 95% interval."
+    return panels.show(figure, alt, caption, save_as=report.figure_file("heat-map"))
+
+
+def beside(report: Recorded) -> HTML:
+    """Each published table beside what was measured; the cache, which is a table's own, stands in its title alone."""
+    return show.beside([_without_constants(report, part) for part in report.tables()], report.published)
+
+
+def _without_constants(report: Recorded, part: Table) -> Table:
+    constants = report.published.tables[part.id].fixed if part.id in report.published.tables else {}
+    rows = [Row.model_validate({k: v for k, v in dict(row).items() if k not in constants}) for row in part.rows]
+    return part.model_copy(update={"rows": rows})
+
+
+def engines(report: Recorded) -> HTML:
+    """All engines on the same servers, each over all its trials."""
+    lines: dict[str, dict[str, str]] = {}
+    for row in peer_table(report.records).rows:
+        system = str((row.model_extra or {})["system"])
+        line = lines.setdefault(system, {"engine": system})
+        line[TITLES[row.metric]] = formatting.with_interval(row.measured)
+    for system, line in lines.items():
+        line["trials"] = str(sum(record.system == system for record in report.records))
+    return show.table(lines.values(), "Engines on the same servers, mean [95% interval] over all their trials")
+
+
+def bottlenecks(report: Recorded) -> HTML:
+    """For each engine and cache: what limited how many trials, and the cores that each side used."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in report.records:
+        groups.setdefault((record.system, str(record.levels.get("cache_bucket_size", "–"))), []).append(record)
+    rows = [_limits(engine, cache, mine) for (engine, cache), mine in sorted(groups.items())]
+    return show.table(rows, "What limited the transfer, and cores in use while copying (means)")
+
+
+def _limits(engine: str, cache: str, records: list[Record]) -> dict[str, Any]:
+    said = Counter(record.proof["bottleneck"]["who"] for record in records)
+    cores = pd.DataFrame([record.proof["bottleneck"]["cores"] for record in records]).mean()
+    return {
+        "engine": engine,
+        "cache": cache,
+        "limited by (trials)": ", ".join(f"{w} ({n})" for w, n in said.most_common()),
+        **{f"{label} (cores)": formatting.number(float(value)) for label, value in cores.items()},
+        "for example": _example(records, said.most_common(1)[0][0]),
+    }
+
+
+def _example(records: list[Record], who: str) -> str:
+    return next(str(r.proof["bottleneck"]["why"]) for r in records if r.proof["bottleneck"]["who"] == who)
+
+
+def proofs(report: Recorded) -> HTML:
+    """What was compared after the transfers, in one sentence."""
+    agree = sum(bool(record.proof.get("agrees")) for record in report.records)
+    documents = sum(int(record.proof["documents"]) for record in report.records)
+    return show.paragraph(
+        f"{agree} of {len(report.records)} recorded transfers proved: every collection of source and target read back, "
+        f"{documents:,} documents in all, counts and order-independent hashes equal."
+    )
+
+
+def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
+    """The series of every trial of the engines that have the report's knobs, a panel per combination."""
+    return show.stack(
+        [
+            _every_trial(report, engine, metric, source, label)
+            for engine in dict.fromkeys(record.system for record in report.records)
+            if engine in KNOBS
+        ]
+    )
+
+
+def _every_trial(report: Recorded, engine: str, metric: str, source: str, label: str) -> HTML:
+    records = [record for record in report.records if record.system == engine]
+    levels = ["cache_bucket_size", "source_threads", "target_threads"]
+    read = report.campaign.series
+    frame = outcome.trial_series(records, read, report.environment, metric, source, levels)
+    name = f"{engine}-{metric.replace('.', '-')}-series"
+    if frame.empty:
+        return show.paragraph(f"{engine}: no samples of {metric}.")
+    frame = frame.assign(
+        cache="cache " + frame.cache_bucket_size.astype(str),
+        threads=frame.source_threads.astype(str) + "/" + frame.target_threads.astype(str),
+    )
+    figure = transfer_plots.time_series(frame, label)
+    alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
+    return panels.show(figure, alt, f"{engine}: {label}, one line per repetition.", save_as=report.figure_file(name))

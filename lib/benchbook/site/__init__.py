@@ -1,0 +1,1 @@
+"""The published site: a page per report, its JSON, and the index."""

@@ -1,0 +1,194 @@
+"""The published site: one self-contained page and one JSON file per report, and an index over them.
+
+A page loads nothing: style and script are inline, pictures are data, and a content security policy makes the browser
+refuse whatever a notebook's output might still ask for.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from nbformat import NotebookNode
+
+from benchbook.site import page
+from benchbook.site.executed_notebook import load
+from benchbook.analysis import results
+from benchbook.claims import section, words
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.analysis.results import Results, Trials, Verdict, replace_text
+
+LIMIT = 3_000_000
+"""The largest page that is published, in bytes: what a phone on a train still opens."""
+
+
+class PageTooLarge(BenchbookError):
+    """A page exceeds LIMIT; names the outputs that weigh most."""
+
+
+def publish(report: str, executed_notebook: Path, results_path: Path | None, site: Path) -> Path:
+    """Put one report's page and JSON on the site and rebuild the index; returns the page's path.
+
+    `results_path` is None, or names no file, when the run broke off before it had results: then the page shows how it
+    failed, beside a minimal JSON. Raises PageTooLarge, or BadInput for results that do not fit the format.
+    """
+    notebook = load(executed_notebook)
+    built = page.build(notebook)
+    found = _results(report, executed_notebook, notebook, built, results_path)
+    target = _write_page(notebook, built, found, site / f"{report}.html")
+    results.write(found, site / f"{report}.json")
+    build_index(site)
+    return target
+
+
+def render(notebook: Path, results: dict[str, Any], out: Path) -> Path:
+    """Write an executed notebook and its results (the content of `site/<report>.json`) as one HTML page at `out`.
+
+    Raises BadInput when the results do not fit the format, PageTooLarge when the page exceeds LIMIT.
+    """
+    loaded = load(notebook)
+    return _write_page(loaded, page.build(loaded), _parse(results), out)
+
+
+def build_index(site: Path) -> Path:
+    """Write `index.html` over every report of the site that has both its JSON and its page, by name."""
+    reports = [results.read(path) for path in sorted(site.glob("*.json")) if path.with_suffix(".html").exists()]
+    html = _environment().get_template("index.html.j2").render(reports=reports, now=datetime.now(UTC))
+    return replace_text(site / "index.html", html)
+
+
+def _parse(mapping: dict[str, Any]) -> Results:
+    return results.parse(mapping)
+
+
+def _write_page(notebook: NotebookNode, built: page.Page, found: Results, out: Path) -> Path:
+    html = _environment().get_template("page.html.j2").render(page=built, results=found)
+    size = len(html.encode())
+    if size > LIMIT:
+        raise PageTooLarge(
+            f"{out.name} would be {size / 1e6:.1f} MB, over the {LIMIT / 1e6:.0f} MB that a page may have. "
+            f"Its biggest outputs: {'; '.join(_heaviest(notebook))}."
+        )
+    return replace_text(out, html)
+
+
+def _heaviest(notebook: NotebookNode, count: int = 3) -> list[str]:
+    """The outputs that weigh most, as '1.2 MB of text/html in cell [7] `show(figure)`'."""
+    weighed = [
+        (len(str(content)), kind, cell)
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        for kind, content in _contents(output)
+    ]
+    heaviest = sorted(weighed, key=lambda item: item[0], reverse=True)[:count]
+    return [f"{size / 1e6:.2f} MB of {kind} in {_cell_name(cell)}" for size, kind, cell in heaviest]
+
+
+def _contents(output: NotebookNode) -> list[tuple[str, Any]]:
+    if output.output_type == "stream":
+        return [(output.name, output.text)]
+    return list(output.get("data", {"traceback": output.get("traceback", "")}).items())
+
+
+def _cell_name(cell: NotebookNode) -> str:
+    source = cell.source.strip().splitlines() or [""]
+    return f"cell [{cell.get('execution_count') or ' '}] `{source[-1][:60]}`"
+
+
+def _results(report: str, path: Path, notebook: NotebookNode, built: page.Page, results_path: Path | None) -> Results:
+    reason = built.failure.text if built.failure else None
+    if results_path is not None and results_path.exists():
+        return results.read(results_path).model_copy(update={"failed": reason})
+    if reason is None:
+        fix = f"let its last cell write {results_path or 'the results'}"
+        raise BadInput("the notebook ran to its end but left no results", file=path, fix=fix)
+    return _without_results(report, notebook, built.title, reason)
+
+
+def _without_results(report: str, notebook: NotebookNode, title: str | None, reason: str) -> Results:
+    """What is known of a run that broke off early: papermill's own notes on its parameters and times."""
+    noted = notebook.metadata.get("papermill", {})
+    given = noted.get("parameters", {})
+    now = datetime.now(UTC).isoformat()
+    return results.parse(
+        {
+            "report": report,
+            "title": title or report,
+            **{key: str(given.get(key) or "unknown") for key in ("profile", "inventory", "campaign")},
+            "started": _utc(noted.get("start_time") or now),
+            "finished": _utc(noted.get("end_time") or now),
+            "trials": Trials(planned=0, done=0, failed=0),
+            "failed": reason,
+        }
+    )
+
+
+def _utc(moment: str) -> datetime:
+    """papermill notes its times in UTC, in older versions without saying so."""
+    parsed = datetime.fromisoformat(moment)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(page.TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
+    environment.globals.update(asset=_asset, policy=_policy, verdicts=_verdicts)
+    return environment
+
+
+def _asset(name: str) -> str:
+    return (page.TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _policy() -> str:
+    """A content security policy under which the page's own style and script work and nothing can be requested."""
+    digest = base64.b64encode(hashlib.sha256(_asset("page.js").encode()).digest()).decode()
+    return (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _verdicts(found: Results) -> dict[Verdict, int]:
+    """Verdict -> number of claims, in the order of the design's list; verdicts that nothing got are left out."""
+    counts = Counter(claim.verdict for claim in found.claims)
+    return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment:%H:%M} UTC"
+
+
+def _spent(found: Results) -> str:
+    """Wall time of the run, in words; empty while it is not known."""
+    if found.finished is None:
+        return ""
+    seconds = round((found.finished - found.started).total_seconds())
+    minutes, rest = divmod(seconds, 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _ratio(value: float | str | None) -> str:
+    """An effect as a reader wants it: 0.812, a dash for none; text as it is."""
+    return value or "–" if isinstance(value, str) else words.number(value)
+
+
+def _share(confidence: float) -> str:
+    return words.confidence(1 - confidence)

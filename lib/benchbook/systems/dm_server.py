@@ -1,0 +1,258 @@
+"""DM 1.0: one dm-worker beside its files, one dm-master, and dm-ctl, which is how tasks are told what to do."""
+
+from __future__ import annotations
+
+import uuid
+
+from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from benchbook import paths
+from benchbook.build import programs
+from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.hosts.jobs import LONGEST_S, Command, Job
+from benchbook.hosts.remote_host import RemoteHost, quote
+from benchbook.hosts.session import Session
+from benchbook.systems import dm_config, dm_status
+from benchbook.systems.base import About, died
+from benchbook.systems.sql import SqlEndpoint
+
+MASTER, WORKER = "dm-master", "dm-worker"
+PORTS = {MASTER: 8261, WORKER: 8262}
+# The whole page is tens of kB, of which a few lines are wanted: they are chosen on the host.
+_FETCH = """
+import sys, urllib.request
+for line in urllib.request.urlopen(sys.argv[1], timeout=5).read().decode().splitlines(True):
+    if line.startswith(sys.argv[2]):
+        sys.stdout.write(line)
+"""
+# A worker that has just started is not reached by the master until gRPC has given up backing off.
+BACK_OFF_S = 15.0
+
+
+class DM:
+    """DM for one upstream. Not a `System`: it keeps no dataset, what it writes is removed with every trial."""
+
+    name = "dm"
+    title = "TiDB Data Migration (DM)"
+
+    def __init__(self, session: Session, upstream: SqlEndpoint, target: SqlEndpoint, flavor: str = "mariadb") -> None:
+        self.session, self._upstream, self._target, self._flavor = session, upstream, target, flavor
+        self._jobs: dict[str, Job] = {}
+        self._ctl = self._mydumper = ""
+
+    @property
+    def worker(self) -> RemoteHost:
+        return self.session.with_role(WORKER)[0]
+
+    @property
+    def master(self) -> RemoteHost:
+        return self.session.with_role(MASTER)[0]
+
+    def address(self, role: str) -> str:
+        host = self.session.with_role(role)[0]
+        return f"{host.address}:{self.session.inventory.port(role) or PORTS[role]}"
+
+    @property
+    def folder(self) -> str:
+        """Everything that the worker writes: relay log, metadata, dumps, its log."""
+        return self.worker.path("dm")
+
+    @property
+    def metrics_url(self) -> str:
+        return f"http://{self.address(WORKER)}/metrics"
+
+    @property
+    def target(self) -> dm_config.Account:
+        return _account(self._target, self.session.inventory.file)
+
+    @property
+    def dump_program(self) -> str:
+        """mydumper, behind a wrapper that keeps the password out of the process list."""
+        return self._mydumper
+
+    # -- verbs --------------------------------------------------------------------------------------------------
+
+    def install(self) -> None:
+        """Raises HostUnusable where mydumper is missing on the worker's host."""
+        self._programs = programs.artefact("dm")
+        self.worker.require_program("mydumper", package="mydumper")
+        self.worker.push(self._programs / WORKER, executable=True)
+        self.master.push(self._programs / MASTER, executable=True)
+        self._ctl = self.master.push(self._programs / "dm-ctl", executable=True)
+        wrapper = paths.env_dir() / "systems" / "dm" / "mydumper-quiet"
+        self._mydumper = self.worker.push(wrapper, executable=True)
+
+    def start(self) -> None:
+        """The worker first: a master that finds none backs off for seconds."""
+        self.worker.mkdir(self.folder)
+        self.master.mkdir(self.master.path("dm-master"))
+        self._jobs[WORKER] = self._launch(self.worker, WORKER, self._worker_config())
+        self._await_port()
+        self._jobs[MASTER] = self._launch(self.master, MASTER, self._master_config())
+
+    def _launch(self, host: RemoteHost, program: str, config: str) -> Job:
+        argv = [host.push(self._programs / program, executable=True), "-config", "{job}/config.toml"]
+        return self.session.start(host, program, Command(argv, LONGEST_S, secrets={"config.toml": config}))
+
+    def _worker_config(self) -> str:
+        return dm_config.render(
+            dm_config.WorkerConfig(
+                worker_address=self.address(WORKER),
+                folder=self.folder,
+                upstream=_account(self._upstream, self.session.inventory.file),
+                flavor=self._flavor,
+            )
+        )
+
+    def _master_config(self) -> str:
+        return dm_config.render(
+            dm_config.MasterConfig(
+                master_address=self.address(MASTER),
+                worker_address=self.address(WORKER),
+                folder=self.master.path("dm-master"),
+            )
+        )
+
+    def _await_port(self) -> None:
+        for attempt in Retrying(
+            stop=stop_after_delay(30), wait=wait_fixed(0.1), reraise=True, retry=retry_if_exception_type(_NotYet)
+        ):
+            with attempt:
+                self.check_alive()
+                if not self.metrics("dm_relay_"):
+                    raise _NotYet("dm-worker does not serve its metrics")
+
+    def ready(self) -> None:
+        """Return once the master reaches the worker and neither knows a task. Raises SystemFailed."""
+        patient = Retrying(stop=stop_after_delay(60), wait=wait_fixed(0.1), retry=retry_if_exception_type(_NotYet))
+        try:
+            patient(self._knock)
+        except RetryError as problem:
+            raise SystemFailed(f"DM does not serve: {problem.last_attempt.exception()}") from problem
+
+    def _knock(self) -> None:
+        self.check_alive()
+        try:
+            dm_status.parse(self.ctl("query-status", "-w", self.address(WORKER)))
+        except dm_status.UnknownTask:
+            return
+        except SystemFailed as problem:
+            raise _NotYet(str(problem)) from problem
+
+    def metrics(self, beginning: str) -> str:
+        """The lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
+        said = self.worker.run(["python3", "-c", _FETCH, self.metrics_url, beginning], check=False)
+        return said.stdout
+
+    def stop(self) -> None:
+        for role in list(self._jobs):
+            job = self._jobs.pop(role)
+            self.session.end(job)
+            job.remove()
+
+    def wipe(self) -> None:
+        """With stopped servers: no task, no relay log, no dump, no log is left of what ran before."""
+        self.worker.run(["rm", "-rf", "--", self.folder], timeout=300)
+        self.master.run(["rm", "-rf", "--", self.master.path("dm-master")])
+
+    def check_alive(self) -> None:
+        """Raises SystemFailed when one of its servers has ended although nobody asked it to."""
+        for role, job in self._jobs.items():
+            if ended := job.status():
+                raise died(f"{role} on {job.host.name}", job, ended)
+
+    def about(self) -> About:
+        program = self.worker.push(self._programs / WORKER, executable=True)
+        words = self.worker.run([program, "-V"]).stdout.split()
+        version = words[words.index("Version:") + 1] if "Version:" in words else words[0]
+        dumper = self.worker.run([self.session.inventory.program("mydumper"), "--version"]).stdout.strip()
+        notes = (
+            "v1.0.7 in place of the published version",
+            f"it dumps with {dumper.splitlines()[0]}" if dumper else "it dumps with mydumper",
+            "in the first 300 s of every sync it rewrites INSERT to REPLACE and UPDATE to DELETE and REPLACE",
+        )
+        return About(self.name, version, self.title, None, notes, (self.worker.name, self.master.name))
+
+    # -- tasks --------------------------------------------------------------------------------------------------
+
+    def ctl(self, *words: str) -> str:
+        """What dm-ctl prints; it ends with status 0 even when it was refused."""
+        argv = [self._ctl, "-master-addr", self.address(MASTER), *words]
+        return self.master.run(argv, timeout=60, check=False).stdout
+
+    def start_task(self, task: dm_config.Task) -> None:
+        """Raises CommandRefused with DM's own words."""
+        file = self.master.path("dm-master", f"task-{uuid.uuid4().hex[:8]}.yaml")
+        self.master.write(file, dm_config.render(task))
+        try:
+            dm_status.confirm(self._patiently("start-task", file))
+        finally:
+            self.master.run(["rm", "-f", "--", file])
+
+    def pause_task(self, name: str) -> None:
+        """Waits until everything that was read is applied, and flushes the checkpoint."""
+        dm_status.confirm(self.ctl("pause-task", name))
+
+    def stop_task(self, name: str) -> None:
+        """A task that is not there is stopped already."""
+        try:
+            dm_status.confirm(self.ctl("stop-task", name))
+        except dm_status.UnknownTask:
+            return
+
+    def status(self, name: str) -> dm_status.Status:
+        """Raises SystemFailed when a server has died, and TaskPaused with DM's words when an error stopped the task."""
+        self.check_alive()
+        found = self.ask_master(name)
+        found.check()
+        return found
+
+    def ask_master(self, name: str) -> dm_status.Status:
+        """What dm-master says of a task, whether its servers live or not. Raises CommandRefused with its words."""
+        return dm_status.parse(self.ctl("query-status", name))
+
+    def _patiently(self, *words: str) -> str:
+        """Again while the master has not found the worker yet."""
+        for attempt in Retrying(
+            stop=stop_after_delay(BACK_OFF_S),
+            wait=wait_fixed(0.2),
+            reraise=True,
+            retry=retry_if_exception_type(dm_status.WorkerUnreachable),
+        ):
+            with attempt:
+                said = self.ctl(*words)
+                dm_status.confirm(said)
+        return said
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def log(self) -> str:
+        """dm-worker's log since the last wipe."""
+        return self.worker.read(f"{self.folder}/dm-worker.log").decode(errors="replace")
+
+    def bytes_in(self, what: str) -> int:
+        """Bytes on disk below a folder of the worker's; 0 where there is none."""
+        place = quote([f"{self.folder}/{what}"])
+        return int(self.worker.shell(f"du -sb {place} 2>/dev/null | cut -f1 | grep . || echo 0").stdout)
+
+    def free_bytes(self) -> int:
+        """Free bytes where the worker writes."""
+        return int(self.worker.run(["df", "--output=avail", "-B1", self.worker.root]).stdout.split()[-1])
+
+
+class _NotYet(SystemFailed):
+    """A server that is starting."""
+
+
+def _account(endpoint: SqlEndpoint, file: str) -> dm_config.Account:
+    if not endpoint.password.isascii():
+        raise HostUnusable(
+            "DM cannot log in with this password",
+            file=file,
+            key="systems.*.password",
+            value="not ASCII",
+            fix="mydumper reads ASCII passwords only: choose another",
+        )
+    return dm_config.Account(
+        address=endpoint.address, port=endpoint.port, user=endpoint.user, password=endpoint.password
+    )

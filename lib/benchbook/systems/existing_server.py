@@ -1,0 +1,108 @@
+"""An endpoint: a server that exists already and that is reached by the MySQL protocol alone."""
+
+from __future__ import annotations
+
+import hashlib
+
+from benchbook.errors import BadInput, HostUnusable
+from benchbook.hosts.inventory import EndpointSettings, Inventory
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import Profile
+from benchbook.systems.base import About, System
+from benchbook.systems.sql import SqlEndpoint, query, try_login
+from benchbook.systems.sql_server import wrong_password
+
+
+class EndpointSystem(System):
+    """Reached from the first client host. It is never started, stopped or reset: its dataset is prepared once."""
+
+    name = "endpoint"
+    can_reset = False
+
+    def __init__(self, session: Session, profile: Profile, which: str = "") -> None:
+        super().__init__(session, profile)
+        self.which, self.settings = self.choose(session.inventory, which)
+        self.name = f"endpoint:{self.which}"
+        password = self.settings.password(f"endpoints.{self.which}")
+        self._sql = SqlEndpoint(self.settings.host, self.settings.port, self.settings.user, password, self.settings.tls)
+
+    @staticmethod
+    def choose(inventory: Inventory, which: str) -> tuple[str, EndpointSettings]:
+        """The endpoint of this name; without a name, the only one there is."""
+        if not which and len(inventory.endpoints) == 1:
+            which = next(iter(inventory.endpoints))
+        if which not in inventory.endpoints:
+            raise BadInput(
+                "no such endpoint" if which else "which endpoint is not clear",
+                file=inventory.file,
+                key="endpoints",
+                value=which or sorted(inventory.endpoints),
+                fix="describe it under `endpoints` (host, port, user, password_env) and say `endpoint:NAME`",
+            )
+        return which, inventory.endpoints[which]
+
+    @property
+    def hosts(self) -> list[RemoteHost]:
+        return []
+
+    @property
+    def _via(self) -> RemoteHost:
+        return self.session.with_role("client")[0]
+
+    @property
+    def identity(self) -> str:
+        return f"endpoint-{hashlib.sha256(str(self._sql).encode()).hexdigest()[:12]}"
+
+    def install(self) -> None:
+        """Nothing to install."""
+
+    def start(self) -> None:
+        """Somebody else runs it."""
+
+    def ready(self, *, timeout_s: float = 120.0) -> None:
+        said = try_login(self._via, self._sql)
+        if said == "denied":
+            raise wrong_password(self.session.inventory.file, f"endpoints.{self.which}", self._sql)
+        if said:
+            raise HostUnusable(
+                f"the endpoint does not answer from host {self._via.name} ({said})",
+                file=self.session.inventory.file,
+                key=f"endpoints.{self.which}",
+                value=str(self._sql),
+                fix="check host and port, and that the client host may connect to it",
+            )
+
+    def stop(self) -> None:
+        """Somebody else runs it."""
+
+    def reset(self, dataset: str | None) -> None:
+        """Its state is its owner's: trials start from what the trial before has left."""
+
+    def keep(self, dataset: str) -> None:
+        """Remember in the server itself which dataset it holds."""
+        database = self.settings.database
+        query(
+            self._via,
+            self._sql,
+            "CREATE TABLE IF NOT EXISTS benchbook_dataset (identity VARCHAR(64))",
+            database=database,
+        )
+        query(self._via, self._sql, f"INSERT INTO benchbook_dataset VALUES ('{dataset}')", database=database)
+
+    def has(self, dataset: str) -> bool:
+        shown = query(self._via, self._sql, f"SHOW TABLES FROM `{self.settings.database}` LIKE 'benchbook_dataset'")
+        if not shown:
+            return False
+        rows = query(self._via, self._sql, "SELECT identity FROM benchbook_dataset", database=self.settings.database)
+        return dataset in {row[0] for row in rows}
+
+    def about(self) -> About:
+        version = str(query(self._via, self._sql, "SELECT VERSION()")[0][0])
+        variables = {str(k): str(v) for k, v in query(self._via, self._sql, "SHOW GLOBAL VARIABLES")}
+        title = self.settings.product or f"existing server at {self._sql}"
+        note = "an existing server: not restarted between repetitions, so they share its state"
+        return About(self.name, version, title, None, (note,), (), {"variables": variables})
+
+    def endpoints(self) -> list[SqlEndpoint]:
+        return [self._sql]

@@ -1,0 +1,110 @@
+"""One load from all client hosts at once: threads and rate shared out, started together, followed to the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from benchbook.errors import BenchbookError
+from benchbook.hosts.fanout import on_each
+from benchbook.hosts.jobs import Command, Ended, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.workloads.sysbench_stream import IntervalReader, check_end
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one client's sysbench left."""
+
+    client: str
+    command: Command
+    ended: Ended
+    text: str
+    complaint: str
+
+    def check(self) -> None:
+        """Raises WorkloadFailed unless it ended by itself with status 0."""
+        check_end(self.ended, self.text + self.complaint, f"sysbench on {self.client}")
+
+
+def shares(total: int, clients: int) -> list[int]:
+    """`total` shared out as evenly as whole numbers go, the first getting what is over: 400 over 3 is 134, 133, 133."""
+    each, over = divmod(total, clients)
+    return [each + (index < over) for index in range(clients)]
+
+
+class Crowd:
+    """Jobs of one load, one on each client, started together; `on_rate(second, rate)` gets the sum over the clients."""
+
+    def __init__(self, session: Session, commands: Sequence[tuple[RemoteHost, Command]]) -> None:
+        self._session = session
+        self._commands = {host.name: command for host, command in commands}
+        self._jobs: dict[str, Job] = {}
+        try:
+            on_each("starting sysbench", [host for host, _ in commands], self._start, at_once=len(commands))
+        except BenchbookError:
+            # What has begun on the others must not load the next trial.
+            for job in self._jobs.values():
+                session.end(job)
+            raise
+
+    def _start(self, host: RemoteHost) -> None:
+        self._jobs[host.name] = self._session.start(host, "sysbench", self._commands[host.name])
+
+    def stop(self, file: str) -> None:
+        """Put the file that asks a stoppable load to end into the folder of every job."""
+        for job in self._jobs.values():
+            job.leave(file)
+
+    def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
+        """Until all have ended. Where one ends badly the others are stopped: a part of the load is not the load."""
+        summed = _Summed(on_rate, len(self._jobs))
+        jobs = [self._jobs[name] for name in self._commands]
+        if len(jobs) == 1:
+            return [self._follow(jobs[0], summed, expected_s)]
+        with ThreadPoolExecutor(len(jobs), thread_name_prefix="sysbench-client") as pool:
+            todo = {pool.submit(self._follow, job, summed, expected_s): job for job in jobs}
+            try:
+                wait(todo, return_when=FIRST_EXCEPTION)
+            finally:
+                # Interrupted, or a host is lost: who follows a job ends with it.
+                for unfinished, job in todo.items():
+                    if not unfinished.done():
+                        job.stop()
+        # Those that were stopped because another failed come last: the one that failed is to be named.
+        return sorted((each.result() for each in todo), key=lambda ran: ran.ended.reason == "stopped")
+
+    def _follow(self, job: Job, summed: _Summed, expected_s: float) -> Ran:
+        reader = IntervalReader(summed.of(job.host.name))
+        ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
+        if ended.exit != 0 and ended.reason != "stopped":
+            for other in self._jobs.values():
+                if other is not job:
+                    other.stop()
+        complaint = job.stderr()
+        self._session.forget(job)
+        job.remove()
+        return Ran(job.host.name, self._commands[job.host.name], ended, reader.text, complaint)
+
+
+class _Summed:
+    """Passes on the sum of a second's rates once every client has told its own."""
+
+    def __init__(self, on_rate: Callable[[float, float], None], clients: int) -> None:
+        self._on_rate, self._clients = on_rate, clients
+        self._seconds: dict[float, dict[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, client: str) -> Callable[[float, float], None]:
+        """Where the client's rates go."""
+        return lambda second, rate: self._seen(client, second, rate)
+
+    def _seen(self, client: str, second: float, rate: float) -> None:
+        with self._lock:
+            told = self._seconds.setdefault(second, {})
+            told[client] = rate
+            if len(told) == self._clients:
+                self._on_rate(second, sum(self._seconds.pop(second).values()))
