@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Kind, Outcomes, Passed, Severity
+from benchbook.audit.findings import Finding, Kind, Outcomes, Passed
 from benchbook.audit.judgement import Case, case_of, kind_of, side, state
 from benchbook.audit.suggest import other_rounding, suggestions
 from benchbook.published.arithmetic import bare, evaluate, figure, names, spelled
-from benchbook.published.declarations import Identity
+from benchbook.published.declarations import Identity, Severity
 from benchbook.published.tables import Published, PublishedTable
 
 LINES = 6
