@@ -80,7 +80,7 @@ def _planned(*tables: str) -> tuple[Faulty, Campaign]:
 
 
 def _drop_table(experiment: DmReplication) -> None:
-    target = experiment._target
+    target = experiment.pipeline.target
     query(target.hosts[0], target.endpoints()[0], "DROP TABLE dm_sync.sbtest1")
 
 
@@ -124,9 +124,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         assert record.proof["same"]
         assert len(record.proof["tables"]) == 4
         assert all(t["source_rows"] == t["target_rows"] > 0 for t in record.proof["tables"])
-        assert all(check["ok"] for check in dm_kind.DmKind().record_checks(record)), dm_kind.DmKind().record_checks(
-            record
-        )
+        assert all(check.ok for check in dm_kind.DmKind().record_checks(record)), dm_kind.DmKind().record_checks(record)
     assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*")) == kept
     assert not [*(dm_home.path / ".lab").glob("*/dm/work/dm/*")], "relay log, dumps and metadata are removed"
     assert not dm_home.processes("dm-worker")
@@ -146,7 +144,9 @@ class Locked(DmReplication):
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         with ExitStack() as stack:
             if self.lock:
-                link = stack.enter_context(connection(self._upstream.hosts[0], self._upstream.endpoints()[0]))
+                link = stack.enter_context(
+                    connection(self.pipeline.upstream.hosts[0], self.pipeline.upstream.endpoints()[0])
+                )
                 link.cursor().execute(f"LOCK TABLES `{self.databases.of(trial.cell.table)}`.sbtest1 WRITE")
             return super().measure(trial, on_rate)
 

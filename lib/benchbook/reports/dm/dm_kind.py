@@ -17,8 +17,7 @@ from benchbook.parameters import NotNegative, Parameters, Positive
 from benchbook.profiles import Profile
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.reports.dm import dm_tables
-from benchbook.reports.dm.replication import DmReplication
-from benchbook.reports.dm.stage import ROLES
+from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, SYNC, databases
 from benchbook.reports.kind import Kind
 

@@ -2,69 +2,112 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
-from benchbook.errors import BenchbookError, WorkloadFailed
+from benchbook.errors import BenchbookError, HostUnusable
+from benchbook.hosts.host_facts import survey
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended
-from benchbook.hosts.remote_host import RemoteHost, quote
+from benchbook.hosts.remote_host import quote
+from benchbook.hosts.session import Session
 from benchbook.probes import prometheus
-from benchbook.probes.samples import COLUMNS
-from benchbook.probes.scrape import Scraped, Target, scraping
-from benchbook.probes.watch import Watched, host_probe, mysql_probe, watching
-from benchbook.reports.dm import checksum, dm_summary, dump_statements, worker_log
-from benchbook.reports.dm.stage import DmStage
-from benchbook.reports.dm.standstill import Standstill
-from benchbook.reports.dm.task import SYNC, TASK, task_of
+from benchbook.probes.scrape import Scraped
+from benchbook.probes.watch import Watched
+from benchbook.profiles import Profile
+from benchbook.reports.dm import dm_summary, dump_statements, worker_log
+from benchbook.reports.dm.observed import observing, samples_of, series_of
+from benchbook.reports.dm.pipeline import Pipeline
+from benchbook.reports.dm.task import SYNC, TASK, Databases, task_of
+from benchbook.reports.dm.task_watch import TaskWatch
 from benchbook.systems import dm_config
-from benchbook.systems.dm_status import BinlogPosition, Status
-from benchbook.systems.sql import SqlEndpoint, connection
+from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench, sysbench_output
 from benchbook.workloads.sysbench_stream import IntervalReader, check_end, interval_series
 
-_SYNCER = re.compile(r'^dm_syncer_binlog_(file|pos)\{node="syncer",task="\w+"\} (\S+)$', re.MULTILINE)
+ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
+# Per row: binlog upstream and its copy in the relay log (five events), and the row's text in a dump.
+BINLOG_ROW_B, DUMP_ROW_B = 620, 300
+# The fastest upstream load seen here is a tenth of this; it only bounds the disk that a sync may need.
+FASTEST_ROWS_S = 100_000
 
 
 @dataclass
-class DmReplication(DmStage):
-    """The experiment."""
+class DmReplication:
+    """The experiment; `options` are the report's sysbench options. `pipeline` lives while it runs."""
+
+    inventory: Inventory
+    profile: Profile
+    databases: Databases
+    options: dict[str, str]
+    time_s: int
+    rate: int
+    seed: int
+    pipeline: Pipeline = field(init=False)
+
+    # -- the campaign's view ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Connect, check, install; leaving removes everything that DM wrote."""
+        hosts = [name for role in ROLES for name in self.inventory.require(role)]
+        with Session(self.inventory, hosts) as session:
+            surveyed = survey(session, disk_gb=self.profile.disk_gb)
+            program, version = sysbench.find(session.with_role("client")[0])
+            self.pipeline = Pipeline(session, self.profile, self.databases, self.seed, program)
+            self.pipeline.install()
+            try:
+                yield {**surveyed, "load_generator": version}
+            finally:
+                self.pipeline.stop()
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+        """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
+        self.pipeline.begin(say)
+        return {name: vars(about) for name, about in self.pipeline.about().items()}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same."""
+        sync = trial.cell.table in SYNC
         task = self._task(trial)
-        self._fresh(trial)
-        measured = self._sync(trial, task, on_rate) if trial.cell.table in SYNC else self._full(trial, task, on_rate)
-        self._clean()
+        self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
+        measured = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
+        self.pipeline.clean()
         return measured
 
     def expected_s(self, trial: Trial) -> float:
         return 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else 5.0
 
-    # -- one task -----------------------------------------------------------------------------------------------
+    # -- dump and load ------------------------------------------------------------------------------------------
+
+    @property
+    def _watch(self) -> TaskWatch:
+        return TaskWatch(self.pipeline, self.profile.dm)
 
     def _task(self, trial: Trial) -> dm_config.Task:
-        about = (self._dm.folder, self._dm.target, self._dm.dump_program)
-        return task_of(trial, self.databases, self.profile.dm.split_rows, *about)
+        dm = self.pipeline.dm
+        return task_of(trial, self.databases, self.profile.dm.split_rows, dm.folder, dm.target, dm.dump_program)
 
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
         progress: list[tuple[float, float]] = []
         started = time.time()
-        with self._watching() as (watched, scraped):
-            self._dm.start_task(task)
-            status = self._until(lambda s: s.stage == "Finished", progress, on_rate)
+        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
+            self.pipeline.dm.start_task(task)
+            status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
             time.sleep(self.profile.dm.sample_s)  # until the last scrape of the load has surely been taken
-        ended, text = time.time(), self._dm.log()
+        ended, text = time.time(), self.pipeline.dm.log()
         dump, load = (worker_log.finished(text, TASK, unit) for unit in ("Dump", "Load"))
-        counted = self._dm.worker.shell(dump_statements.count_command(quote([task.dumped_data])), timeout=600).stdout
-        samples = {name: self._of(scraped, name) for name in ("dm", "tidb")}
+        counted = self.pipeline.dm.worker.shell(
+            dump_statements.count_command(quote([task.dumped_data])), timeout=600
+        ).stdout
+        samples = samples_of(scraped)
         around = prometheus.between(samples["tidb"], load.began - self.profile.dm.sample_s, ended)
         summary = dm_summary.of_full(
             samples["dm"],
@@ -75,11 +118,11 @@ class DmReplication(DmStage):
             rows_per_statement=dump_statements.rows_per_statement(counted),
         )
         loaded = pd.DataFrame(progress, columns=["t", "value"]).assign(
-            host=self._dm.worker.name, source="dm", metric="loaded_bytes", unit="B"
+            host=self.pipeline.dm.worker.name, source="dm", metric="loaded_bytes", unit="B"
         )
         return Measurement(
             command="dm-ctl start-task task.yaml",
-            client=self.client.name,
+            client=self.pipeline.client.name,
             started=started,
             ended=ended,
             exit_status=None,
@@ -87,28 +130,31 @@ class DmReplication(DmStage):
             histogram=[],
             output=dm_config.redacted(task),
             proof=self._proof(trial, watched, scraped, f"dumped_data.{TASK}"),
-            series=self._series(watched, samples, loaded),
+            series=series_of(self.pipeline, watched, samples, loaded),
         )
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
-        self._dm.start_task(task)
-        self._until(lambda s: s.unit == "Sync" and s.stage == "Running")
-        self._settle()
-        with self._watching() as (watched, scraped):
+        self.pipeline.dm.start_task(task)
+        self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
+        self._watch.settle()
+        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
             command, ended, text = self._load(trial, on_rate)
-            self._drain(ended)
+            self._watch.drain()
             time.sleep(self.profile.dm.sample_s)  # until the scrape after the last row has surely been taken
         finished = time.time()
-        self._dm.pause_task(TASK)
-        output, samples = sysbench_output.parse(text), {name: self._of(scraped, name) for name in ("dm", "tidb")}
+        self.pipeline.dm.pause_task(TASK)
+        output, samples = sysbench_output.parse(text), samples_of(scraped)
         began = ended.ended - output.summary["total_time_s"]
         mysql = watched.series[watched.series.source == "mysql"]
         lag = dm_summary.lag(samples["dm"], mysql)
         summary = dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, ended.ended)
-        rows = [interval_series(output, ended, self.client.name), dm_summary.lag_series(lag, self._dm.worker.name)]
+        rows = [
+            interval_series(output, ended, self.pipeline.client.name),
+            dm_summary.lag_series(lag, self.pipeline.dm.worker.name),
+        ]
         return Measurement(
             command=command,
-            client=self.client.name,
+            client=self.pipeline.client.name,
             started=began,
             ended=finished,
             exit_status=ended.exit,
@@ -116,154 +162,72 @@ class DmReplication(DmStage):
             histogram=output.histogram,
             output=f"{text}\n{dm_config.redacted(task)}",
             proof={**self._proof(trial, watched, scraped, "relay_log"), **self._checkpoint()},
-            series=self._series(watched, samples, *rows),
+            series=series_of(self.pipeline, watched, samples, *rows),
         )
 
-    def _settle(self) -> None:
-        """Let the sync idle, watched, as long as the profile says."""
-        until = time.monotonic() + self.profile.dm.settle_s
-        while time.monotonic() < until:
-            self._look()
-            time.sleep(1.0)
-
-    def _until(
-        self,
-        holds: Callable[[Status], bool],
-        progress: list[tuple[float, float]] | None = None,
-        on_rate: Callable[[float, float], None] = lambda *_: None,
-    ) -> Status:
-        """The first status for which `holds`; notes bytes loaded so far. Raises what stops the task."""
-        began = time.monotonic()
-        patience = Standstill("DM's task", self.profile.dm.stall_s, lambda: self._dm.bytes_in(f"dumped_data.{TASK}"))
-        while True:
-            status = self._look()
-            if progress is not None and status.loaded_bytes is not None:
-                progress.append((time.time(), float(status.loaded_bytes)))
-                seconds = max(0.1, time.monotonic() - began)
-                on_rate(seconds, status.loaded_bytes / dm_summary.MIB / seconds)
-            if holds(status):
-                return status
-            patience.see(status.where)
-            time.sleep(0.1)
+    # -- sync ---------------------------------------------------------------------------------------------------
 
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Returns command, end and output."""
-        levels, dataset = trial.cell.levels, self._dataset(self.databases.sync, self.databases.sync_rows)
+        levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
         load = sysbench.SysbenchLoad(
             str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self.rate, self.options
         )
-        command = sysbench.run(self._program, self._upstream.endpoints(), load)
-        job = self._session.start(self.client, "sysbench", command)
+        command = sysbench.run(self.pipeline.program, self.pipeline.upstream.endpoints(), load)
+        job = self.pipeline.session.start(self.pipeline.client, "sysbench", command)
         reader = IntervalReader(on_rate)
 
         def follow(data: bytes) -> None:
             reader(data)
-            self._look()
+            self._watch.look()
 
         try:
             ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
         except BenchbookError:
-            self._session.end(job)
+            self.pipeline.session.end(job)
             raise
-        self._session.forget(job)
+        self.pipeline.session.forget(job)
         text, complaint = reader.text, job.stderr()
         job.remove()
-        self._look()
+        self._watch.look()
         check_end(ended, text + complaint)
         return command.typed, ended, text + complaint
 
-    def _drain(self, ended: Ended) -> None:
-        """Return once DM has read up to the upstream's end and applied all it read. Raises WorkloadFailed if never."""
-        upstream, until = self._upstream.position(), time.monotonic() + self.profile.dm.drain_s
-        while not self._drained(upstream):
-            self._look()
-            if time.monotonic() > until:
-                raise WorkloadFailed(f"DM has not caught up {self.profile.dm.drain_s} s after the load's end")
-            time.sleep(0.2)
-
-    def _drained(self, upstream: BinlogPosition) -> bool:
-        text = self._dm.metrics("dm_syncer_")
-        at = {kind: float(value) for kind, value in _SYNCER.findall(text)}
-        read = (at.get("file"), at.get("pos")) == (float(upstream.file.rpartition(".")[2]), float(upstream.offset))
-        return read and _jobs(text, "added") == _jobs(text, "finished")
-
     def _checkpoint(self) -> dict[str, Any]:
-        status = self._dm.status(TASK)
+        status = self.pipeline.dm.status(TASK)
         return {"checkpoint": str(status.checkpoint), "upstream": str(status.upstream), "synced": status.synced}
 
-    # -- watching -----------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _watching(self) -> Iterator[tuple[Watched, Scraped]]:
-        machines = {h.name: h for h in (self.client, self._upstream.hosts[0], self._dm.worker, self._target.hosts[0])}
-        upstream = self._upstream.hosts[0]
-        probes = [
-            *map(host_probe, machines.values()),
-            mysql_probe(upstream, self._upstream.endpoints()[0], upstream.name),
-        ]
-        tidb = self._target.hosts[0]
-        status = f"http://{tidb.address}:{self._target.settings.status_port or 10080}/metrics"
-        targets = [
-            Target(self._dm.worker, "dm", self._dm.metrics_url, dm_summary.DM_MATCH),
-            Target(tidb, "tidb", status, dm_summary.TIDB_MATCH),
-        ]
-        with ExitStack() as stack:
-            watched = stack.enter_context(watching(self._session, probes))
-            scraped = stack.enter_context(scraping(self._session, targets, self.profile.dm.sample_s))
-            yield watched, scraped
-
-    def _of(self, scraped: Scraped, source: str) -> pd.DataFrame:
-        frame = prometheus.read_samples(scraped.samples)
-        mine = frame[frame.source == source]
-        if mine.empty:
-            failed = prometheus.failed_scrapes(scraped.samples)
-            said = failed[failed.source == source].error.tolist()[-1:]
-            raise WorkloadFailed(f"no scrape of {source}'s metrics succeeded: {said or 'none was made'}")
-        return mine
-
-    def _series(self, watched: Watched, samples: dict[str, pd.DataFrame], *more: pd.DataFrame) -> pd.DataFrame:
-        hosts = {"dm": self._dm.worker.name, "tidb": self._target.hosts[0].name}
-        parts = [watched.series, dm_summary.to_series(samples["dm"], samples["tidb"], hosts), *more]
-        return pd.concat([part for part in parts if len(part)], ignore_index=True)[COLUMNS]
-
-    # -- proof --------------------------------------------------------------------------------------------------
+    # -- proof and disk -----------------------------------------------------------------------------------------
 
     def _proof(self, trial: Trial, watched: Watched, scraped: Scraped, wrote: str) -> dict[str, Any]:
         """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer."""
-        database = self.databases.of(trial.cell.table)
-        ends = [
-            (self._upstream.hosts[0], self._upstream.endpoints()[0]),
-            (self._target.hosts[0], self._target.endpoints()[0]),
-        ]
-        with ExitStack() as stack:
-            source, target = (stack.enter_context(_executing(host, endpoint)) for host, endpoint in ends)
-            evidence = checksum.prove(source, target, database)
+        evidence = self.pipeline.prove(self.databases.of(trial.cell.table))
         return {
             "tables": [vars(each) for each in evidence],
             "same": True,
             "disk_bytes": {
-                wrote: self._dm.bytes_in(wrote),
+                wrote: self.pipeline.dm.bytes_in(wrote),
                 "bound": self._disk_bytes(trial),
-                "binlog": self._upstream.binlog_bytes(),
+                "binlog": self.pipeline.upstream.binlog_bytes(),
             },
             "probe_cores": {**watched.cores, **scraped.cores},
         }
 
+    def _check_disk(self, trial: Trial) -> None:
+        needed, free = self._disk_bytes(trial), self.pipeline.dm.free_bytes()
+        if free < needed:
+            raise HostUnusable(
+                f"too little disk for dumps and relay log on host {self.pipeline.dm.worker.name}: the trial may need "
+                f"{needed / 1e9:.1f} GB",
+                file=self.inventory.file,
+                key=f"hosts.{self.pipeline.dm.worker.name}.workdir",
+                value=f"{free / 1e9:.1f} GB free",
+                fix="free some, name another folder, or offer a lower rate",
+            )
 
-def _jobs(metrics: str, what: str) -> float:
-    """Sum over queues and types of the row jobs that were added or finished."""
-    found = re.findall(
-        rf'^dm_syncer_{what}_jobs_total\{{.*type="(?:insert|update|del)"\}} (\S+)$', metrics, re.MULTILINE
-    )
-    return sum(map(float, found))
-
-
-@contextmanager
-def _executing(via: RemoteHost, endpoint: SqlEndpoint) -> Iterator[checksum.Execute]:
-    with connection(via, endpoint) as link, link.cursor() as cursor:
-
-        def execute(statement: str) -> Sequence[Sequence[Any]]:
-            cursor.execute(statement)
-            return list(cursor.fetchall())
-
-        yield execute
+    def _disk_bytes(self, trial: Trial) -> int:
+        """At most: the dump, and for a sync the relay log of the fastest upstream."""
+        database = self.databases.of(trial.cell.table)
+        dumped = self.databases.rows(database) * self.databases.tables * DUMP_ROW_B
+        per_s = self.rate * 4 or FASTEST_ROWS_S
+        return dumped + (self.time_s * per_s * BINLOG_ROW_B if trial.cell.table in SYNC else 0)

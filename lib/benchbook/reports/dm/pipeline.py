@@ -1,0 +1,154 @@
+"""Upstream, DM and target: how the three get to the state that a trial starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from benchbook.campaign.design import digest
+from benchbook.errors import SystemFailed
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import Profile
+from benchbook.reports.dm import checksum
+from benchbook.reports.dm.task import Databases
+from benchbook.systems.base import About
+from benchbook.systems.dm_server import DM
+from benchbook.systems.mariadb_binlog import BinlogMariaDB
+from benchbook.systems.sql import SqlEndpoint, connection, query
+from benchbook.systems.tidb import TiDB
+from benchbook.workloads import sysbench
+from benchbook.workloads.sysbench_stream import check_end
+
+
+@dataclass
+class Pipeline:
+    """The servers of a DM report on the hosts of a session; `program` is sysbench on the client host."""
+
+    session: Session
+    profile: Profile
+    databases: Databases
+    seed: int
+    program: str
+
+    def __post_init__(self) -> None:
+        self.upstream = BinlogMariaDB(self.session, self.profile)
+        self.target = TiDB(self.session, self.profile)
+        self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0])
+
+    @property
+    def client(self) -> RemoteHost:
+        """The host that drives the upstream load."""
+        return self.session.with_role("client")[0]
+
+    def install(self) -> None:
+        """Raises HostUnusable where a program is missing on a host."""
+        for system in (self.upstream, self.target, self.dm):
+            system.install()
+
+    def about(self) -> dict[str, About]:
+        """What the three are, by name."""
+        return {system.name: system.about() for system in (self.upstream, self.target, self.dm)}
+
+    def begin(self, say: Callable[[str], None]) -> None:
+        """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
+        say("removing what DM left, and bringing upstream and target to their starting state")
+        self.dm.stop()
+        self.dm.wipe()
+        self._start_upstream(say)
+        self.target.refresh(None)
+
+    def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:
+        """DM as new: no task, no relay log, no meta schema, an empty target; the binlog begins with the trial."""
+        self.clean()
+        check_disk()
+        if sync:
+            self._prepare(self.databases.sync, self.databases.sync_rows)
+        self.upstream.forget_binlog()
+        self.dm.start()
+        self.dm.ready()
+
+    def clean(self) -> None:
+        """What a trial wrote goes at its end, not only when the next begins."""
+        self.dm.stop()
+        self.dm.wipe()
+        endpoint = self.target.endpoints()[0]
+        for database in (*self.databases.kept, self.databases.sync, "dm_meta"):
+            query(self.target.hosts[0], endpoint, f"DROP DATABASE IF EXISTS `{database}`")
+
+    def stop(self) -> None:
+        """End all three, and remove everything that DM wrote."""
+        self.dm.stop()
+        self.dm.wipe()
+        self.target.stop()
+        self.upstream.stop()
+
+    def died(self) -> list[str]:
+        """The last words of each server that has ended although nobody asked it to."""
+        found = []
+        for system in (self.upstream, self.target, self.dm):
+            try:
+                system.check_alive()
+            except SystemFailed as problem:
+                found.append(str(problem))
+        return found
+
+    def prove(self, database: str) -> list[checksum.TableProof]:
+        """Counts and checksums of every table, source against target. Raises RowsDiffer."""
+        with ExitStack() as stack:
+            source, target = (
+                stack.enter_context(_executing(system.hosts[0], system.endpoints()[0]))
+                for system in (self.upstream, self.target)
+            )
+            return checksum.prove(source, target, database)
+
+    def dataset(self, database: str, rows: int) -> sysbench.Dataset:
+        """The tables of one of the upstream's databases."""
+        return sysbench.Dataset(self.databases.tables, rows, database)
+
+    def _start_upstream(self, say: Callable[[str], None]) -> None:
+        dataset = digest([self.upstream.identity, self.databases, self.seed])
+        self.upstream.stop()
+        if not self.upstream.has(dataset):
+            self.upstream.refresh(None)
+            for database, rows in self.databases.kept.items():
+                say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
+                self._prepare(database, rows)
+            self.upstream.forget_binlog()
+            self.upstream.stop()
+            self.upstream.keep(dataset)
+        else:
+            self.upstream.reset(dataset)
+        self.upstream.start()
+        self.upstream.ready()
+
+    def _prepare(self, database: str, rows: int) -> None:
+        """Fill a database of the upstream anew, and count what is in it."""
+        endpoint, dataset = self.upstream.endpoints()[0], self.dataset(database, rows)
+        query(self.client, endpoint, f"DROP DATABASE IF EXISTS `{database}`")
+        query(self.client, endpoint, f"CREATE DATABASE `{database}`")
+        threads = self.profile.sysbench.prepare_threads
+        command = sysbench.prepare(self.program, endpoint, dataset, threads=threads, seed=self.seed)
+        job = self.session.start(self.client, "prepare", command)
+        ended = job.wait()
+        self.session.forget(job)
+        check_end(ended, job.stdout().decode(errors="replace") + job.stderr())
+        job.remove()
+        for table in range(1, dataset.tables + 1):
+            ((count,),) = query(self.client, endpoint, f"SELECT COUNT(*) FROM sbtest{table}", database=database)
+            if count != rows:
+                raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
+
+
+@contextmanager
+def _executing(via: RemoteHost, endpoint: SqlEndpoint) -> Iterator[checksum.Execute]:
+    """A connection from host `via` to the endpoint, as what `prove` asks its questions with."""
+    with connection(via, endpoint) as link, link.cursor() as cursor:
+
+        def execute(statement: str) -> Sequence[Sequence[Any]]:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+        yield execute
