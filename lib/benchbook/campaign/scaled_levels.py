@@ -1,0 +1,94 @@
+"""Scaled levels: each published level times (cores here / cores published), so that a curve's shape can be judged here.
+
+A machine with 2 cores that is given the 50 to 200 threads of a report on 80 is full at the lowest of them, so its curve
+is flat for that reason alone. At 1, 3 and 5 threads it stands where the published machines stood. The plan keeps which
+published level each scaled one stands for; records keep what was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from benchbook.campaign.design import Cell, Levels, Trial
+from benchbook.campaign.record import Record
+
+KEY = "scaled"
+
+
+class Scaling(BaseModel):
+    """What was scaled, as the plan keeps it: per table and level, published level (as text) -> level here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    cores_here: int
+    cores_published: int
+    levels: dict[str, dict[str, dict[str, int]]]
+
+    def sentence(self) -> str:
+        """What a reader must know before she compares."""
+        said = {
+            f"{level.replace('_', ' ')} " + ", ".join(f"{published} → {here}" for published, here in values.items())
+            for levels in self.levels.values()
+            for level, values in levels.items()
+        }
+        share = f"{self.cores_here} cores here, {self.cores_published} published"
+        return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}."
+
+
+def scale(published: Sequence[int], factor: float) -> dict[int, int]:
+    """Each level times `factor`, rounded half up, never below 1 and never two equal: 50, 100, 200 x 1/40 = 1, 3, 5."""
+    found: dict[int, int] = {}
+    last = 0
+    for level in sorted(set(published)):
+        last = max(int(level * factor + 0.5), last + 1)
+        found[level] = last
+    return found
+
+
+def scaled(
+    cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int
+) -> tuple[list[Cell], Scaling]:
+    """The cells with the levels of these names scaled, and what stands for what; never scaled up."""
+    factor = min(1.0, cores_here / cores_published)
+    maps: dict[str, dict[str, dict[str, int]]] = {}
+    for table in dict.fromkeys(cell.table for cell in cells):
+        for name in names:
+            values = [int(cell.levels[name]) for cell in cells if cell.table == table and name in cell.levels]
+            if values:
+                maps.setdefault(table, {})[name] = {str(k): v for k, v in scale(values, factor).items()}
+    done = [cell.model_copy(update={"levels": _here(cell.levels, maps.get(cell.table, {}))}) for cell in cells]
+    return done, Scaling(cores_here=cores_here, cores_published=cores_published, levels=maps)
+
+
+def _here(levels: Levels, maps: Mapping[str, Mapping[str, int]]) -> Levels:
+    return {name: maps[name][str(value)] if name in maps else value for name, value in levels.items()}
+
+
+def of_plan(asked: Mapping[str, Any]) -> Scaling | None:
+    """The scaling that a campaign's plan keeps; None where its levels are the published ones."""
+    return Scaling.model_validate(asked[KEY]) if asked.get(KEY) else None
+
+
+def as_published(records: Sequence[Record], scaling: Scaling | None) -> list[Record]:
+    """The records by the published level that each stands for, so that they fall beside the published figures."""
+    if scaling is None:
+        return list(records)
+    return [r.model_copy(update={"levels": _published(r.levels, scaling.levels.get(r.table, {}))}) for r in records]
+
+
+def trials_as_published(trials: Sequence[Trial], scaling: Scaling | None) -> list[Trial]:
+    """As `as_published`, of planned trials."""
+    if scaling is None:
+        return list(trials)
+    return [
+        trial.model_copy(update={"cell": trial.cell.model_copy(update={"levels": levels})})
+        for trial in trials
+        for levels in [_published(trial.cell.levels, scaling.levels.get(trial.cell.table, {}))]
+    ]
+
+
+def _published(levels: Mapping[str, str | int | float], maps: Mapping[str, Mapping[str, int]]) -> Levels:
+    back = {name: {here: int(published) for published, here in values.items()} for name, values in maps.items()}
+    return {name: back[name].get(int(value), value) if name in back else value for name, value in levels.items()}

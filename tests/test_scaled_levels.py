@@ -1,0 +1,87 @@
+"""Scaled levels: hand-computed from cores here and published, kept in the plan, and read back as published."""
+
+from __future__ import annotations
+
+import pytest
+from records import record
+
+from benchbook import published
+from benchbook.campaign.design import Cell, plan
+from benchbook.campaign.scaled_levels import KEY, Scaling, as_published, of_plan, scale, scaled, trials_as_published
+from benchbook.published import hardware
+
+
+@pytest.mark.parametrize(
+    ("published", "factor", "here"),
+    [
+        ([50, 100, 200], 2 / 80, {50: 1, 100: 3, 200: 5}),  # 1.25, 2.5, 5
+        ([100, 200, 400], 2 / 80, {100: 3, 200: 5, 400: 10}),  # 2.5, 5, 10
+        ([4, 8, 16, 32], 2 / 40, {4: 1, 8: 2, 16: 3, 32: 4}),  # 0.2, 0.4, 0.8, 1.6: none below 1, no two equal
+        ([200, 50], 1.0, {50: 50, 200: 200}),
+    ],
+)
+def test_levels_scale_with_cores_stay_apart_and_are_at_least_one(
+    published: list[int], factor: float, here: dict[int, int]
+) -> None:
+    assert scale(published, factor) == here
+
+
+def cells() -> list[Cell]:
+    points = {"oltp_read_write": (50, 100, 200), "oltp_insert": (100, 200, 400)}
+    return [
+        Cell(table=table, system="tidb", levels={"workload": table, "threads": threads})
+        for table, levels in points.items()
+        for threads in levels
+    ]
+
+
+def test_every_table_has_a_mapping_of_its_own_and_other_levels_stay() -> None:
+    found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80)
+    assert [cell.levels["threads"] for cell in found] == [1, 3, 5, 3, 5, 10]
+    assert {cell.levels["workload"] for cell in found} == {"oltp_read_write", "oltp_insert"}
+    assert kept.levels["oltp_insert"] == {"threads": {"100": 3, "200": 5, "400": 10}}
+    assert "threads 50 → 1, 100 → 3, 200 → 5" in kept.sentence()
+    assert "2 cores here, 80 published" in kept.sentence()
+
+
+def test_a_larger_machine_than_the_published_one_runs_the_published_levels() -> None:
+    found, _ = scaled(cells(), ["threads"], cores_here=128, cores_published=80)
+    assert found == cells()
+
+
+def test_records_and_trials_are_read_back_at_the_published_level_that_they_stand_for() -> None:
+    found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80)
+    stored = of_plan({KEY: kept.model_dump(mode="json")})
+    assert stored == kept
+    planned = plan(found, 1, seed=1, asked={})
+    back = trials_as_published(planned, stored)
+    assert sorted(int(t.cell.levels["threads"]) for t in back) == [50, 100, 100, 200, 200, 400]
+    assert [t.id for t in back] == [t.id for t in planned]
+    mine = record(table="oltp_insert", levels={"workload": "oltp_insert", "threads": 10})
+    assert as_published([mine], stored)[0].levels["threads"] == 400
+
+
+def test_without_scaling_nothing_changes() -> None:
+    mine = record(levels={"threads": 100})
+    assert of_plan({"profile": "smoke"}) is None
+    assert as_published([mine], None) == [mine]
+
+
+def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
+    levels = {"a": {"threads": {"50": 1}}, "b": {"threads": {"50": 1}}}
+    said = Scaling(cores_here=2, cores_published=80, levels=levels).sentence()
+    assert said.count("50 → 1") == 1
+
+
+@pytest.mark.parametrize(
+    ("report", "cores"),
+    [
+        ("tidb_v7_1_3_sysbench", 80),  # 2 TiDB and 3 TiKV nodes with 16 each; of the load's host none are printed
+        ("dtm_mysql", 4),
+        ("ddt_full_scale", 40),
+        ("dm_1_0_ga", 240),
+        ("dm_1_0_alpha", 36),  # three hosts with 4, three with 8
+    ],
+)
+def test_the_cores_that_served_are_read_from_the_published_hosts(report: str, cores: int) -> None:
+    assert hardware.server_cores(published.load(report).report) == cores
