@@ -314,6 +314,26 @@ def test_a_command_started_by_a_supervisor_that_ignores_hangups_and_interrupts_d
     assert int(fields["SigIgn"], 16) & 0b11 == 0
 
 
+def test_a_command_is_bound_to_the_processors_of_its_host_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
+    def started(name: str, cpus: list[int]) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "lease").touch()
+        job = {"argv": ["cat", "/proc/self/status"], "lease": str(folder / "lease"), "cpus": cpus}
+        (folder / "job.json").write_text(json.dumps({**job, "lease_s": 30, "grace_s": 1, "timeout_s": 30}))
+        program = remote_program("hosts", "supervise.py")
+        subprocess.run([sys.executable, program, "start", folder], check=True, timeout=30)
+        until((folder / "status.json").exists, "the command ends")
+        return folder
+
+    last = max(os.sched_getaffinity(0))
+    fields = dict(line.split(":\t", 1) for line in (started("bound", [last]) / "stdout").read_text().splitlines())
+    assert fields["Cpus_allowed_list"] == str(last)
+    missing = started("missing", [4095])
+    assert json.loads((missing / "status.json").read_text())["exit"] == 127
+    assert "cannot be bound to processors [4095]" in (missing / "stderr").read_text()
+
+
 def test_a_program_that_is_not_there_and_a_signal_are_told_apart(session: Session) -> None:
     missing = session.start(session.hosts["db1"], "test", command("no-such-program"))
     assert missing.wait().exit == 127

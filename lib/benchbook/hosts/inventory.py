@@ -43,7 +43,8 @@ class Host(_Strict):
     """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it.
 
     `tune` lists what the kit may set on it for the time of a run (hosts/remote/tune.py says to what); it needs root, or
-    `sudo -n`.
+    `sudo -n`. `cpus` are the processors that what the kit starts there is bound to (by affinity); without any, all. It
+    keeps the load and the servers of a lab, whose hosts share a machine, apart where there are enough of them.
     """
 
     address: str
@@ -53,6 +54,7 @@ class Host(_Strict):
     user: str | None = None
     workdir: str | None = None
     tune: tuple[Literal["governor", "turbo", "thp", "swappiness"], ...] = ()
+    cpus: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
 
 class Login(_Strict):

@@ -139,6 +139,7 @@ def _description(host: RemoteHost, command: Command, folder: str, lease: str) ->
         "argv": [str(word).replace("{job}", folder) for word in command.argv],
         "env": dict(command.env),
         "cwd": command.cwd,
+        "cpus": list(host.host.cpus),
         "lease": lease,
         "lease_s": host.inventory.ssh.lease_s,
         "grace_s": command.grace_s,

@@ -39,6 +39,16 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
+def bind(cpus):
+    """Run on these processors only; without any, wherever the supervisor may."""
+    try:
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+    except OSError as problem:
+        os.write(2, ("the command cannot be bound to processors %s: %s\n" % (cpus, problem)).encode())
+        os._exit(127)
+
+
 def spawn(job_dir, job):
     """Fork the command into its own session; returns its pid, which is also its process group."""
     pid = os.fork()
@@ -58,6 +68,7 @@ def spawn(job_dir, job):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(job.get("cwd") or job_dir)
         os.environ.update(job.get("env") or {})
+        bind(job.get("cpus"))
         os.execvp(job["argv"][0], job["argv"])
     except OSError as problem:
         os.write(2, ("cannot start %s: %s\n" % (job["argv"][0], problem)).encode())
