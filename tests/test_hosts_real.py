@@ -442,11 +442,11 @@ def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
 
 def test_facts_of_a_host(session: Session) -> None:
     facts = gather(session.hosts["db1"])
-    assert facts["cores"] == os.cpu_count()
-    assert facts["kernel"] == os.uname().release
-    assert abs(facts["clock_offset_s"]) <= facts["clock_error_s"] + 0.1
-    assert facts["disk_free_bytes"] > 0
-    assert facts["roles"] == ["tidb", "mysql"]
+    assert facts.cores == os.cpu_count()
+    assert facts.kernel == os.uname().release
+    assert abs(facts.clock_offset_s) <= facts.clock_error_s + 0.1
+    assert facts.disk_free_bytes > 0
+    assert facts.roles == ["tidb", "mysql"]
 
 
 def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> None:

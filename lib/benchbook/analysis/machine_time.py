@@ -13,13 +13,13 @@ from benchbook.published.tables import Published
 
 def forecast(campaign: Campaign) -> str:
     """How long the load of the missing trials will take, in words; empty where nobody can know it."""
-    left, asked = len(campaign.missing()), campaign.asked
+    left, asked, rule_asked = len(campaign.missing()), campaign.asked, campaign.stopping
     if not left:
         return ""
-    if "stopping" not in asked:
+    if rule_asked is None:
         # Where a load ends when its work is done, nobody knows beforehand how long it takes.
         return f"{left * asked['time_s'] / 60:.1f} min of load" if asked.get("time_s") else ""
-    least, most = (left * seconds / 60 for seconds in _bounds(Stopping.model_validate(asked["stopping"])))
+    least, most = (left * seconds / 60 for seconds in _bounds(rule_asked))
     before = _seconds_before(campaign)
     about = f", about {left * before / 60:.0f} as the last campaign went" if before else ""
     return f"{least:.0f} to {most:.0f} min of load{about}; repetitions may be added"
@@ -63,7 +63,7 @@ def account(published: Published, campaign: Campaign) -> MachineTime:
         judged=len(judged),
         precise=sum(s["precise"] for s in judged),
         planned=campaign.planned,
-        ended=campaign.environment().get("repetitions_ended", ""),
+        ended=campaign.environment().repetitions_ended,
     )
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.progress import TPS
 from benchbook.errors import BenchbookError, WorkloadFailed
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import RemoteHost, quote
@@ -47,6 +48,10 @@ class DmReplication(DmStage):
 
     def expected_s(self, trial: Trial) -> float:
         return 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else 5.0
+
+    def rate_unit(self, trial: Trial) -> str:
+        """A sync shows the load upstream, a dump and load the bytes loaded."""
+        return TPS if trial.cell.table in SYNC else "MiB/s"
 
     # -- one task -----------------------------------------------------------------------------------------------
 

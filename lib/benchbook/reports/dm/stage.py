@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchbook.campaign.design import Trial, digest
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.errors import HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
@@ -53,7 +53,7 @@ class DmStage:
     # -- the campaign's view ------------------------------------------------------------------------------------
 
     @contextmanager
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[Environment]:
         """Connect, check, install; leaving removes everything that DM wrote."""
         hosts = [name for role in ROLES for name in self.inventory.require(role)]
         with Session(self.inventory, hosts) as self._session:
@@ -61,7 +61,7 @@ class DmStage:
             self._program, version = sysbench.find(self.client)
             self._install()
             try:
-                yield {**surveyed, "load_generator": version}
+                yield Environment.of(surveyed, load_generator=version)
             finally:
                 self._stop()
 
@@ -72,14 +72,17 @@ class DmStage:
         for system in (self._upstream, self._target, self._dm):
             system.install()
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         say("removing what DM left, and bringing upstream and target to their starting state")
         self._dm.stop()
         self._dm.wipe()
         self._start_upstream(say)
         self._target.refresh(None)
-        return {system.name: vars(system.about()) for system in (self._upstream, self._target, self._dm)}
+        return {
+            system.name: SystemDescription(**vars(system.about()))
+            for system in (self._upstream, self._target, self._dm)
+        }
 
     # -- states -------------------------------------------------------------------------------------------------
 
