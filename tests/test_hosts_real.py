@@ -211,7 +211,7 @@ def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
         on_each("a step", hosts, step)
     with pytest.raises(FanOutFailed, match=r"a step failed on 2 of 2 hosts: executor: .*; db1: ") as caught:
         on_each("a step", hosts, lambda host: host.run(["false"]))
-    assert set(caught.value.outcomes.failed) == {"executor", "db1"}
+    assert set(caught.value.failed) == {"executor", "db1"}
 
 
 def test_a_host_that_does_not_answer_in_time_keeps_nobody_else_waiting(lab: Inventory) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -36,7 +35,7 @@ class TrialsFailed(BenchbookError):
 class Book(Recorded):
     """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
 
-    def __init__(self, report: str, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, report: str, namespace: Mapping[str, object]) -> None:
         self.kind = kind_of(report)
         self.published = published.load(report)
         self.parameters = from_namespace(self.kind.Parameters, report, namespace)
@@ -232,7 +231,7 @@ def _alt(frame: pd.DataFrame, label: str, x: str, panel: str, how: str) -> str:
     return f"{label} against {x} ({how}). {'; '.join(parts)}."
 
 
-def open_report(report: str, namespace: Mapping[str, Any]) -> Book:
+def open_report(report: str, namespace: Mapping[str, object]) -> Book:
     """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
     if report not in published.known_reports():
         raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")

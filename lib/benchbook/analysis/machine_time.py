@@ -10,6 +10,9 @@ from benchbook.campaign.store import Campaign
 from benchbook.profiles import Stopping
 from benchbook.published.tables import Published
 
+# Loads that take less than this share of the published durations do not stand in for them: no time is said to be saved.
+COMPARABLE = 0.01
+
 
 def forecast(campaign: Campaign) -> str:
     """How long the load of the missing trials will take, in words; empty where nobody can know it."""
@@ -70,7 +73,7 @@ def account(published: Published, campaign: Campaign) -> MachineTime:
 def in_words(spent: MachineTime) -> str:
     """The account as sentences."""
     said = [f"{spent.load_s / 60:.1f} min of load in {spent.wall_s / 60:.1f} min of wall time."]
-    if spent.published_s and spent.share is not None:
+    if spent.published_s and spent.share is not None and spent.share >= COMPARABLE:
         saved = (spent.published_s - spent.load_s) / 3600
         whole = f"At the published durations the same {spent.trials} trials load for {spent.published_s / 3600:.1f} h"
         said.append(f"{whole}: {spent.share:.1%} of that was spent, {saved:.1f} h saved.")

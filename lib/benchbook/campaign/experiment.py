@@ -33,6 +33,9 @@ class Measurement:
 class Experiment(Protocol):
     """How the trials of a report are run. `running` connects, installs and yields; leaving it stops everything."""
 
+    def hosts(self) -> list[str]:
+        """Names of the hosts that the trials need. Raises BadInput where the inventory lacks a role."""
+
     def running(self) -> AbstractContextManager[Environment]:
         """Yields what is kept beside the plan: host facts, findings, the load generator."""
 

@@ -71,32 +71,35 @@ class Tracker:
         self._began, self._before = time.monotonic(), done
         self._rates: list[float] = []
         self.now = Progress(total=total, done=done)
-        self._tell()
+        self._listen(self.now)
 
     def trial(self, name: str, length_s: float, unit: str = TPS) -> None:
         self._rates = []
-        self._tell(trial=name, step="", into_s=0.0, length_s=length_s, unit=unit, rate=None, mean=None, news="")
+        fresh = Progress(total=self.now.total, done=self.now.done, failed=self.now.failed, eta_s=self.now.eta_s)
+        self._tell(replace(fresh, trial=name, length_s=length_s, unit=unit))
 
     def say(self, step: str) -> None:
-        self._tell(step=step, news="")
+        self._tell(replace(self.now, step=step, news=""))
 
     def rate(self, into_s: float, rate: float) -> None:
         self._rates.append(rate)
-        self._tell(step="", into_s=into_s, rate=rate, mean=sum(self._rates) / len(self._rates), news="")
+        self._tell(
+            replace(self.now, step="", into_s=into_s, rate=rate, mean=sum(self._rates) / len(self._rates), news="")
+        )
 
     def ended(self, *, ok: bool, why: str = "") -> None:
         done, failed = self.now.done + ok, self.now.failed + (not ok)
         here = done + failed - self._before
         eta = (time.monotonic() - self._began) / here * (self.now.total - done - failed)
         news = f"{'done' if ok else 'FAILED'} {self.now.trial}{': ' + why if why else ''}"
-        self._tell(done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step="")
+        self._tell(replace(self.now, done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step=""))
 
     def finish(self) -> None:
-        self._tell(finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0)
+        self._tell(replace(self.now, finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0))
 
-    def _tell(self, **changes: object) -> None:
-        self.now = replace(self.now, **changes)  # type: ignore[arg-type]
-        self._listen(self.now)
+    def _tell(self, now: Progress) -> None:
+        self.now = now
+        self._listen(now)
 
 
 def listeners(shown: Sequence[Listener] = ()) -> Listener:

@@ -52,11 +52,13 @@ class DmStage:
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [name for role in ROLES for name in self.inventory.require(role)]
+
     @contextmanager
     def running(self) -> Iterator[Environment]:
         """Connect, check, install; leaving removes everything that DM wrote."""
-        hosts = [name for role in ROLES for name in self.inventory.require(role)]
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             self._program, version = sysbench.find(self.client)
             self._install()

@@ -50,11 +50,13 @@ class SagaLadder(SysbenchOltp):
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [name for role in ROLES for name in self.inventory.require(role)]
+
     @contextmanager
     def running(self) -> Iterator[Environment]:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
-        hosts = [name for role in ROLES for name in self.inventory.require(role)]
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             version = self._find_sysbench()
             self._ab = self.client.require_program("ab", package="apache2-utils")

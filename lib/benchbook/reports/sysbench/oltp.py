@@ -51,11 +51,13 @@ class SysbenchOltp:
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
+
     @contextmanager
     def running(self) -> Iterator[Environment]:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
-        hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             version = self._find_sysbench()
             self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}

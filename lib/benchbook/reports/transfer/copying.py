@@ -57,12 +57,14 @@ class Transfer:
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [*self.inventory.require("client"), *mongo.check(self.inventory, self.server)]
+
     @contextmanager
     def running(self) -> Iterator[Environment]:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
-        hosts = [*self.inventory.require("client"), *mongo.check(self.inventory, self.server)]
         self._loaded = False
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             self._surveyed = surveyed
             python(self.client)
