@@ -17,10 +17,12 @@ from records import SUMMARY
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, blocks, plan
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, ConnectionLost, HostUnusable, JobLost, SystemFailed, TrialFailed, WorkloadFailed
+from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import empty
 
 ASKED = {"inventory": "lab_test", "profile": "tiny"}
@@ -32,22 +34,24 @@ CELLS = [
 class InMemory:
     """Runs trials that take no time; `trouble` maps a trial to what its next attempt raises."""
 
+    cores, version = 2, "1"
+
     def __init__(self, **trouble: BaseException):
         self.trouble = {name.replace("_", "-"): problem for name, problem in trouble.items()}
         self.calls: list[str] = []
 
     @contextmanager
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[Environment]:
         self.calls.append("up")
         try:
-            yield {"hosts": {"db1": {"cores": 2}}}
+            yield Environment(hosts={"db1": HostFacts(cores=self.cores)})
         finally:
             self.calls.append("down")
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         say("bringing it to its starting state")
         self.calls.append(f"begin {block[0].cell.system} {len(block)}")
-        return {block[0].cell.system: {"version": "1"}}
+        return {block[0].cell.system: SystemDescription(version=self.version)}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         self.calls.append(trial.id)
@@ -58,6 +62,9 @@ class InMemory:
 
     def expected_s(self, trial: Trial) -> float:
         return 2
+
+    def rate_unit(self, trial: Trial) -> str:
+        return "MiB/s"
 
     @property
     def measured(self) -> list[str]:
@@ -81,7 +88,7 @@ def test_the_plan_is_on_disk_before_anything_runs(home: Home) -> None:
     assert [t["id"] for t in written["trials"]] == [t.id for t in made.trials]
     assert (written["seed"], written["asked"]) == (1, ASKED)
     assert made.missing() == made.trials
-    assert (made.records(), made.failures(), made.environment()) == ([], [], {})
+    assert (made.records(), made.failures(), made.environment()) == ([], [], Environment())
 
 
 def test_a_campaign_runs_every_trial_once_in_the_planned_order(home: Home) -> None:
@@ -93,14 +100,35 @@ def test_a_campaign_runs_every_trial_once_in_the_planned_order(home: Home) -> No
     assert [c for c in experiment.calls if c.startswith("begin")] == [
         f"begin {part[0].cell.system} 2" for part in blocks(made.trials)
     ]
-    about = made.environment()
+    about = json.loads((made.folder / "environment.json").read_text())
     assert about["hosts"] == {"db1": {"cores": 2}}
-    assert about["systems"] == {"x": {"version": "1"}, "y": {"version": "1"}}
-    assert len(about["runs"]) == 1
+    assert {name: about["systems"][name] for name in "xy"} == {"x": {"version": "1"}, "y": {"version": "1"}}
+    assert len(about["runs"]) == len(made.environment().runs) == 1
     assert told[-1].finished
     assert (told[-1].done, told[-1].failed, told[-1].left) == (8, 0, 0)
     assert {r.identity for r in made.records()} == {t.identity for t in made.trials}
     assert (made.folder / "trials" / made.trials[0].id / "output.txt").read_text() == "printed"
+
+
+def test_the_unit_of_a_rate_is_the_experiment_s_word(home: Home) -> None:
+    lines = [p.line() for p in run(begun(), InMemory()) if p.rate is not None]
+    assert len(lines) == 8
+    assert all(line.endswith(" 100 MiB/s now, 100 so far") for line in lines), lines
+
+
+def test_a_campaign_is_not_finished_on_another_host_or_system(home: Home) -> None:
+    made = begun()
+    with pytest.raises(KeyboardInterrupt):
+        run(made, InMemory(**{made.trials[2].id: KeyboardInterrupt()}))
+    other = InMemory()
+    other.cores = 4
+    with pytest.raises(BadInput, match=r"db1\.cores: .* begun on another host \(2\) \(got 4\)"):
+        run(begun(), other)
+    upgraded = InMemory()
+    upgraded.version = "2"
+    with pytest.raises(BadInput, match=r"version: .* begun on another system \('1'\)"):
+        run(begun(), upgraded)
+    assert len(made.records()) == 2
 
 
 def test_nothing_is_connected_when_nothing_is_missing(home: Home) -> None:

@@ -12,6 +12,8 @@ from records import record, with_values
 from benchbook import published
 from benchbook.analysis import checks, measured
 from benchbook.campaign.design import Cell, Trial, plan
+from benchbook.campaign.environment import Environment
+from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS
 from benchbook.stats.intervals import mean_interval
 
@@ -42,9 +44,8 @@ def test_littles_law(tps: float, mean_ms: float, ok: bool, found: str) -> None:
 def test_littles_law_allows_for_the_time_that_the_last_transactions_took() -> None:
     slow = with_values(tps=1600, latency_mean_ms=4, total_time_s=12.5)  # 6.4 of 8; 20% of the run was overrun
     assert checks.little(record(summary=slow)).ok
-    assert not checks.little(record(summary={**slow, "total_time_s": with_values(total_time_s=10.0)["total_time_s"]}))[
-        "ok"
-    ]
+    on_time = {**slow, "total_time_s": with_values(total_time_s=10.0)["total_time_s"]}
+    assert not checks.little(record(summary=on_time)).ok
 
 
 def test_littles_law_does_not_hold_threads_of_an_open_loop_to_be_busy() -> None:
@@ -61,8 +62,8 @@ def test_errors_are_counted(ignored: float, reconnects: float, ok: bool, found: 
     assert (row.ok, row.found) == (ok, found)
 
 
-def hosts(**boots: str) -> dict[str, Any]:
-    return {"hosts": {name: {"cores": 2, "boot_id": boot} for name, boot in boots.items()}}
+def hosts(**boots: str) -> Environment:
+    return Environment(hosts={name: HostFacts(cores=2, boot_id=boot) for name, boot in boots.items()})
 
 
 @pytest.mark.parametrize(
@@ -82,15 +83,20 @@ def test_the_client_is_looked_at_only_while_the_load_ran_and_only_on_its_host() 
 
 def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
     together = hosts(executor="a", db1="a")
-    assert checks.shared_machine(together, "executor")
+    assert together.shares_machine("executor")
     assert "shares its machine" in checks.client_saturation(record(), cpu(1.0), together).found
-    assert not checks.shared_machine(hosts(executor="a"), "executor")
+    assert not hosts(executor="a").shares_machine("executor")
 
 
 def test_every_record_gets_every_check() -> None:
-    found = checks.all_checks([record("a"), record("b")], lambda _: cpu(1.0), hosts(executor="a"))
+    found = checks.all_checks([record("a"), record("b")], lambda _: cpu(1.0), hosts(executor="a"), checks.of_sysbench)
     assert found.groupby("trial").size().to_dict() == {"a": 3, "b": 3}
-    assert list(checks.all_checks([], lambda _: cpu(), {}).columns) == ["trial", "check", "ok", "found"]
+    assert list(checks.all_checks([], lambda _: cpu(), Environment(), checks.of_sysbench).columns) == [
+        "trial",
+        "check",
+        "ok",
+        "found",
+    ]
 
 
 # -- tables -------------------------------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
         on_each("a step", hosts, step)
     with pytest.raises(FanOutFailed, match=r"a step failed on 2 of 2 hosts: executor: .*; db1: ") as caught:
         on_each("a step", hosts, lambda host: host.run(["false"]))
-    assert set(caught.value.outcomes.failed) == {"executor", "db1"}
+    assert set(caught.value.failed) == {"executor", "db1"}
 
 
 def test_a_host_that_does_not_answer_in_time_keeps_nobody_else_waiting(lab: Inventory) -> None:
@@ -462,11 +462,11 @@ def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
 
 def test_facts_of_a_host(session: Session) -> None:
     facts = gather(session.hosts["db1"])
-    assert facts["cores"] == os.cpu_count()
-    assert facts["kernel"] == os.uname().release
-    assert abs(facts["clock_offset_s"]) <= facts["clock_error_s"] + 0.1
-    assert facts["disk_free_bytes"] > 0
-    assert facts["roles"] == ["tidb", "mysql"]
+    assert facts.cores == os.cpu_count()
+    assert facts.kernel == os.uname().release
+    assert abs(facts.clock_offset_s) <= facts.clock_error_s + 0.1
+    assert facts.disk_free_bytes > 0
+    assert facts.roles == ["tidb", "mysql"]
 
 
 def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> None:

@@ -62,6 +62,10 @@ def test_the_mean_rate_is_the_trial_s_own() -> None:
          "1/5 done, 3 left, 1 FAILED, about 1 min 01 s to go | r01 preparing"),
         (Progress(total=5, done=1, eta_s=3725, trial="r01", rate=1234.5, mean=1000.2),
          "1/5 done, 4 left, about 1 h 02 min to go | r01  1,234 tps now, 1,000 so far"),
+        (Progress(total=5, trial="r01", rate=12.34, mean=11.96, unit="MiB/s"),
+         "0/5 done, 5 left | r01  12.3 MiB/s now, 12.0 so far"),
+        (Progress(total=5, trial="r01", rate=5432.1, mean=99.96, unit="documents/s"),
+         "0/5 done, 5 left | r01  5,432 documents/s now, 100.0 so far"),
         (Progress(total=5, done=5, eta_s=0), "5/5 done, 0 left"),
     ],
 )  # fmt: skip

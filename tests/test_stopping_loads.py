@@ -14,6 +14,7 @@ from benchbook.analysis.results import MachineTime
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, another_block, plan
 from benchbook.campaign.early_stop import RateWatcher, both, rule
+from benchbook.campaign.environment import Environment, RunTimes
 from benchbook.campaign.repetitions import run_until_decided
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, TrialFailed
@@ -101,31 +102,31 @@ def test_a_block_of_the_open_cells_is_added_until_none_is_open(home: Home) -> No
     assert ran[8:] == ["r04-x-b-threads2"]
     again = Campaign(made.folder)
     assert [t.order for t in again.trials] == list(range(9))
-    assert again.plan["planned"] == 6
+    assert again.plan.planned == 6
     assert [r.id for r in again.records()] == ran
-    assert again.environment()["repetitions_ended"].startswith("no open claim")
+    assert again.environment().repetitions_ended.startswith("no open claim")
 
 
 def test_no_block_is_added_beyond_the_repetitions_that_the_profile_allows(home: Home) -> None:
     made = begun()
     ran = added(made, [CELLS] * 9)
     assert len(ran) == 3 * 4
-    assert "4 repetitions" in made.environment()["repetitions_ended"]
+    assert "4 repetitions" in made.environment().repetitions_ended
 
 
 def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
     made = begun()
-    made.note(runs=[{"began": 0.0, "ended": 500.0}])
+    made.note(Environment(runs=[RunTimes(began=0.0, ended=500.0)]))
     # 6 trials took 500 s, so a block of 3 takes 250 s; with 10 min, 100 s are left.
     assert len(added(made, [CELLS] * 9)) == 6
-    assert "4.2 min would exceed the budget of 10 min" in made.environment()["repetitions_ended"]
+    assert "4.2 min would exceed the budget of 10 min" in made.environment().repetitions_ended
 
 
 def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:
     made = begun()
     experiment = InMemory(**{made.trials[0].id: TrialFailed("it broke")})
     run_until_decided(made, experiment, lambda _: None, ALLOWED, lambda: CELLS)
-    assert made.environment()["repetitions_ended"] == "trials have failed"
+    assert made.environment().repetitions_ended == "trials have failed"
     assert len(made.trials) == 6
 
 

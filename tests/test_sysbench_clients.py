@@ -15,7 +15,9 @@ from benchbook import published
 from benchbook.analysis import checks
 from benchbook.campaign import design
 from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment
 from benchbook.errors import ConnectionLost, WorkloadFailed
+from benchbook.hosts.about import HostFacts
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
@@ -101,7 +103,7 @@ def test_the_series_has_the_load_and_each_client_and_the_record_how_far_apart_th
 def test_of_several_clients_the_busiest_is_judged() -> None:
     busy = {"a": 1.0, "b": 1.9}
     rows = [(1000.0 + i, host, "host", "cpu.user", cores, "cores") for i in range(2) for host, cores in busy.items()]
-    facts = {"hosts": {"a": {"cores": 2, "boot_id": "x"}, "b": {"cores": 2, "boot_id": "y"}}}
+    facts = Environment(hosts={"a": HostFacts(cores=2, boot_id="x"), "b": HostFacts(cores=2, boot_id="y")})
     both = record(client="a", proof={"clients": {"a": {}, "b": {}}})
     row = checks.client_saturation(both, pd.DataFrame(rows, columns=COLUMNS), facts)
     assert (row.ok, row.found) == (False, "95% of 2 cores on b, the busiest of 2 clients")

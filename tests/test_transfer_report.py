@@ -17,6 +17,7 @@ from benchbook import published
 from benchbook.bench import transfer_bench
 from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
+from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
@@ -198,8 +199,9 @@ def test_ten_second_averages_begin_with_the_copying() -> None:
 PLACES = {"transfer": "a", "source": "b", "target": "b"}
 
 
-def facts(same: bool) -> dict[str, Any]:
-    return {"a": {"cores": 4, "boot_id": "1"}, "b": {"cores": 4, "boot_id": "1" if same else "2"}}
+def surveyed(same: bool) -> Survey:
+    boots = {"a": "1", "b": "1" if same else "2"}
+    return Survey(hosts={name: HostFacts(cores=4, boot_id=boot) for name, boot in boots.items()})
 
 
 def used(cores: dict[str, float], busy: dict[str, float]) -> list[pd.DataFrame]:
@@ -221,13 +223,13 @@ def used(cores: dict[str, float], busy: dict[str, float]) -> list[pd.DataFrame]:
 def test_who_was_the_bottleneck(
     moved: Moved, cores: dict[str, float], busy: dict[str, float], cpu_s: float, who: str
 ) -> None:
-    found = bottleneck(load_of(moved, *used(cores, busy), cpu_s=cpu_s), facts(same=False), PLACES)
+    found = bottleneck(load_of(moved, *used(cores, busy), cpu_s=cpu_s), surveyed(same=False), PLACES)
     assert found["who"] == who, found
 
 
 def test_on_one_machine_the_largest_user_is_named() -> None:
     parts = used({"transfer": 0.5, "source": 2.5, "target": 0.9}, {"a": 3.9})
-    found = bottleneck(load_of(Moved(1, 2.0), *parts, cpu_s=2), facts(same=True), PLACES)
+    found = bottleneck(load_of(Moved(1, 2.0), *parts, cpu_s=2), surveyed(same=True), PLACES)
     assert (found["who"], found["why"]) == ("source", "3.9 of 4 cores are in use; source uses 2.5 of them")
 
 

@@ -97,8 +97,8 @@ def test_what_the_inventory_allows_is_set_for_the_session_and_said(lab: Inventor
     with Session(allowing(lab, "swappiness"), lab.hosts) as session:
         environment = survey(session, disk_gb=0.1)
         assert SWAPPINESS.read_text().strip() == "1"
-        assert environment["tuned"] == {"db1": {"swappiness": {"was": lively, "now": "1"}}}
-        assert environment["hosts"]["db1"]["swappiness"] == "1"
+        assert environment.tuned == {"db1": {"swappiness": {"was": lively, "now": "1"}}}
+        assert environment.hosts["db1"].swappiness == "1"
     assert SWAPPINESS.read_text().strip() == lively
     shown = differences._tuned(environment)
     assert shown is not None

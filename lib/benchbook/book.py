@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -15,10 +14,12 @@ from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.design import Cell
+from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import listeners, tell_command_line
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
 from benchbook.display import differences, show, time_spent
+from benchbook.display.live_progress import in_notebook
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
@@ -34,7 +35,7 @@ class TrialsFailed(BenchbookError):
 class Book(Recorded):
     """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
 
-    def __init__(self, report: str, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, report: str, namespace: Mapping[str, object]) -> None:
         self.kind = kind_of(report)
         self.published = published.load(report)
         self.parameters = from_namespace(self.kind.Parameters, report, namespace)
@@ -95,12 +96,12 @@ class Book(Recorded):
             self._run(self._experiment)
         return self.failures()
 
-    def _run(self, experiment: Any) -> None:
+    def _run(self, experiment: Experiment) -> None:
         stopping = self.profile.stopping
         if stopping is None:
-            run.run(self.campaign, experiment, listeners())
+            run.run(self.campaign, experiment, listeners(in_notebook()))
         else:
-            repetitions.run_until_decided(self.campaign, experiment, listeners(), stopping, self.undecided)
+            repetitions.run_until_decided(self.campaign, experiment, listeners(in_notebook()), stopping, self.undecided)
 
     def undecided(self) -> list[Cell]:
         """The cells that a claim still needs repetitions of, if the profile's most could decide it."""
@@ -171,11 +172,10 @@ class Book(Recorded):
         return frame[frame[panel].isin(ran)]
 
     def _stand_ins(self) -> str:
-        names = [f"{a['title']} stands in for {a['stand_in_for']}" for a in self._systems() if a.get("stand_in_for")]
+        names = [
+            f"{a.title} stands in for {a.stand_in_for}" for a in self.environment.systems.values() if a.stand_in_for
+        ]
         return "; ".join(names) + "." if names else ""
-
-    def _systems(self) -> list[dict[str, Any]]:
-        return list(self.environment.get("systems", {}).values())
 
     def every_trial(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
         """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""
@@ -231,7 +231,7 @@ def _alt(frame: pd.DataFrame, label: str, x: str, panel: str, how: str) -> str:
     return f"{label} against {x} ({how}). {'; '.join(parts)}."
 
 
-def open_report(report: str, namespace: Mapping[str, Any]) -> Book:
+def open_report(report: str, namespace: Mapping[str, object]) -> Book:
     """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
     if report not in published.known_reports():
         raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")

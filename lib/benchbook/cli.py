@@ -1,6 +1,6 @@
 """`python -m benchbook`: everything that the Makefile's targets do.
 
-What loads papermill, nbconvert or scipy is imported by the command that needs it: only that one waits for it.
+What is more than a plain module of ours is imported by the command that needs it: only that one waits for it.
 """
 
 from __future__ import annotations
@@ -8,17 +8,14 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
 from rich.console import Console
 
-from benchbook.build import programs as builds
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.hosts import lab as labs
-from benchbook.hosts.inventory import known_inventories, load_inventory
 
 app = typer.Typer(
     help="Restage published database benchmark reports.",
@@ -48,7 +45,7 @@ def report(
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
     from benchbook.restage import restage
 
-    said: dict[str, Any] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
+    said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update(_parameters(parameter or []))
     raise typer.Exit(max(_each(names, lambda name: restage(name, said, console))))
 
@@ -66,8 +63,10 @@ def site(
 @app.command()
 def build(names: Names = None) -> None:
     """Build systems from source into the cache, once per version."""
-    for name in names or builds.systems():
-        builds.build(name, console.print)
+    from benchbook.build import programs
+
+    for name in names or programs.systems():
+        programs.build(name, console.print)
 
 
 @app.command()
@@ -160,28 +159,39 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
 @lab_app.command("up")
 def lab_up(names: Names = None) -> None:
     """Start the lab's hosts; they stay until `lab down`."""
+    from benchbook.hosts import lab
+    from benchbook.hosts.inventory import load_inventory
+
     for name in names or _labs():
         inventory = load_inventory(name)
-        for host in labs.up(inventory, by_hand=True):
+        for host in lab.up(inventory, by_hand=True):
             console.print(f"{name}: {host.name} listens at {host.address}:{host.port}")
 
 
 @lab_app.command("down")
 def lab_down(names: Names = None) -> None:
     """Stop the lab's hosts and all that runs on them."""
+    from benchbook.hosts import lab
+    from benchbook.hosts.inventory import load_inventory
+
     for name in names or _labs():
-        console.print(f"{name}: stopped {labs.down(load_inventory(name))} hosts")
+        console.print(f"{name}: stopped {lab.down(load_inventory(name))} hosts")
 
 
 @lab_app.command("status")
 def lab_status(names: Names = None) -> None:
     """Say which of the lab's hosts run."""
+    from benchbook.hosts import lab
+    from benchbook.hosts.inventory import load_inventory
+
     for name in names or _labs():
-        for host in labs.lab_hosts(load_inventory(name)):
+        for host in lab.lab_hosts(load_inventory(name)):
             console.print(f"{name}: {host.name} {'runs' if host.pid else 'is down'} at {host.address}:{host.port}")
 
 
 def _labs() -> list[str]:
+    from benchbook.hosts.inventory import known_inventories, load_inventory
+
     return [name for name in known_inventories() if load_inventory(name).lab]
 
 
@@ -195,7 +205,7 @@ def _recorded(names: list[str] | None) -> list[str]:
     return found
 
 
-def _each(names: list[str] | None, step: Any) -> list[int]:
+def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
     """Every report is tried: one that cannot run must not keep the others from it."""
     from benchbook.restage import reports
 
@@ -209,8 +219,8 @@ def _each(names: list[str] | None, step: Any) -> list[int]:
     return statuses or [0]
 
 
-def _parameters(pairs: list[str]) -> dict[str, Any]:
-    said = {}
+def _parameters(pairs: list[str]) -> dict[str, object]:
+    said: dict[str, object] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
@@ -219,7 +229,9 @@ def _parameters(pairs: list[str]) -> dict[str, Any]:
     return said
 
 
-def _value(name: str, text: str) -> Any:
+def _value(name: str, text: str) -> object:
+    import yaml
+
     try:
         value = yaml.safe_load(text)
         json.dumps(value)

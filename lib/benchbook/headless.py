@@ -6,11 +6,10 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import papermill
 import psutil
@@ -21,6 +20,7 @@ from rich.progress import Progress as Bar
 from traitlets.config import Config
 
 from benchbook import paths
+from benchbook.campaign.environment import Json
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError
 
@@ -35,7 +35,7 @@ class Executed:
     problem: str | None
 
 
-def execute(report: str, parameters: dict[str, Any], console: Console) -> Executed:
+def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept beside the report's runs, failed or not."""
     target = paths.runs_dir(report) / "executed.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -51,11 +51,11 @@ def execute(report: str, parameters: dict[str, Any], console: Console) -> Execut
     return Executed(target, campaign, status, problem)
 
 
-def _papermill(report: str, parameters: dict[str, Any], target: Path) -> None:
+def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:
     papermill.execute_notebook(
         str(paths.notebook(report)),
         str(target),
-        parameters=parameters,
+        parameters=dict(parameters),
         cwd=str(paths.home()),
         progress_bar=False,
         # Over sockets of the file system nobody else on the machine can listen to the kernel.
@@ -111,7 +111,7 @@ class _Follower:
         for line in lines:
             self._tell(json.loads(line))
 
-    def _tell(self, said: dict[str, Any]) -> None:
+    def _tell(self, said: Json) -> None:
         if "campaign" in said:
             self.campaign = said["campaign"]
             return

@@ -9,7 +9,6 @@ import json
 import keyword
 import re
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -95,12 +94,12 @@ def _free_net() -> str:
     return f"127.0.{free}"
 
 
-def _package(name: str) -> dict[str, Any]:
+def _package(name: str) -> dict[str, object]:
     resources = [_resource(table, title) for table, title in TABLES.items()]
     return {"name": name, "title": f"{name}: published tables (PLACEHOLDER numbers)", "resources": resources}
 
 
-def _resource(table: str, title: str) -> dict[str, Any]:
+def _resource(table: str, title: str) -> dict[str, object]:
     fields = [
         ("threads", "integer", "Threads", "threads", "level"),
         ("tps", "number", "Throughput", "1/s", "metric"),
@@ -166,5 +165,5 @@ def _renamed(source: str, name: str) -> str:
     return source
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -6,7 +6,7 @@ import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Annotated, TypeVar, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -43,9 +43,9 @@ def tagged_cell(notebook: Path, tag: str = "parameters") -> str:
     raise BadInput("no cell is tagged `parameters`", file=notebook, fix="tag the cell that holds the parameters")
 
 
-def assigned(source: str) -> dict[str, Any]:
+def assigned(source: str) -> dict[str, object]:
     """Names that a cell assigns literal values to."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for statement in ast.parse(source).body:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             found[statement.targets[0].id] = ast.literal_eval(statement.value)
@@ -54,30 +54,31 @@ def assigned(source: str) -> dict[str, Any]:
     return found
 
 
-def defaults(report: str) -> dict[str, Any]:
+def defaults(report: str) -> dict[str, object]:
     """The parameters that a report's notebook has when nobody says otherwise."""
     return assigned(tagged_cell(paths.notebook(report)))
 
 
-def from_namespace(model: type[Model], report: str, namespace: Mapping[str, Any]) -> Model:
+def from_namespace(model: type[Model], report: str, namespace: Mapping[str, object]) -> Model:
     """The parameters as they stand in a running notebook.
 
     papermill puts its values into a cell that starts with `# Parameters`: every name assigned there must be known.
     """
-    cells = [str(cell) for cell in namespace.get("In", [])]
+    ran = namespace.get("In", [])
+    cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
     injected = [name for cell in cells if cell.startswith("# Parameters") for name in assigned(cell)]
     names = [*model.model_fields, *injected]
     return check(model, report, {name: namespace[name] for name in names if name in namespace})
 
 
-def check(model: type[Model], report: str, values: Mapping[str, Any]) -> Model:
+def check(model: type[Model], report: str, values: Mapping[str, object]) -> Model:
     """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
     lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
     given = {name: _as_list(value) if name in lists else value for name, value in values.items()}
     return validate(model, given, paths.notebook(report))
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> object:
     """papermill's own `-p` knows no lists: what is written as one arrives as text."""
     if not isinstance(value, str) or not value.lstrip().startswith("["):
         return value

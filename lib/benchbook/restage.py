@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 
@@ -17,7 +16,7 @@ from benchbook.errors import BadInput, BenchbookError
 from benchbook.headless import Executed, execute
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.session import Session
+from benchbook.hosts.session import Session, check_reachable
 from benchbook.profiles import load_profile
 from benchbook.reports.kinds import kind_of
 from benchbook.site import publish
@@ -32,14 +31,17 @@ def has_records(report: str) -> bool:
     return bool(store.recorded(report))
 
 
-def restage(report: str, overrides: dict[str, Any], console: Console) -> int:
+def restage(report: str, overrides: Mapping[str, object], console: Console) -> int:
     """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start."""
     kind = kind_of(report)
     asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **overrides})
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     data = published.load(report)
     kind.cells(data, asked)
-    kind.experiment(data, asked, profile, inventory)
+    hosts = kind.experiment(data, asked, profile, inventory).hosts()
+    if not inventory.lab:
+        # A host that refuses is said at once, not after a build and the start of a notebook; a lab is still to come up.
+        check_reachable(inventory, hosts)
     console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
     for name in kind.builds(asked):
         programs.build(name, console.print)

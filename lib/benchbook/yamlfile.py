@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ class _UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def load_yaml(path: Path) -> dict[str, Any]:
+def load_yaml(path: Path) -> dict[str, object]:
     """The mapping in a YAML file. Raises BadInput for what is not YAML or not a mapping."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -48,12 +49,12 @@ def load_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
-def load_model(model: type[Model], path: Path, **extra: Any) -> Model:
+def load_model(model: type[Model], path: Path, **extra: object) -> Model:
     """The file as `model`; `extra` are fields that the file does not carry itself."""
     return validate(model, {**load_yaml(path), **extra}, path)
 
 
-def validate(model: type[Model], values: dict[str, Any], file: object) -> Model:
+def validate(model: type[Model], values: Mapping[str, object], file: object) -> Model:
     """`values` as `model`; the first thing wrong becomes a BadInput."""
     try:
         return model.model_validate(values)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import pandas as pd
 
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.probes.samples import busy_cores
 
@@ -54,30 +54,26 @@ def errors(record: Record) -> Check:
     )
 
 
-def client_saturation(record: Record, series: pd.DataFrame, facts: dict[str, Any]) -> Check:
+def client_saturation(record: Record, series: pd.DataFrame, environment: Environment) -> Check:
     """Share of the client host's cores in use while the load ran; of several clients, the busiest one's."""
-    shares = {name: _busy_share(record, name, series, facts) for name in record.proof.get("clients", [record.client])}
+    shares = {
+        name: _busy_share(record, name, series, environment) for name in record.proof.get("clients", [record.client])
+    }
     known = {name: share for name, share in shares.items() if share is not None}
     if len(known) < len(shares):
         return Check(record.id, "client CPU", False, "no samples")
     busiest, share = max(known.items(), key=lambda item: item[1])
     where = f" on {busiest}, the busiest of {len(shares)} clients" if len(shares) > 1 else ""
-    note = f"; it {SHARED}" if shared_machine(facts, busiest) else ""
-    cores = facts["hosts"][busiest]["cores"]
+    note = f"; it {SHARED}" if environment.shares_machine(busiest) else ""
+    cores = environment.hosts[busiest].cores
     return Check(record.id, "client CPU", share <= CLIENT_BUSY, f"{share:.0%} of {cores} cores{where}{note}")
 
 
-def _busy_share(record: Record, client: str, series: pd.DataFrame, facts: dict[str, Any]) -> float | None:
-    cores = facts.get("hosts", {}).get(client, {}).get("cores", 0)
+def _busy_share(record: Record, client: str, series: pd.DataFrame, environment: Environment) -> float | None:
+    cores = environment.hosts[client].cores if client in environment.hosts else 0
     busy = busy_cores(series[series.host == client])
     inside = busy[(busy.t >= record.started) & (busy.t <= record.ended)].busy
     return None if inside.empty or not cores else float(inside.mean()) / cores
-
-
-def shared_machine(facts: dict[str, Any], client: str) -> bool:
-    """Do other hosts of the inventory run on the client's machine (same boot)?"""
-    boots = {name: about.get("boot_id") for name, about in facts.get("hosts", {}).items()}
-    return any(name != client and boot == boots.get(client) for name, boot in boots.items())
 
 
 def of_sysbench(record: Record) -> list[Check]:
@@ -88,13 +84,13 @@ def of_sysbench(record: Record) -> list[Check]:
 def all_checks(
     records: Sequence[Record],
     series: Callable[[str], pd.DataFrame],
-    facts: dict[str, Any],
+    environment: Environment,
     of_record: Callable[[Record], list[Check]],
 ) -> pd.DataFrame:
     """[trial, check, ok, found] for every record: those of its kind, then the client's."""
     rows = [
         asdict(check)
         for record in records
-        for check in (*of_record(record), client_saturation(record, series(record.id), facts))
+        for check in (*of_record(record), client_saturation(record, series(record.id), environment))
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])

@@ -10,16 +10,19 @@ from benchbook.campaign.store import Campaign
 from benchbook.profiles import Stopping
 from benchbook.published.tables import Published
 
+# Loads that take less than this share of the published durations do not stand in for them: no time is said to be saved.
+COMPARABLE = 0.01
+
 
 def forecast(campaign: Campaign) -> str:
     """How long the load of the missing trials will take, in words; empty where nobody can know it."""
-    left, asked = len(campaign.missing()), campaign.asked
+    left, asked, rule_asked = len(campaign.missing()), campaign.asked, campaign.stopping
     if not left:
         return ""
-    if "stopping" not in asked:
+    if rule_asked is None:
         # Where a load ends when its work is done, nobody knows beforehand how long it takes.
         return f"{left * asked['time_s'] / 60:.1f} min of load" if asked.get("time_s") else ""
-    least, most = (left * seconds / 60 for seconds in _bounds(Stopping.model_validate(asked["stopping"])))
+    least, most = (left * seconds / 60 for seconds in _bounds(rule_asked))
     before = _seconds_before(campaign)
     about = f", about {left * before / 60:.0f} as the last campaign went" if before else ""
     return f"{least:.0f} to {most:.0f} min of load{about}; repetitions may be added"
@@ -63,14 +66,14 @@ def account(published: Published, campaign: Campaign) -> MachineTime:
         judged=len(judged),
         precise=sum(s["precise"] for s in judged),
         planned=campaign.planned,
-        ended=campaign.environment().get("repetitions_ended", ""),
+        ended=campaign.environment().repetitions_ended,
     )
 
 
 def in_words(spent: MachineTime) -> str:
     """The account as sentences."""
     said = [f"{spent.load_s / 60:.1f} min of load in {spent.wall_s / 60:.1f} min of wall time."]
-    if spent.published_s and spent.share is not None:
+    if spent.published_s and spent.share is not None and spent.share >= COMPARABLE:
         saved = (spent.published_s - spent.load_s) / 3600
         whole = f"At the published durations the same {spent.trials} trials load for {spent.published_s / 3600:.1f} h"
         said.append(f"{whole}: {spent.share:.1%} of that was spent, {saved:.1f} h saved.")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from benchbook.analysis import formatting, machine_time, results
-from benchbook.analysis.checks import shared_machine
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table, Trials
 from benchbook.audit.whole import audit
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.probes.samples import busy_cores
@@ -22,13 +21,12 @@ from benchbook.published.tables import Published
 def write(published: Published, campaign: Campaign, tables: list[Table], claims: Sequence[JudgedClaim] = ()) -> Path:
     """Write `results.json` of the campaign; the site's JSON is this file."""
     records, failed, audited = campaign.records(), campaign.failures(), audit(published)
-    asked = campaign.asked
     moments = [m for r in records for m in (r.started, r.ended)] or [datetime.now(UTC).timestamp()]
     found = Results(
         report=campaign.report,
         title=published.report.title,
-        profile=asked["profile"],
-        inventory=asked["inventory"],
+        profile=campaign.profile,
+        inventory=campaign.inventory,
         campaign=campaign.id,
         started=datetime.fromtimestamp(min(moments), UTC),
         finished=datetime.fromtimestamp(max(moments), UTC),
@@ -46,29 +44,29 @@ def write(published: Published, campaign: Campaign, tables: list[Table], claims:
 
 def _systems(campaign: Campaign) -> list[SystemSummary]:
     return [
-        SystemSummary.model_validate({key: about[key] for key in SystemSummary.model_fields if key in about})
-        for about in campaign.environment().get("systems", {}).values()
+        SystemSummary.model_validate(about.model_dump(include=set(SystemSummary.model_fields)))
+        for about in campaign.environment().systems.values()
     ]
 
 
 def trial_series(
     records: Sequence[Record],
     series: Callable[[str], pd.DataFrame],
-    facts: dict[str, Any],
+    environment: Environment,
     metric: str,
     source: str,
     levels: Sequence[str],
 ) -> pd.DataFrame:
     """[*levels, repetition, t (s since the load began), value] of every trial; metric "cpu" = cores in use per host."""
-    parts = [_one(record, series(record.id), facts, metric, source, levels) for record in records]
+    parts = [_one(record, series(record.id), environment, metric, source, levels) for record in records]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def _one(
-    record: Record, series: pd.DataFrame, facts: dict[str, Any], metric: str, source: str, levels: Sequence[str]
+    record: Record, series: pd.DataFrame, environment: Environment, metric: str, source: str, levels: Sequence[str]
 ) -> pd.DataFrame:
     if metric == "cpu":
-        rows = _cpu(record, series, facts)
+        rows = _cpu(record, series, environment)
     else:
         rows = series[(series.source == source) & (series.metric == metric)][["t", "value"]]
     begin = record.ended - record.summary["total_time_s"].value if "total_time_s" in record.summary else record.started
@@ -77,10 +75,10 @@ def _one(
     return inside.assign(t=inside.t - begin, repetition=record.repetition, **about)
 
 
-def _cpu(record: Record, series: pd.DataFrame, facts: dict[str, Any]) -> pd.DataFrame:
+def _cpu(record: Record, series: pd.DataFrame, environment: Environment) -> pd.DataFrame:
     """Cores in use: of the one machine where all hosts are one, else summed over the hosts, second by second."""
     busy = busy_cores(series)
-    if shared_machine(facts, record.client):
+    if environment.shares_machine(record.client):
         return busy[busy.host == record.client].rename(columns={"busy": "value"})[["t", "value"]]
     return busy.assign(t=busy.t.round()).groupby("t").busy.sum().rename("value").reset_index()
 

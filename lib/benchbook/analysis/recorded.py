@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
 
 from benchbook.analysis.results import Table
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.published import Published
@@ -32,7 +32,7 @@ class Recorded(ABC):
         return self.campaign.records()
 
     @property
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Environment:
         """Host facts, systems and what was waived, as the campaign noted them."""
         return self.campaign.environment()
 

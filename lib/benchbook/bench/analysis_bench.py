@@ -23,6 +23,7 @@ from rich.console import Console
 from benchbook import paths, published
 from benchbook.campaign import design, record, store
 from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
 from benchbook.probes.samples import COLUMNS
@@ -106,7 +107,7 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
     cells = sysbench_kind.SysbenchKind().cells(published.load(REPORT), parameters)
     trials = design.plan(cells, repetitions, seed=1, asked=asked)
     made = store.start_or_continue(REPORT, asked, trials, seed=1)
-    made.note(**_environment())
+    made.note(_environment())
     dice = np.random.default_rng(1)
     for trial in trials:
         done, series = _trial(made, trial, dice)
@@ -114,7 +115,7 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
     return made
 
 
-def _environment() -> dict[str, Any]:
+def _environment() -> Environment:
     host = {
         "cpu_model": "made up",
         "cores": 16,
@@ -132,7 +133,9 @@ def _environment() -> dict[str, Any]:
     }
     hosts = {name: {**host, "boot_id": name, "address": name, "roles": [role]} for name, role in HOSTS.items()}
     systems = {name: {"name": name, "title": name, "version": "0", "notes": [], "config": {}} for name in SYSTEMS}
-    return {"hosts": hosts, "findings": [], "systems": systems, "load_generator": "sysbench 0"}
+    return Environment.model_validate(
+        {"hosts": hosts, "findings": [], "systems": systems, "load_generator": "sysbench 0"}
+    )
 
 
 def _trial(made: Campaign, trial: Trial, dice: np.random.Generator) -> tuple[Record, pd.DataFrame]:

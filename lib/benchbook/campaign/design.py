@@ -8,11 +8,13 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from benchbook.campaign.environment import Asked
 from benchbook.errors import BadInput
+from benchbook.hosts.about import Noted
 
 Levels = dict[str, str | int | float]
 
@@ -42,12 +44,31 @@ class Trial(BaseModel):
     order: int
 
 
-def digest(value: Any) -> str:
+class Plan(Noted):
+    """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added."""
+
+    version: Literal[1] = 1
+    report: str
+    seed: int
+    asked: Asked
+    made: str = ""
+    trials: list[Trial]
+    planned: int | None = None
+
+    def with_more(self, trials: Sequence[Trial]) -> Plan:
+        """The plan with these trials after its own; how many were planned at first stays as it was."""
+        planned = len(self.trials) if self.planned is None else self.planned
+        # Dumped and read anew: a copy would be written with the keys that it had before.
+        more = {"planned": planned, "trials": [*self.trials, *trials]}
+        return Plan.model_validate({**self.model_dump(), **more})
+
+
+def digest(value: object) -> str:
     """A short hash of anything that JSON can say."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
-def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: dict[str, Any]) -> list[Trial]:
+def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) -> list[Trial]:
     """Trials in run order: repetitions are blocks, in each the systems are shuffled, and in each system the cells.
 
     Systems are not interleaved inside a block, because only one of them runs at a time (a split-plot design).
@@ -71,7 +92,7 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: dict[str,
     return trials
 
 
-def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: dict[str, Any]) -> list[Trial]:
+def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: Asked) -> list[Trial]:
     """One more repetition of these cells, in an order of its own, to follow `trials`."""
     repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
     dice = random.Random(f"{seed}, repetition {repetition}")
@@ -85,7 +106,7 @@ def _shuffled(dice: random.Random, cells: list[Cell]) -> list[Cell]:
     return dice.sample(cells, len(cells))
 
 
-def _trial(cell: Cell, repetition: int, order: int, asked: dict[str, Any]) -> Trial:
+def _trial(cell: Cell, repetition: int, order: int, asked: Asked) -> Trial:
     identity = digest([cell.model_dump(), repetition, asked])
     return Trial(id=f"r{repetition:02d}-{cell.slug}", identity=identity, cell=cell, repetition=repetition, order=order)
 

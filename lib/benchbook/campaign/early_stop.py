@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchbook.profiles import Stopping
 from benchbook.stats.stopping import StopDecision, StopRule, stop_decision
@@ -55,11 +54,11 @@ class RateWatcher:
         """Whether the load has been asked to stop."""
         return self.decision is not None and self.decision.precise
 
-    def proof(self) -> dict[str, Any]:
+    def proof(self) -> dict[str, float | str | bool | None]:
         """What the record keeps: why the load ended when it did, and how tight its interval was."""
         # A load that ran to its maximum is judged whole; one that was stopped, by what stopped it.
         last = self.decision if self.decision and self.stopping else stop_decision(self._rates, rule=self.rule)
-        found = {
+        found: dict[str, float | str | bool | None] = {
             "target": self.rule.target,
             "maximum_s": self.rule.maximum_s,
             "precise": last.precise,

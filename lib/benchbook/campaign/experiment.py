@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import pandas as pd
 
 from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment, Json, SystemDescription
 from benchbook.campaign.record import Quantity
 
 
@@ -26,20 +27,26 @@ class Measurement:
     histogram: list[tuple[float, int]]
     series: pd.DataFrame
     output: str
-    proof: dict[str, Any]
+    proof: Json
 
 
 class Experiment(Protocol):
     """How the trials of a report are run. `running` connects, installs and yields; leaving it stops everything."""
 
-    def running(self) -> AbstractContextManager[dict[str, Any]]:
-        """Yields the environment (host facts, findings, ...) that is kept beside the plan."""
+    def hosts(self) -> list[str]:
+        """Names of the hosts that the trials need. Raises BadInput where the inventory lacks a role."""
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
-        """Bring the block's system to the state that its trials start from; returns what the system is."""
+    def running(self) -> AbstractContextManager[Environment]:
+        """Yields what is kept beside the plan: host facts, findings, the load generator."""
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> Mapping[str, SystemDescription]:
+        """Bring the block's system to the state that its trials start from; returns what serves, by name."""
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Run one trial; `on_rate(seconds into the load, rate)` while it runs. Raises TrialFailed."""
 
     def expected_s(self, trial: Trial) -> float:
         """Seconds that the trial's load takes."""
+
+    def rate_unit(self, trial: Trial) -> str:
+        """Unit of the rate that `measure` reports, in a reader's words: "tps", "MiB/s"."""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol
-
-from IPython.core.getipython import get_ipython
-from IPython.display import HTML, DisplayHandle
 
 # The command line names a file here; a notebook's kernel tells it there what a terminal should show.
 PROGRESS_FILE = "BENCHBOOK_PROGRESS"
+# The unit of sysbench's rate: transactions per second.
+TPS = "tps"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One moment of a campaign; `rate` in 1/s, averaged over the current trial as `mean`, times in seconds."""
+    """One moment of a campaign; `rate` in `unit`, averaged over the current trial as `mean`, times in seconds."""
 
     total: int
     done: int = 0
@@ -31,6 +28,7 @@ class Progress:
     length_s: float = 0.0
     rate: float | None = None
     mean: float | None = None
+    unit: str = TPS
     eta_s: float | None = None
     news: str = ""
     finished: bool = False
@@ -43,19 +41,20 @@ class Progress:
         """One line of plain text."""
         counts = f"{self.done}/{self.total} done, {self.left} left" + (f", {self.failed} FAILED" if self.failed else "")
         eta = f", about {_duration(self.eta_s)} to go" if self.eta_s is not None and self.left else ""
-        rate = (
-            f" {self.rate:,.0f} tps now, {self.mean:,.0f} so far"
-            if self.rate is not None and self.mean is not None
-            else ""
-        )
-        return f"{counts}{eta} | {self.trial} {self.step}{rate}".rstrip(" |")
+        return f"{counts}{eta} | {self.trial} {self.step}{self._rates()}".rstrip(" |")
+
+    def _rates(self) -> str:
+        if self.rate is None or self.mean is None:
+            return ""
+        return f" {_figure(self.rate, self.unit)} {self.unit} now, {_figure(self.mean, self.unit)} so far"
 
 
 Listener = Callable[[Progress], None]
 
 
-class _Sink(Protocol):
-    def __call__(self, progress: Progress) -> None: ...
+def _figure(value: float, unit: str) -> str:
+    """Transactions are whole; of what comes in small figures, the first decimal counts."""
+    return f"{value:,.0f}" if unit == TPS or value >= 100 else f"{value:,.1f}"
 
 
 def _duration(seconds: float) -> str:
@@ -72,39 +71,40 @@ class Tracker:
         self._began, self._before = time.monotonic(), done
         self._rates: list[float] = []
         self.now = Progress(total=total, done=done)
-        self._tell()
+        self._listen(self.now)
 
-    def trial(self, name: str, length_s: float) -> None:
+    def trial(self, name: str, length_s: float, unit: str = TPS) -> None:
         self._rates = []
-        self._tell(trial=name, step="", into_s=0.0, length_s=length_s, rate=None, mean=None, news="")
+        fresh = Progress(total=self.now.total, done=self.now.done, failed=self.now.failed, eta_s=self.now.eta_s)
+        self._tell(replace(fresh, trial=name, length_s=length_s, unit=unit))
 
     def say(self, step: str) -> None:
-        self._tell(step=step, news="")
+        self._tell(replace(self.now, step=step, news=""))
 
     def rate(self, into_s: float, rate: float) -> None:
         self._rates.append(rate)
-        self._tell(step="", into_s=into_s, rate=rate, mean=sum(self._rates) / len(self._rates), news="")
+        self._tell(
+            replace(self.now, step="", into_s=into_s, rate=rate, mean=sum(self._rates) / len(self._rates), news="")
+        )
 
     def ended(self, *, ok: bool, why: str = "") -> None:
         done, failed = self.now.done + ok, self.now.failed + (not ok)
         here = done + failed - self._before
         eta = (time.monotonic() - self._began) / here * (self.now.total - done - failed)
         news = f"{'done' if ok else 'FAILED'} {self.now.trial}{': ' + why if why else ''}"
-        self._tell(done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step="")
+        self._tell(replace(self.now, done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step=""))
 
     def finish(self) -> None:
-        self._tell(finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0)
+        self._tell(replace(self.now, finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0))
 
-    def _tell(self, **changes: object) -> None:
-        self.now = replace(self.now, **changes)  # type: ignore[arg-type]
-        self._listen(self.now)
+    def _tell(self, now: Progress) -> None:
+        self.now = now
+        self._listen(now)
 
 
-def listeners() -> Listener:
-    """Where progress goes from here: the notebook's output, and the file that the command line named."""
-    sinks: list[_Sink] = []
-    if get_ipython() is not None:
-        sinks.append(_Notebook())
+def listeners(shown: Sequence[Listener] = ()) -> Listener:
+    """Where progress goes from here: to `shown`, and to the file that the command line named; else news are printed."""
+    sinks = list(shown)
     if os.environ.get(PROGRESS_FILE):
         sinks.append(_File(os.environ[PROGRESS_FILE]))
     if not sinks:
@@ -138,32 +138,3 @@ def tell_command_line(**said: object) -> None:
     if os.environ.get(PROGRESS_FILE):
         with Path(os.environ[PROGRESS_FILE]).open("a") as out:
             out.write(json.dumps(said) + "\n")
-
-
-class _Notebook:
-    """One display that is updated in place, at most five times a second; failures stay listed below the bar."""
-
-    def __init__(self) -> None:
-        self._handle: DisplayHandle | None = None
-        self._failures: list[str] = []
-        self._last = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        if progress.news.startswith("FAILED"):
-            self._failures.append(progress.news)
-        if not progress.finished and time.monotonic() - self._last < 0.2:
-            return
-        self._last = time.monotonic()
-        content = HTML(self._page(progress))
-        if self._handle is None:
-            self._handle = DisplayHandle()
-            self._handle.display(content)
-        else:
-            self._handle.update(content)
-
-    def _page(self, progress: Progress) -> str:
-        failures = "".join(f"<li>{html.escape(text)}</li>" for text in self._failures)
-        bar = (
-            f'<progress max="{progress.total}" value="{progress.done + progress.failed}" style="width:100%"></progress>'
-        )
-        return f"<div>{bar}<div>{html.escape(progress.line())}</div>{f'<ul>{failures}</ul>' if failures else ''}</div>"

@@ -16,12 +16,13 @@ import math
 import shutil
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from benchbook.campaign.environment import Asked, Json
 from benchbook.errors import BenchbookError
 
 VERSION = 1
@@ -71,7 +72,7 @@ class Record(_Frozen):
     levels: dict[str, str | int | float]
     repetition: int = Field(ge=1)
     order: int = Field(ge=0)
-    asked: dict[str, Any]
+    asked: Asked
     command: str = ""
     client: str = ""
     started: float = 0.0
@@ -79,7 +80,7 @@ class Record(_Frozen):
     exit_status: int | None = None
     summary: dict[str, Quantity] = {}
     histogram: list[tuple[float, int]] = []
-    proof: dict[str, Any] = {}
+    proof: Json = {}
     failure: Failure | None = None
 
     @model_validator(mode="after")

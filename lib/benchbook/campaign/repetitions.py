@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from benchbook.campaign import design
 from benchbook.campaign.design import Cell
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
 from benchbook.campaign.run import run
@@ -23,9 +24,9 @@ def run_until_decided(
     """Run the plan; then add blocks of the cells that `undecided` still names. The campaign keeps why it ended."""
     run(campaign, experiment, listen)
     while not (ended := _enough(campaign, rule, cells := undecided())):
-        campaign.extend(design.another_block(campaign.trials, cells, seed=campaign.plan["seed"], asked=campaign.asked))
+        campaign.extend(design.another_block(campaign.trials, cells, seed=campaign.plan.seed, asked=campaign.asked))
         run(campaign, experiment, listen)
-    campaign.note(repetitions_ended=ended)
+    campaign.note(Environment(repetitions_ended=ended))
 
 
 def _enough(campaign: Campaign, rule: Stopping, cells: Sequence[Cell]) -> str:

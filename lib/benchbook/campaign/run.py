@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Literal
 
 import pandas as pd
 
 from benchbook import paths
 from benchbook.campaign.design import Trial, blocks
+from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record
@@ -36,12 +37,12 @@ def run(campaign: Campaign, experiment: Experiment, listen: Listener) -> None:
         tracker.finish()
         return
     began = time.time()
-    with _alone(campaign.asked["inventory"]), experiment.running() as environment:
+    with _alone(campaign.inventory), experiment.running() as environment:
         _same_hosts(campaign, environment)
-        campaign.note(**environment)
+        campaign.note(environment)
         for block in blocks(todo):
             _run_block(campaign, experiment, block, tracker)
-    campaign.note(runs=[*campaign.environment().get("runs", []), {"began": began, "ended": time.time()}])
+    campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
     tracker.finish()
 
 
@@ -49,7 +50,7 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], t
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
     fresh, unable = False, 0
     for index, trial in enumerate(block):
-        tracker.trial(trial.id, experiment.expected_s(trial))
+        tracker.trial(trial.id, experiment.expected_s(trial), experiment.rate_unit(trial))
         try:
             if not fresh:
                 unable += 1
@@ -88,25 +89,25 @@ def _alone(inventory: str) -> Iterator[None]:
         yield
 
 
-def _same_hosts(campaign: Campaign, environment: dict[str, Any]) -> None:
+def _same_hosts(campaign: Campaign, environment: Environment) -> None:
     """Trials of one campaign are pooled: they must come from the same machines."""
-    before, now = campaign.environment().get("hosts", {}), environment.get("hosts", {})
-    for name, facts in before.items():
-        for key in ("cpu_model", "cores", "memory_bytes", "kernel"):
-            if name in now and now[name].get(key) != facts.get(key):
-                raise _other("host", f"{name}.{key}", now[name].get(key), facts.get(key), campaign)
+    for name, before in campaign.environment().hosts.items():
+        now = environment.hosts[name].identity() if name in environment.hosts else {}
+        for key, value in now.items():
+            if value != before.identity()[key]:
+                raise _other("host", f"{name}.{key}", value, before.identity()[key], campaign)
 
 
-def _note_systems(campaign: Campaign, about: dict[str, Any]) -> None:
+def _note_systems(campaign: Campaign, about: Mapping[str, SystemDescription]) -> None:
     """Keep what a system is; another version than the one that the campaign began with is refused."""
-    before = campaign.environment().get("systems", {})
+    before = campaign.environment().systems
     for name, system in about.items():
-        if name in before and before[name].get("version") != system.get("version"):
-            raise _other("system", f"{name}.version", system.get("version"), before[name].get("version"), campaign)
-    campaign.note(systems={**before, **about})
+        if name in before and before[name].version != system.version:
+            raise _other("system", f"{name}.version", system.version, before[name].version, campaign)
+    campaign.note(Environment(systems={**before, **about}))
 
 
-def _other(what: str, key: str, now: Any, before: Any, campaign: Campaign) -> BadInput:
+def _other(what: str, key: str, now: object, before: object, campaign: Campaign) -> BadInput:
     return BadInput(
         f"the unfinished campaign was begun on another {what} ({before!r})",
         file=campaign.folder,
@@ -116,10 +117,11 @@ def _other(what: str, key: str, now: Any, before: Any, campaign: Campaign) -> Ba
     )
 
 
-def _common(campaign: Campaign, trial: Trial) -> dict[str, Any]:
-    return {
+def _record(campaign: Campaign, trial: Trial, status: Literal["done", "failed"], **found: object) -> Record:
+    common = {
         "id": trial.id,
         "identity": trial.identity,
+        "status": status,
         "report": campaign.report,
         "campaign": campaign.id,
         "table": trial.cell.table,
@@ -129,12 +131,14 @@ def _common(campaign: Campaign, trial: Trial) -> dict[str, Any]:
         "order": trial.order,
         "asked": campaign.asked,
     }
+    return Record.model_validate({**common, **found})
 
 
 def _done(campaign: Campaign, trial: Trial, m: Measurement) -> Record:
-    return Record(
-        **_common(campaign, trial),
-        status="done",
+    return _record(
+        campaign,
+        trial,
+        "done",
         command=m.command,
         client=m.client,
         started=m.started,
@@ -149,7 +153,7 @@ def _done(campaign: Campaign, trial: Trial, m: Measurement) -> Record:
 def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record:
     tail = _output(problem).strip().splitlines()[-10:]
     why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
-    return Record(**_common(campaign, trial), status="failed", failure=why)
+    return _record(campaign, trial, "failed", failure=why)
 
 
 def _output(problem: BenchbookError) -> str:

@@ -11,15 +11,16 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from benchbook import paths
 from benchbook.campaign import record
-from benchbook.campaign.design import Trial, digest
-from benchbook.campaign.record import Record
+from benchbook.campaign.design import Plan, Trial, digest
+from benchbook.campaign.environment import Asked, Environment
+from benchbook.campaign.record import Record, RecordBroken
 from benchbook.errors import BadInput
+from benchbook.profiles import Stopping
 
 
 class Campaign:
@@ -28,14 +29,37 @@ class Campaign:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.id = folder.name
-        self.plan: dict[str, Any] = json.loads((folder / "plan.json").read_text())
-        self.report: str = self.plan["report"]
-        self.trials = [Trial.model_validate(trial) for trial in self.plan["trials"]]
+        self.plan = Plan.model_validate_json((folder / "plan.json").read_text())
 
     @property
-    def asked(self) -> dict[str, Any]:
-        asked: dict[str, Any] = self.plan["asked"]
-        return asked
+    def report(self) -> str:
+        return self.plan.report
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials of the plan, with those that were added."""
+        return self.plan.trials
+
+    @property
+    def asked(self) -> Asked:
+        """The conditions that all trials share."""
+        return self.plan.asked
+
+    @property
+    def profile(self) -> str:
+        """Name of the profile that was asked for; empty where none was."""
+        return str(self.asked.get("profile", ""))
+
+    @property
+    def inventory(self) -> str:
+        """Name of the inventory that it runs on; empty where none was asked for."""
+        return str(self.asked.get("inventory", ""))
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """The rule by which loads end and repetitions are added, if there is one."""
+        rule = self.asked.get("stopping")
+        return Stopping.model_validate(rule) if rule else None
 
     def records(self) -> list[Record]:
         """Whole records of planned trials, in run order."""
@@ -67,50 +91,52 @@ class Campaign:
 
     def extend(self, trials: Sequence[Trial]) -> None:
         """Add trials to the plan; how many were planned at first stays on record as `planned`."""
-        whole = [*self.trials, *trials]
-        self.plan = {**self.plan, "planned": self.planned, "trials": [trial.model_dump() for trial in whole]}
-        _write(self.folder / "plan.json", self.plan)
-        self.trials = whole
+        self.plan = self.plan.with_more(trials)
+        _write(self.folder / "plan.json", self.plan.model_dump())
 
     @property
     def planned(self) -> int:
         """How many trials the plan had at first, before any was added."""
-        return int(self.plan.get("planned", len(self.trials)))
+        return len(self.trials) if self.plan.planned is None else self.plan.planned
 
     @property
     def looks(self) -> int:
         """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so."""
-        rule = self.asked.get("stopping")
+        rule = self.stopping
         if not rule:
             return 1
         first = max(trial.repetition for trial in self.trials[: self.planned])
-        return max(1, int(rule["most_repetitions"]) - first + 1)
+        return max(1, rule.most_repetitions - first + 1)
 
     @property
     def spent_s(self) -> float:
         """Wall time that the campaign's runs have taken, in seconds."""
-        return float(sum(run["ended"] - run["began"] for run in self.environment().get("runs", [])))
+        return self.environment().spent_s
 
     def figure(self, name: str) -> Path:
         """Where the figure of this name is kept, as a PNG."""
         return self.folder / "figures" / f"{name.replace(':', '_')}.png"
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Environment:
+        """Where it ran and on what; empty before its first run. Raises RecordBroken."""
         path = self.folder / "environment.json"
-        return json.loads(path.read_text()) if path.exists() else {}
+        try:
+            return Environment.model_validate(json.loads(path.read_text())) if path.exists() else Environment()
+        except ValueError as problem:
+            raise RecordBroken(f"{path}: not a campaign's environment: {problem}") from problem
 
-    def note(self, **about: Any) -> None:
-        """Add to environment.json."""
-        _write(self.folder / "environment.json", {**self.environment(), **about})
+    def note(self, part: Environment) -> None:
+        """Add to environment.json: what `part` was given takes the place of what stands there under the same keys."""
+        _write(self.folder / "environment.json", {**self.environment().model_dump(), **part.model_dump()})
 
 
-def _write(path: Path, value: Any) -> None:
+def _write(path: Path, value: object) -> None:
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(value, indent=1, default=str))
     partial.rename(path)
 
 
-def start_or_continue(report: str, asked: dict[str, Any], trials: Sequence[Trial], *, seed: int) -> Campaign:
+def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
     """The latest campaign that was asked for the same and is not finished, else a new one, whose plan is written."""
     what = digest([asked, [trial.identity for trial in trials]])
     for folder in sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True):
@@ -119,8 +145,9 @@ def start_or_continue(report: str, asked: dict[str, Any], trials: Sequence[Trial
             return campaign
     folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
     folder.mkdir(parents=True)
-    plan = {"version": 1, "report": report, "seed": seed, "asked": asked, "made": datetime.now(UTC).isoformat()}
-    _write(folder / "plan.json", {**plan, "trials": [trial.model_dump() for trial in trials]})
+    made = datetime.now(UTC).isoformat()
+    plan = Plan(version=1, report=report, seed=seed, asked=asked, made=made, trials=list(trials))
+    _write(folder / "plan.json", plan.model_dump())
     return Campaign(folder)
 
 

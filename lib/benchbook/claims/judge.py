@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from benchbook.analysis import results
+from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.claims import along, between, evidence, ledger_check, together, words
@@ -27,7 +28,7 @@ class JudgedSystem:
     name: str
     title: str = ""
     stand_ins: list[str] = field(default_factory=list)
-    asked: dict[str, Any] = field(default_factory=dict)
+    asked: Asked = field(default_factory=dict)
 
     @property
     def called(self) -> str:
@@ -114,13 +115,13 @@ def agrees_with_its_table(claim: Claim, published: Published) -> bool:
 
 
 def _system(name: str, campaign: Campaign) -> JudgedSystem:
-    about = campaign.environment().get("systems", {})
+    about = campaign.environment().systems
     arms = {trial.cell.system for trial in campaign.trials}
     # The systems that another arm is about are no part of this one.
     mine = [s for key, s in about.items() if key == name or key not in arms]
-    pairs = [(str(s["stand_in_for"]), str(s["title"])) for s in mine if s.get("stand_in_for")]
+    pairs = [(s.stand_in_for, s.title) for s in mine if s.stand_in_for]
     stand_ins = [_stand_in(what, [title for other, title in pairs if other == what]) for what in dict(pairs)]
-    return JudgedSystem(name, about.get(name, {}).get("title", ""), stand_ins, campaign.asked)
+    return JudgedSystem(name, about[name].title if name in about else "", stand_ins, campaign.asked)
 
 
 def _stand_in(what: str, titles: list[str]) -> str:

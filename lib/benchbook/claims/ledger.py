@@ -7,7 +7,8 @@ published figure typed: it is taken from the table.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -75,7 +76,7 @@ class NotHere(_Strict):
     why: str
     needs: str = ""
 
-    def applies(self, system: str, asked: dict[str, Any]) -> bool:
+    def applies(self, system: str, asked: Mapping[str, object]) -> bool:
         """Whether all conditions hold; one without conditions holds everywhere."""
         return (
             (not self.systems or system in self.systems)

@@ -112,9 +112,9 @@ def _results(found: Comparison) -> Results:
     """A comparison in the words of a report's results; its one table has a row per cell."""
     records = [record for campaign in (found.a, found.b) for record in campaign.records()]
     systems = [
-        SystemSummary(name=f"{side}: {about['title']}", version=about["version"])
+        SystemSummary(name=f"{side}: {about.title}", version=about.version)
         for side, campaign in (("A", found.a), ("B", found.b))
-        for about in campaign.environment().get("systems", {}).values()
+        for about in campaign.environment().systems.values()
     ]
     planned = len(found.a.trials) + len(found.b.trials)
     cells = Table(

@@ -12,9 +12,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benchbook.analysis.checks import shared_machine
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
+from benchbook.grouping import grouped
 
 Key = tuple[str, str]
 Facts = dict[Key, str]
@@ -61,7 +62,7 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
     left, right = (_common(campaign, roles) for campaign in (a, b))
     for ours, theirs in _systems(a, b, systems).items():
         for facts, campaign, name in ((left, a, ours), (right, b, theirs)):
-            about = campaign.environment().get("systems", {}).get(name, {})
+            about = campaign.environment().systems.get(name, SystemDescription())
             facts.update(_system(about, ours) if ours == theirs else _replaced(about, f"{ours} → {theirs}"))
     _fold_one_sided(left, right)
     return left, right
@@ -87,7 +88,7 @@ def _load(command: str) -> Facts:
 def _common(campaign: Campaign, roles: set[str]) -> Facts:
     about = campaign.environment()
     facts: Facts = {("report", ""): campaign.report}
-    facts.update({("load_generator", ""): str(about["load_generator"])} if "load_generator" in about else {})
+    facts.update({("load_generator", ""): about.load_generator} if about.load_generator is not None else {})
     asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
     facts.update({(f"asked.{name}", ""): value for name, value in _flat(asked)})
     for role in roles:
@@ -96,23 +97,20 @@ def _common(campaign: Campaign, roles: set[str]) -> Facts:
 
 
 def _roles(campaign: Campaign) -> set[str]:
-    return {role for host in campaign.environment().get("hosts", {}).values() for role in host["roles"]}
+    return {role for host in campaign.environment().hosts.values() for role in host.roles}
 
 
-def _role(about: dict[str, Any], role: str) -> Facts:
+def _role(about: Environment, role: str) -> Facts:
     """Facts of the hosts of one role together: equal values once, different ones side by side."""
-    hosts = {name: host for name, host in about["hosts"].items() if role in host["roles"]}
+    hosts = {name: host.model_dump() for name, host in about.hosts.items() if role in host.roles}
     facts: Facts = {("host.count", role): str(len(hosts))}
     if role == "client":
-        shares = any(shared_machine(about, name) for name in hosts)
+        shares = any(about.shares_machine(name) for name in hosts)
         facts["host.shared_machine", role] = "with the servers" if shares else "no"
     for name in dict.fromkeys(key for host in hosts.values() for key in host if key not in HOST_IGNORED):
         facts[f"host.{name}", role] = _together(_host_value(name, host.get(name)) for host in hosts.values())
-    waived: dict[str, list[str]] = {}
-    for finding in about.get("findings", []):
-        if finding["host"] in hosts:
-            waived.setdefault(finding["what"].replace(" ", "_"), []).append(_waived(finding["found"]))
-    facts.update({(f"waived.{what}", role): _together(found) for what, found in waived.items()})
+    waived = grouped((f for f in about.findings if f.host in hosts), lambda finding: finding.what.replace(" ", "_"))
+    facts.update({(f"waived.{what}", role): _together(_waived(f.found) for f in part) for what, part in waived.items()})
     return facts
 
 
@@ -132,15 +130,15 @@ def _together(values: Iterable[str]) -> str:
 
 def _systems(a: Campaign, b: Campaign, compared: Mapping[str, str]) -> dict[str, str]:
     """The compared systems, and those that served them on either side; other systems under test are left out."""
-    ours, theirs = (set(campaign.environment().get("systems", {})) for campaign in (a, b))
+    ours, theirs = (set(campaign.environment().systems) for campaign in (a, b))
     tested = {trial.cell.system for campaign in (a, b) for trial in campaign.trials}
     helpers = sorted((ours | theirs) - tested)
     return {**compared, **{name: name for name in helpers}}
 
 
-def _system(about: dict[str, Any], where: str) -> Facts:
-    config = dict(about.get("config", {}))
-    rest = {key: value for key, value in about.items() if key not in {*SYSTEM_IGNORED, "config"}}
+def _system(about: SystemDescription, where: str) -> Facts:
+    config = dict(about.config)
+    rest = {key: value for key, value in about.model_dump().items() if key not in {*SYSTEM_IGNORED, "config"}}
     facts = {(f"system.{name}", where): value for name, value in _flat(rest)}
     command = _options(str(config.pop("command", "")))
     facts.update({(f"system.command.{name}", where): value for name, value in command})
@@ -149,8 +147,8 @@ def _system(about: dict[str, Any], where: str) -> Facts:
     return facts
 
 
-def _replaced(about: dict[str, Any], where: str) -> Facts:
-    return {("system.name", where): f"{about.get('title', '')} {about.get('version', '')}".strip()}
+def _replaced(about: SystemDescription, where: str) -> Facts:
+    return {("system.name", where): about.called}
 
 
 def _fold_one_sided(left: Facts, right: Facts) -> None:

@@ -59,7 +59,7 @@ def campaigns(comparison: Comparison) -> HTML:
 
 
 def _about(campaign: Campaign) -> dict[str, str]:
-    records, systems = campaign.records(), campaign.environment().get("systems", {})
+    records, systems = campaign.records(), campaign.environment().systems
     began = datetime.fromtimestamp(min(record.started for record in records), UTC)
     return {
         "campaign": campaign.id,
@@ -68,7 +68,7 @@ def _about(campaign: Campaign) -> dict[str, str]:
         "profile": str(campaign.asked.get("profile", "")),
         "inventory": str(campaign.asked.get("inventory", "")),
         "records": str(len(records)),
-        "systems": "; ".join(f"{about['title']} {about['version']}" for about in systems.values()),
+        "systems": "; ".join(about.called for about in systems.values()),
     }
 
 

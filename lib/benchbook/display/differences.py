@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import pandas as pd
 from IPython.display import HTML
 
 from benchbook.analysis import machine_time
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
+from benchbook.grouping import grouped
+from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.published.tables import Published
 
@@ -39,9 +42,9 @@ def hosts_here(inventory: Inventory) -> HTML:
 
 def hosts_then(campaign: Campaign) -> HTML:
     """The hosts of a recorded campaign."""
-    about = campaign.environment().get("hosts", {})
-    rows = [{"host": n, "address": f["address"], "roles": ", ".join(f["roles"])} for n, f in about.items()]
-    return show.table(rows, f"Hosts of inventory {campaign.asked['inventory']}, as recorded")
+    hosts = campaign.environment().hosts
+    rows = [{"host": name, "address": f.address, "roles": ", ".join(f.roles)} for name, f in hosts.items()]
+    return show.table(rows, f"Hosts of inventory {campaign.inventory}, as recorded")
 
 
 def plan(campaign: Campaign) -> HTML:
@@ -56,17 +59,10 @@ def plan(campaign: Campaign) -> HTML:
             "trials": len(part),
             "to do": sum(t in missing for t in part),
         }
-        for (table, system), part in _grouped(campaign).items()
+        for (table, system), part in sorted(grouped(campaign.trials, lambda t: (t.cell.table, t.cell.system)).items())
     ]
     caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do"
     return show.table(rows, ", ".join(filter(None, (caption, machine_time.forecast(campaign)))))
-
-
-def _grouped(campaign: Campaign) -> dict[tuple[str, str], list[Any]]:
-    groups: dict[tuple[str, str], list[Any]] = {}
-    for trial in campaign.trials:
-        groups.setdefault((trial.cell.table, trial.cell.system), []).append(trial)
-    return dict(sorted(groups.items()))
 
 
 def environment(published: Published, campaign: Campaign) -> HTML:
@@ -76,7 +72,7 @@ def environment(published: Published, campaign: Campaign) -> HTML:
     return show.stack([part for part in parts if part is not None])
 
 
-def _systems(published: Published, about: dict[str, Any]) -> HTML:
+def _systems(published: Published, about: Environment) -> HTML:
     said = [
         {
             "": "published",
@@ -88,84 +84,75 @@ def _systems(published: Published, about: dict[str, Any]) -> HTML:
     here = [
         {
             "": "here",
-            "system": f"{s['title']} {s['version']}",
-            "what to know": "; ".join(
-                ([f"stands in for {s['stand_in_for']}"] if s.get("stand_in_for") else []) + list(s.get("notes", []))
-            ),
+            "system": f"{s.title} {s.version}",
+            "what to know": "; ".join([*([f"stands in for {s.stand_in_for}"] if s.stand_in_for else []), *s.notes]),
         }
-        for s in about.get("systems", {}).values()
+        for s in about.systems.values()
     ]
-    here += (
-        [{"": "here", "system": about["load_generator"], "what to know": "load generator"}]
-        if "load_generator" in about
-        else []
-    )
+    if about.load_generator is not None:
+        here.append({"": "here", "system": about.load_generator, "what to know": "load generator"})
     return show.table(said + here, "Systems")
 
 
 def _sizes(published: Published, campaign: Campaign) -> HTML:
     """Every published setting of the design that has a counterpart in what was asked for here."""
-    settings: dict[str, list[str]] = {}
-    for experiment in published.report.design:
-        for key, value in experiment.fixed.items():
-            settings.setdefault(key, []).append(str(value))
+    fixed = [setting for experiment in published.report.design for setting in experiment.fixed.items()]
     rows = [
         {
             "setting": key,
-            "published": ", ".join(dict.fromkeys(values)),
+            "published": ", ".join(dict.fromkeys(str(value) for _, value in values)),
             "here": str(campaign.asked.get(key, "no counterpart")),
         }
-        for key, values in settings.items()
+        for key, values in grouped(fixed, lambda setting: setting[0]).items()
     ]
     extra = (
         ("repetitions", max(t.repetition for t in campaign.trials)),
         ("reset between repetitions", campaign.asked.get("reset")),
     )
     rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra]
-    return show.table(rows, f"Sizes and durations (profile {campaign.asked['profile']})")
+    return show.table(rows, f"Sizes and durations (profile {campaign.profile})")
 
 
-def _hosts(about: dict[str, Any]) -> HTML | None:
+def _hosts(about: Survey) -> HTML | None:
     """One line per machine: lab hosts that share one say so."""
-    machines: dict[str, list[str]] = {}
-    for name, facts in about.get("hosts", {}).items():
-        machines.setdefault(facts.get("boot_id") or name, []).append(name)
-    rows = [_machine(names, about["hosts"]) for names in machines.values()]
+    machines = grouped(about.hosts, about.machine_of)
+    rows = [_machine(names, about.hosts) for names in machines.values()]
     shared = any(len(names) > 1 for names in machines.values())
     note = ": hosts on one line are one machine, so load and servers share its cores" if shared else ""
     return show.table(rows, f"Host facts{note}") if rows else None
 
 
-def _machine(names: list[str], hosts: dict[str, Any]) -> dict[str, Any]:
+def _machine(names: list[str], hosts: Mapping[str, HostFacts]) -> dict[str, object]:
     f = hosts[names[0]]
-    offset = max((hosts[name]["clock_offset_s"] for name in names), key=abs)
+    offset = max((hosts[name].clock_offset_s for name in names), key=abs)
     return {
         "hosts": ", ".join(names),
-        "CPU": f"{f['cores']} x {f['cpu_model']}",
-        "memory": f"{f['memory_bytes'] / 1e9:.0f} GB",
-        "disk": f"{f['disk_kind']}, {f['filesystem']}",
-        "OS and kernel": f"{f['os']}, {f['kernel']}",
-        "governor / turbo / THP": f"{f['governor']} / {f['turbo']} / {f['thp']}",
-        "NUMA nodes": f["numa_nodes"],
-        "clock offset": f"{1000 * offset:.0f} ± {1000 * f['clock_error_s']:.0f} ms",
+        "CPU": f"{f.cores} x {f.cpu_model}",
+        "memory": f"{(f.memory_bytes or 0) / 1e9:.0f} GB",
+        "disk": f"{f.disk_kind}, {f.filesystem}",
+        "OS and kernel": f"{f.os}, {f.kernel}",
+        "governor / turbo / THP": f"{f.governor} / {f.turbo} / {f.thp}",
+        "NUMA nodes": f.numa_nodes,
+        "clock offset": f"{1000 * offset:.0f} ± {1000 * f.clock_error_s:.0f} ms",
     }
 
 
-def _tuned(about: dict[str, Any]) -> HTML | None:
+def _tuned(about: Survey) -> HTML | None:
     rows = [
         {"host": host, "setting": knob, "was": seen["was"], "for the run": seen["now"]}
-        for host, knobs in about.get("tuned", {}).items()
+        for host, knobs in about.tuned.items()
         for knob, seen in knobs.items()
     ]
     return show.table(rows, "Set for the run, and put back after it") if rows else None
 
 
-def _waived(about: dict[str, Any]) -> HTML | None:
-    grouped: dict[tuple[str, str, str], list[str]] = {}
-    for f in about.get("findings", []):
-        grouped.setdefault((f["what"], f["found"], f["wanted"]), []).append(f["host"])
-    rows = [{"what": k[0], "found": k[1], "a benchmark wants": k[2], "hosts": ", ".join(v)} for k, v in grouped.items()]
-    return show.table(rows, "Waived: not as a benchmark wants it, measured all the same") if rows else None
+def _waived(about: Survey) -> HTML | None:
+    alike = grouped(about.findings, lambda f: (f.what, f.found, f.wanted))
+    rows = [
+        {"what": what, "found": found, "a benchmark wants": wanted, "hosts": ", ".join(f.host for f in part)}
+        for (what, found, wanted), part in alike.items()
+    ]
+    return show.table(rows, "Known problems of the hosts, accepted for this run") if rows else None
 
 
 def check_summary(found: pd.DataFrame) -> HTML:
@@ -176,18 +163,15 @@ def check_summary(found: pd.DataFrame) -> HTML:
         {
             "check": name,
             "trials": len(part),
-            "as it should be": int(part.ok.sum()),
-            "not": int((~part.ok).sum()),
+            "passed": int(part.ok.sum()),
+            "failed": int((~part.ok).sum()),
             "for example": part.sort_values("ok").found.iloc[0],
         }
         for name, part in found.groupby("check", sort=False)
     ]
     parts = [show.table(rows, "Checks on every record")]
-    failing: dict[str, list[dict[str, str]]] = {}
-    for row in found[~found.ok].to_dict("records"):
-        failing.setdefault(row["check"], []).append({"trial": row["trial"], "found": row["found"]})
     bad = [
-        {"check": check, "trials": len(rows), "such as": rows[0]["trial"], "found": rows[0]["found"]}
-        for check, rows in failing.items()
+        {"check": check, "trials": len(part), "such as": part.trial.iloc[0], "found": part.found.iloc[0]}
+        for check, part in found[~found.ok].groupby("check", sort=False)
     ]
-    return show.stack([*parts, show.table(bad, "Not as it should be")] if bad else parts)
+    return show.stack([*parts, show.table(bad, "Failed checks")] if bad else parts)

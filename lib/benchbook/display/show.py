@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
 
 from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.results import Table
-from benchbook.audit.findings import SEVERITIES, Audit, Finding, counted
+from benchbook.audit.findings import SEVERITIES, Audit, counted
+from benchbook.display.fragments import fragment
 from benchbook.published.tables import Published, PublishedTable
 
 
-def table(rows: Iterable[Mapping[str, Any]], caption: str = "") -> HTML:
+def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
     """Rows as a table; the caption says what it is."""
     frame = pd.DataFrame(list(rows))
     body = frame.to_html(index=False, border=0, classes="bb-table", escape=True, na_rep="–")
@@ -61,19 +61,8 @@ def audit(found: Audit) -> HTML:
     head = paragraph(counted(found))
     if not found.findings:
         return head
-    rows = "".join(_finding(finding) for finding in found.findings)
-    columns = "".join(f'<th scope="col">{name}</th>' for name in ("Check", "What does not fit"))
-    caption = "<caption>What does not fit in the published report, by its own figures</caption>"
-    body = f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody>"
-    return stack([head, HTML(f'<table class="bb-table bb-audit">{caption}{body}</table>')])
-
-
-def _finding(finding: Finding) -> str:
-    look = ("bad", "warn", "none")[SEVERITIES.index(finding.severity)]
-    lines = "".join(f"<small>{html.escape(line)}</small>" for line in finding.arithmetic)
-    said = f"{html.escape(finding.sentence)}{lines}<small><i>{html.escape(finding.where)}</i></small>"
-    pill = f'<span class="pill {look}">{finding.severity}</span>'
-    return f'<tr><td>{pill}<small>{finding.kind}</small></td><td class="text">{said}</td></tr>'
+    looks = dict(zip(SEVERITIES, ("bad", "warn", "none"), strict=True))
+    return stack([head, fragment("audit", findings=found.findings, looks=looks)])
 
 
 def beside(tables: Sequence[Table], data: Published) -> HTML:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from IPython.display import HTML
 
@@ -12,25 +11,21 @@ from benchbook.analysis.machine_time import account, in_words, load_s
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
+from benchbook.grouping import grouped
 from benchbook.published import Published
 
 
 def view(published: Published, campaign: Campaign) -> HTML:
     """Per table: trials, seconds of load, how tight and how steady; and the sum against the published durations."""
-    rows = [_row(published, table, part) for table, part in _by_table(campaign.records()).items()]
+    rows = [
+        _row(published, table, part) for table, part in grouped(campaign.records(), lambda record: record.table).items()
+    ]
     return show.stack([show.table(rows, "Load time per table"), show.paragraph(in_words(account(published, campaign)))])
 
 
-def _by_table(records: Sequence[Record]) -> dict[str, list[Record]]:
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.table, []).append(record)
-    return groups
-
-
-def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, Any]:
+def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, object]:
     seconds, stated = [load_s(record) for record in records], published.duration_s(table)
-    row = {
+    row: dict[str, object] = {
         "table": table,
         "trials": len(records),
         "load": f"{sum(seconds):.0f} s",

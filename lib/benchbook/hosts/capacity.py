@@ -26,5 +26,5 @@ def server_cores(inventory: Inventory) -> int:
                 facts = gather(remote)
             finally:
                 remote.close()
-            machines[facts.get("boot_id") or name] = int(facts["cores"])
+            machines[facts.boot_id or name] = facts.cores
     return sum(machines.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 class FanOutFailed(BenchbookError):
-    """The step failed on at least one host; `outcomes` has what became of each."""
+    """The step failed on at least one host: `failed` says why on each, `done` names the others."""
 
-    def __init__(self, what: str, outcomes: Outcomes[object]) -> None:
-        self.outcomes = outcomes
-        said = "; ".join(f"{name}: {problem}" for name, problem in outcomes.failed.items())
-        done = f"; done on {', '.join(outcomes.done)}" if outcomes.done else ""
-        super().__init__(f"{what} failed on {len(outcomes.failed)} of {outcomes.total} hosts: {said}{done}")
-        self.exit_status = max(getattr(p, "exit_status", 1) for p in outcomes.failed.values())
+    def __init__(self, what: str, failed: Mapping[str, BenchbookError], done: Sequence[str]) -> None:
+        self.failed, self.done = failed, done
+        said = "; ".join(f"{name}: {problem}" for name, problem in failed.items())
+        rest = f"; done on {', '.join(done)}" if done else ""
+        super().__init__(f"{what} failed on {len(failed)} of {len(failed) + len(done)} hosts: {said}{rest}")
+        self.exit_status = max(problem.exit_status for problem in failed.values())
 
 
 @dataclass(frozen=True)
@@ -75,5 +75,5 @@ def on_each(
     if len(outcomes.failed) == 1:
         raise next(iter(outcomes.failed.values()))
     if outcomes.failed:
-        raise FanOutFailed(what, outcomes)  # type: ignore[arg-type]
+        raise FanOutFailed(what, outcomes.failed, list(outcomes.done))
     return outcomes.done

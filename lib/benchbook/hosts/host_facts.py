@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from benchbook.errors import HostUnusable
+from benchbook.hosts.about import HostFacts, HostFinding, Survey
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -18,28 +17,14 @@ CLOCK_OFFSET_S = 0.5
 OPEN_FILES = 4096
 
 
-@dataclass(frozen=True)
-class HostFinding:
-    """Something about a host that is not as a benchmark wants it; `waived` = noted, and measured all the same."""
-
-    host: str
-    what: str
-    found: str
-    wanted: str
-    waived: bool = True
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def gather(host: RemoteHost) -> dict[str, Any]:
+def gather(host: RemoteHost) -> HostFacts:
     """Facts of one host, with `clock_offset_s` (host minus driver, good to half the round trip, `clock_error_s`)."""
     program = host.push(remote_program("hosts", "gather_facts.py"))
     before = time.time()
-    facts: dict[str, Any] = json.loads(host.run(["python3", program, host.root], timeout=30).stdout)
+    facts = json.loads(host.run(["python3", program, host.root], timeout=30).stdout)
     offset, error = _clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
-    return {**facts, **asked, "clock_offset_s": offset, "clock_error_s": error}
+    return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)
 
 
 def _clock_offset(host: RemoteHost, tries: int = 3) -> tuple[float, float]:
@@ -54,57 +39,61 @@ def _clock_offset(host: RemoteHost, tries: int = 3) -> tuple[float, float]:
     return offset, error
 
 
-def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, dict[str, Any]], list[HostFinding]]:
+def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, HostFacts], list[HostFinding]]:
     """Facts per host and what is off. Raises HostUnusable where the disk cannot hold what the run will write."""
     facts = session.each("reading host facts", gather)
     for name, about in facts.items():
-        if about["disk_free_bytes"] < disk_bytes:
+        if about.disk_free_bytes < disk_bytes:
             raise HostUnusable(
                 f"too little disk on host {name}: the run needs {disk_bytes / 1e9:.1f} GB in its folder",
                 file=session.inventory.file,
                 key=f"hosts.{name}.workdir",
-                value=f"{about['disk_free_bytes'] / 1e9:.1f} GB free",
+                value=f"{about.disk_free_bytes / 1e9:.1f} GB free",
                 fix=f"free space below {session.hosts[name].root}, give another workdir, or a smaller profile",
             )
     leftovers = [
-        HostFinding(name, "leftover processes", ", ".join(jobs), "none (they were ended)")
+        _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)")
         for name, jobs in session.reaped.items()
     ]
     return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
-def survey(session: Session, *, disk_gb: float) -> dict[str, Any]:
+def survey(session: Session, *, disk_gb: float) -> Survey:
     """The part of a campaign's environment that every experiment has: `hosts` (facts), `findings`, what was `tuned`.
 
     The inventory's `tune` is applied first, so that the facts are those that the run was measured under.
     """
     tuned = tune(session)
     facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9))
-    return {"hosts": facts, "findings": [finding.as_dict() for finding in findings], "tuned": tuned}
+    return Survey(hosts=facts, findings=findings, tuned=tuned)
 
 
-def _findings(name: str, about: dict[str, Any]) -> list[HostFinding]:
+def _finding(host: str, what: str, found: str, wanted: str) -> HostFinding:
+    return HostFinding(host=host, what=what, found=found, wanted=wanted, waived=True)
+
+
+def _findings(name: str, about: HostFacts) -> list[HostFinding]:
     """What is not as a benchmark wants it; nothing here stops the run."""
     checks = [
-        (about["governor"] not in ("performance", "not exposed"), "CPU governor", about["governor"], "performance"),
-        (about["turbo"] == "on", "turbo", "on", "off, or a note: clock speed varies with load and heat"),
-        (about["thp"] == "always", "transparent huge pages", "always", "madvise or never"),
-        (about["numa_nodes"] > 1, "NUMA nodes", str(about["numa_nodes"]), "servers pinned, or one node"),
-        (about["virtual"], "virtual machine", "yes", "no: other guests share the cores"),
-        (about["swap_bytes"] and about["swappiness"] not in ("0", "1"), "swappiness", about["swappiness"], "0 or 1"),
+        (about.governor not in ("performance", "not exposed"), "CPU governor", about.governor, "performance"),
+        (about.turbo == "on", "turbo", "on", "off, or a note: clock speed varies with load and heat"),
+        (about.thp == "always", "transparent huge pages", "always", "madvise or never"),
+        (about.numa_nodes > 1, "NUMA nodes", str(about.numa_nodes), "servers pinned, or one node"),
+        (about.virtual, "virtual machine", "yes", "no: other guests share the cores"),
+        (about.swap_bytes and about.swappiness not in ("0", "1"), "swappiness", about.swappiness, "0 or 1"),
         (
-            about["open_files_limit"] < OPEN_FILES,
+            about.open_files_limit < OPEN_FILES,
             "open files limit",
-            str(about["open_files_limit"]),
+            str(about.open_files_limit),
             f">= {OPEN_FILES}",
         ),
-        (about["load_1min"] > 0.5 * about["cores"], "load before the run", f"{about['load_1min']:.1f}", "idle"),
+        (about.load_1min > 0.5 * about.cores, "load before the run", f"{about.load_1min:.1f}", "idle"),
         (
-            abs(about["clock_offset_s"]) > CLOCK_OFFSET_S,
+            abs(about.clock_offset_s) > CLOCK_OFFSET_S,
             "clock offset to the driver",
-            f"{about['clock_offset_s']:.3f} s",
+            f"{about.clock_offset_s:.3f} s",
             f"within {CLOCK_OFFSET_S} s",
         ),
-        (about["ntp_synchronized"] == "no", "clock synchronisation", "no", "yes"),
+        (about.ntp_synchronized == "no", "clock synchronisation", "no", "yes"),
     ]
-    return [HostFinding(name, what, found, wanted) for off, what, found, wanted in checks if off]
+    return [_finding(name, what, found, wanted) for off, what, found, wanted in checks if off]

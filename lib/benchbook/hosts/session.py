@@ -18,6 +18,17 @@ T = TypeVar("T")
 RENEW_EVERY_S = 3.0
 
 
+def check_reachable(inventory: Inventory, names: Iterable[str]) -> None:
+    """Connect to these hosts, all at once, and hang up. Raises HostUnusable, or FanOutFailed for several."""
+    hosts = [RemoteHost(inventory, name) for name in dict.fromkeys(names)]
+    on_each("connecting", hosts, _call_on)
+
+
+def _call_on(host: RemoteHost) -> None:
+    host.connect()
+    host.close()
+
+
 class Session:
     """Use as a context manager: entering connects to the hosts that are asked for, leaving ends all that it started."""
 

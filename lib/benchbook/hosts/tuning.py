@@ -8,14 +8,13 @@ from typing import Any
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import HostUnusable
+from benchbook.hosts.about import Tuned
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 
 SET_WITHIN_S = 30.0
-
-Tuned = dict[str, dict[str, str]]
 
 
 def tune(session: Session) -> dict[str, Tuned]:

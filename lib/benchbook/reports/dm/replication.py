@@ -11,7 +11,9 @@ from typing import Any
 import pandas as pd
 
 from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.progress import TPS
 from benchbook.errors import BenchbookError, HostUnusable
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
@@ -54,24 +56,26 @@ class DmReplication:
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [name for role in ROLES for name in self.inventory.require(role)]
+
     @contextmanager
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[Environment]:
         """Connect, check, install; leaving removes everything that DM wrote."""
-        hosts = [name for role in ROLES for name in self.inventory.require(role)]
-        with Session(self.inventory, hosts) as session:
+        with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb)
             program, version = sysbench.find(session.with_role("client")[0])
             self.pipeline = Pipeline(session, self.profile, self.databases, self.seed, program)
             self.pipeline.install()
             try:
-                yield {**surveyed, "load_generator": version}
+                yield Environment.of(surveyed, load_generator=version)
             finally:
                 self.pipeline.stop()
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         self.pipeline.begin(say)
-        return {name: vars(about) for name, about in self.pipeline.about().items()}
+        return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same."""
@@ -84,6 +88,10 @@ class DmReplication:
 
     def expected_s(self, trial: Trial) -> float:
         return 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else 5.0
+
+    def rate_unit(self, trial: Trial) -> str:
+        """A sync shows the load upstream, a dump and load the bytes loaded."""
+        return TPS if trial.cell.table in SYNC else "MiB/s"
 
     # -- dump and load ------------------------------------------------------------------------------------------
 

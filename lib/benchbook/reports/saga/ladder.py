@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.host_facts import survey
@@ -48,16 +50,18 @@ class SagaLadder(SysbenchOltp):
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [name for role in ROLES for name in self.inventory.require(role)]
+
     @contextmanager
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[Environment]:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
-        hosts = [name for role in ROLES for name in self.inventory.require(role)]
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             version = self._find_sysbench()
             self._ab = self.client.require_program("ab", package="apache2-utils")
             self._install()
-            yield {**surveyed, "load_generator": f"{version}, {self._ab_version()}"}
+            yield Environment.of(surveyed, load_generator=f"{version}, {self._ab_version()}")
             self._stop()
 
     @property
@@ -76,7 +80,7 @@ class SagaLadder(SysbenchOltp):
         for system in (store, self._dtm, self._business):
             system.install()
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """MariaDB in its starting state, then DTM and the business service on it."""
         self._stop_services()
         found = super().begin(block, say)
@@ -86,12 +90,15 @@ class SagaLadder(SysbenchOltp):
         for server in (self._dtm, self._business):
             server.ready()
         self._business.reset()
-        about = {server.name: vars(server.about()) for server in (self._dtm, self._business)}
+        about = {server.name: SystemDescription(**vars(server.about())) for server in (self._dtm, self._business)}
         return {**found, **about}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
         return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
+
+    def rate_unit(self, trial: Trial) -> str:
+        return TPS if trial.cell.table == SYSBENCH else "requests/s"
 
     # -- sysbench alone -----------------------------------------------------------------------------------------
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
 from benchbook import systems
 from benchbook.campaign.design import Trial, digest
 from benchbook.campaign.early_stop import RateWatcher, both
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.progress import TPS
 from benchbook.errors import SystemFailed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host_facts import survey
@@ -50,17 +51,19 @@ class SysbenchOltp:
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
+
     @contextmanager
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[Environment]:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
-        hosts = [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             version = self._find_sysbench()
             self._systems = {name: systems.make(name, self._session, self.profile) for name in self.names}
             for system in self._systems.values():
                 system.install()
-            yield {**surveyed, "load_generator": version}
+            yield Environment.of(surveyed, load_generator=version)
             self._stop()
 
     def _find_sysbench(self) -> str:
@@ -70,7 +73,7 @@ class SysbenchOltp:
         versions = "; ".join(dict.fromkeys(version for _, version in found.values()))
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The block's system, alone, in the state that the profile's `reset` names."""
         system = self._systems[block[0].cell.system]
         if self._running and self._running != system.name:
@@ -127,6 +130,9 @@ class SysbenchOltp:
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
+
+    def rate_unit(self, trial: Trial) -> str:
+        return TPS
 
     # -- steps --------------------------------------------------------------------------------------------------
 
@@ -224,9 +230,8 @@ class SysbenchOltp:
         machines = {host.name: host for host in (*self.clients, *system.hosts)}
         return [*map(host_probe, machines.values()), *sql]
 
-    def _about(self, system: System) -> dict[str, Any]:
-        about = system.about()
-        return {**vars(about), "dataset": vars(self._dataset)}
+    def _about(self, system: System) -> SystemDescription:
+        return SystemDescription(**vars(system.about()), dataset=vars(self._dataset))
 
     def _alive(self, system: System) -> bool:
         try:

@@ -11,8 +11,10 @@ from typing import Any
 import pandas as pd
 
 from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import SystemFailed, TrialFailed
+from benchbook.hosts.about import Survey
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
@@ -50,19 +52,21 @@ class Transfer:
     _source: MongoServer = field(init=False)
     _target: MongoServer = field(init=False)
     _engines: dict[str, Engine] = field(init=False, default_factory=dict)
-    _facts: dict[str, Any] = field(init=False, default_factory=dict)
+    _surveyed: Survey = field(init=False, default_factory=Survey)
     _loaded: bool = field(init=False, default=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
+    def hosts(self) -> list[str]:
+        return [*self.inventory.require("client"), *mongo.check(self.inventory, self.server)]
+
     @contextmanager
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[Environment]:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
-        hosts = [*self.inventory.require("client"), *mongo.check(self.inventory, self.server)]
         self._loaded = False
-        with Session(self.inventory, hosts) as self._session:
+        with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
-            self._facts = surveyed["hosts"]
+            self._surveyed = surveyed
             python(self.client)
             sizes = self.profile.transfer
             self._engines = {n: engines.make(n, self.client, self.ddt_jar, sizes.ddt_heap_mb) for n in self.names}
@@ -73,11 +77,11 @@ class Transfer:
                 server.install()
             for engine in self._engines.values():
                 engine.install()
-            yield surveyed
+            yield Environment.of(surveyed)
             for server in (self._source, self._target):
                 server.stop()
 
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """An empty target, started anew, and a source that holds the data set; the source is only ever read."""
         engine = self._engines[block[0].cell.system]
         self._target.stop()
@@ -85,7 +89,7 @@ class Transfer:
         if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
             self._load(say)
         about = (self._source.about(), self._target.about(), engine.about())
-        return {each.name: vars(each) for each in about}
+        return {each.name: SystemDescription(**vars(each)) for each in about}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
@@ -111,7 +115,7 @@ class Transfer:
             proof={
                 **proof,
                 "probe_cores": watched.cores,
-                "bottleneck": bottleneck(load, self._facts, self._places()),
+                "bottleneck": bottleneck(load, self._surveyed, self._places()),
                 "said": moved.about,
             },
             series=pd.concat([watched.series, rate_series(load)], ignore_index=True),
@@ -119,6 +123,9 @@ class Transfer:
 
     def expected_s(self, trial: Trial) -> float:
         return 2.0 + self.documents / GUESSED_RATE
+
+    def rate_unit(self, trial: Trial) -> str:
+        return "documents/s"
 
     # -- steps --------------------------------------------------------------------------------------------------
 
@@ -204,5 +211,5 @@ class Transfer:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""
         first: dict[str, RemoteHost] = {}
         for name, host in hosts.items():
-            first.setdefault(self._facts[name].get("boot_id") or name, host)
+            first.setdefault(self._surveyed.machine_of(name), host)
         return list(first.values())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
+from benchbook.hosts.about import Survey
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
 from benchbook.probes.samples import busy_cores
@@ -133,7 +133,7 @@ def _rows(frame: pd.DataFrame, host: str, metric: str, unit: str) -> pd.DataFram
     return frame.assign(host=host, source="transfer", metric=metric, unit=unit)[samples.COLUMNS]
 
 
-def bottleneck(load: CopyRun, facts: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:
+def bottleneck(load: CopyRun, surveyed: Survey, places: dict[str, str]) -> dict[str, object]:
     """`who` (transfer, source, target, servers, others) limited the transfer, `why` in words, and cores in use by each.
 
     A machine whose cores are all in use is the limit through whoever uses most of it. Else a transfer whose processes
@@ -141,8 +141,8 @@ def bottleneck(load: CopyRun, facts: dict[str, Any], places: dict[str, str]) -> 
     """
     cores = {label: load.cores(label) for label in LABELS if label in places}
     for host, busy in _busy(load).items():
-        there = [label for label, name in places.items() if _same_machine(facts, host, name)]
-        total = float(facts.get(host, {}).get("cores", 0))
+        there = [label for label, name in places.items() if surveyed.machine_of(host) == surveyed.machine_of(name)]
+        total = float(surveyed.hosts[host].cores) if host in surveyed.hosts else 0.0
         if total and busy >= FULL * total:
             who = max(there, key=lambda label: cores[label])
             who = "others" if sum(cores[label] for label in there) < busy / 2 else who
@@ -167,8 +167,3 @@ def _busy(load: CopyRun) -> dict[str, float]:
     busy = busy_cores(load.series)
     rates = busy.rename(columns={"busy": "value"})
     return {str(h): overlapping_mean(part, load.begin, load.ended.ended) for h, part in rates.groupby("host")}
-
-
-def _same_machine(facts: dict[str, Any], one: str, other: str) -> bool:
-    boots = [facts.get(name, {}).get("boot_id") for name in (one, other)]
-    return one == other or (boots[0] is not None and boots[0] == boots[1])

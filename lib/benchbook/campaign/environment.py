@@ -1,0 +1,59 @@
+"""environment.json: where a campaign ran and on what, as models. Keys that nobody here knows are kept as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from benchbook.hosts.about import Noted, Survey
+
+# A JSON object whose keys are somebody else's: a proof of a load, settings of a system.
+Json = Mapping[str, Any]
+# What was asked of a campaign: conditions that all its trials share, by name; every kind of report has its own.
+Asked = Mapping[str, Any]
+
+
+class SystemDescription(Noted):
+    """What a system is; `stand_in_for` names what it replaces here, `config` its command and settings."""
+
+    name: str = ""
+    version: str = ""
+    title: str = ""
+    stand_in_for: str | None = None
+    notes: list[str] = Field(default_factory=list)
+    hosts: list[str] = Field(default_factory=list)
+    config: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        """Title and version."""
+        return f"{self.title} {self.version}".strip()
+
+
+class RunTimes(Noted):
+    """When one run of a campaign began and ended: the driver's clock, s since the epoch."""
+
+    began: int | float
+    ended: int | float
+
+
+class Environment(Survey):
+    """Hosts, what is off about them and what was set, systems, load generator, and the runs that it took."""
+
+    load_generator: str | None = None
+    systems: dict[str, SystemDescription] = Field(default_factory=dict)
+    runs: list[RunTimes] = Field(default_factory=list)
+    repetitions_ended: str = ""
+
+    @classmethod
+    def of(cls, surveyed: Survey, *, load_generator: str | None = None) -> Environment:
+        """What an experiment notes when its hosts are ready."""
+        more = {} if load_generator is None else {"load_generator": load_generator}
+        return cls(**{**surveyed.model_dump(), **more})
+
+    @property
+    def spent_s(self) -> float:
+        """Wall time that the runs have taken, in seconds."""
+        return float(sum(run.ended - run.began for run in self.runs))

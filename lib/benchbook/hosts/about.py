@@ -1,0 +1,119 @@
+"""What was found out about hosts, as models that a campaign keeps and analyses read. Opens no connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+# One knob of a host: `was` before the run, `now` while it ran; and all knobs that were set on a host, by name.
+Knob = dict[str, str]
+Tuned = dict[str, Knob]
+
+
+class Noted(BaseModel):
+    """Something that is kept as JSON: keys beyond the fields are kept too, and it is written as it was made.
+
+    Written are the keys that were given, in their order, and no others: what an older version wrote stays as it is.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    _given: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _remember(cls, values: object, handler: ModelWrapValidatorHandler[Noted]) -> Noted:
+        made = handler(values)
+        if isinstance(values, Mapping):
+            made._given = tuple(values)
+        return made
+
+    @model_serializer(mode="wrap")
+    def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        said = handler(self)
+        return {key: said[key] for key in self._given if key in said}
+
+
+class HostFacts(Noted):
+    """What a host is (`gather_facts.py` says it, there); sizes in bytes, times in seconds, text where it is a setting.
+
+    "not exposed" stands for what a host does not tell. `clock_offset_s` is host minus driver, good to `clock_error_s`.
+    """
+
+    hostname: str = ""
+    os: str = ""
+    kernel: str = ""
+    machine: str = ""
+    boot_id: str = ""
+    open_files_limit: int = 0
+    load_1min: int | float = 0
+    python: str = ""
+    cpu_model: str = ""
+    cores: int = 0
+    cores_allowed: int = 0
+    numa_nodes: int = 1
+    governor: str = "not exposed"
+    turbo: str = "not exposed"
+    virtual: bool = False
+    memory_bytes: int | None = None
+    memory_available_bytes: int | None = None
+    swap_bytes: int | None = None
+    thp: str = "not exposed"
+    swappiness: str = ""
+    disk_device: str = ""
+    disk_kind: str = "not exposed"
+    filesystem: str = "unknown"
+    disk_free_bytes: int = 0
+    disk_total_bytes: int = 0
+    ntp_synchronized: str = "unknown"
+    now: int | float = 0
+    address: str = ""
+    roles: list[str] = Field(default_factory=list)
+    asked_at: int | float = 0
+    clock_offset_s: int | float = 0
+    clock_error_s: int | float = 0
+
+    def identity(self) -> dict[str, object]:
+        """What must be the same where the trials of two runs are pooled."""
+        return {
+            "cpu_model": self.cpu_model,
+            "cores": self.cores,
+            "memory_bytes": self.memory_bytes,
+            "kernel": self.kernel,
+        }
+
+
+class HostFinding(Noted):
+    """Something about a host that is not as a benchmark wants it; `waived` = noted, and measured all the same."""
+
+    host: str
+    what: str
+    found: str
+    wanted: str
+    waived: bool = True
+
+
+class Survey(Noted):
+    """What every experiment finds out first: facts per host, what is off about them, and what was set for the run."""
+
+    hosts: dict[str, HostFacts] = Field(default_factory=dict)
+    findings: list[HostFinding] = Field(default_factory=list)
+    tuned: dict[str, Tuned] = Field(default_factory=dict)
+
+    def shares_machine(self, name: str) -> bool:
+        """Do other hosts of the inventory run on this one's machine (same boot)? Not for a host without a boot id."""
+        mine = self.hosts[name].boot_id if name in self.hosts else ""
+        return bool(mine) and any(other != name and facts.boot_id == mine for other, facts in self.hosts.items())
+
+    def machine_of(self, name: str) -> str:
+        """What tells machines apart: the boot id, or the host's own name where it has none."""
+        return (self.hosts[name].boot_id if name in self.hosts else "") or name

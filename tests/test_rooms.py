@@ -1,0 +1,190 @@
+"""The rooms of the kit: who may import whom, how deep it goes, and that no name stands for two things."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+from kit import ROOT
+
+PACKAGE = ROOT / "lib" / "benchbook"
+NAME = "benchbook"
+LONGEST_CHAIN, MOST_AT_THE_TOP = 13, 12
+
+# Lowest first; a room imports from its own layer and from those below it. A module at the top is a room of its own.
+LAYERS: list[tuple[str, set[str]]] = [
+    ("Words that everything is said in: errors, paths, how a file is read, how things are grouped.",
+     {"__init__", "errors", "paths", "grouping", "plugins", "yamlfile"}),
+    ("What a user asks for: profiles and a notebook's parameters.", {"profiles", "parameters"}),
+    ("Arithmetic on numbers and frames; it knows no report and no campaign.", {"stats"}),
+    ("What was published, as data.", {"published"}),
+    ("What the published figures say of each other.", {"audit"}),
+    ("Hosts: who they are, how they are reached, what runs on them for long.", {"hosts"}),
+    ("What is sampled on a host.", {"probes"}),
+    ("Systems under test, by their verbs.", {"systems"}),
+    ("Load generators: a command and its parser.", {"workloads"}),
+    ("Building pinned systems from source; moving documents is a program of its own.", {"build", "transfer"}),
+    ("Design, plan, run, record; of hosts it knows only what was found out about them.", {"campaign"}),
+    ("Published beside measured, checks, machine time.", {"analysis"}),
+    ("Frames as figures; results as HTML.", {"plots", "display"}),
+    ("Hypotheses to verdicts.", {"claims"}),
+    ("Pages of the site; executing a notebook for them.", {"site", "headless"}),
+    ("Two campaigns, or many, behind a gate.", {"compare"}),
+    ("What one kind of report needs and no other.", {"reports"}),
+    ("What a user starts: a notebook's book, the commands behind the command line.", {"book", "restage", "new"}),
+    ("What the kit itself costs.", {"bench"}),
+    ("The command line.", {"cli", "__main__"}),
+]  # fmt: skip
+
+# Reading records needs no host. These rooms import nothing of the kit that opens a connection, nor what it is made of.
+OFFLINE = ("claims", "analysis", "compare", "published", "audit", "plots", "display", "site", "stats")
+CONNECTING = ("fabric", "paramiko")
+# What any room may know of hosts: models and the file that describes them.
+DATA_OF_HOSTS = {"benchbook.hosts", "benchbook.hosts.about", "benchbook.hosts.inventory"}
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the kit; programs that are copied to hosts (`remote/`) import nothing of it."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if "remote" not in parts:
+            found[".".join([NAME, *(part for part in parts if part != "__init__")])] = path
+    return found
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The kit's modules that a module imports when it is itself imported: not inside functions, nor for types only."""
+    found: set[str] = set()
+    for node in _at_import(ast.parse(modules()[module].read_text()).body):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name for name in inside if name in modules()} or {node.module}
+    return frozenset(found & modules().keys() - {module})
+
+
+def _at_import(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements that run on import, those of conditions among them."""
+    found: list[ast.stmt] = []
+    for statement in body:
+        found.append(statement)
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" not in ast.unparse(statement.test):
+            found += _at_import([*statement.body, *statement.orelse])
+        elif isinstance(statement, ast.Try):
+            found += _at_import([*statement.body, *statement.orelse, *statement.finalbody])
+    return found
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def level(module: str) -> int:
+    return next(i for i, (_, rooms) in enumerate(LAYERS) if room(module) in rooms)
+
+
+@cache
+def depth(module: str) -> tuple[str, ...]:
+    """The longest chain of imports that begins here."""
+    below = [depth(name) for name in imports(module)]
+    return (module, *max(below, key=len, default=()))
+
+
+def circles() -> list[list[str]]:
+    """Circles of modules; each as the way from a module back to itself."""
+    done: set[str] = set()
+    found: list[list[str]] = []
+
+    def walk(module: str, way: list[str]) -> None:
+        if module in way:
+            found.append([*way[way.index(module) :], module])
+        elif module not in done:
+            for name in sorted(imports(module)):
+                walk(name, [*way, module])
+            done.add(module)
+
+    for module in modules():
+        walk(module, [])
+    return found
+
+
+def test_every_room_has_its_layer_and_every_layer_a_sentence() -> None:
+    named = Counter(name for _, rooms in LAYERS for name in rooms)
+    assert max(named.values()) == 1
+    assert {room(module) for module in modules()} == set(named)
+    assert all(sentence.endswith(".") for sentence, _ in LAYERS)
+
+
+def test_no_arrow_points_upward() -> None:
+    upward = [f"{one} -> {other}" for one in modules() for other in imports(one) if level(other) > level(one)]
+    assert upward == []
+
+
+def test_rooms_of_one_layer_do_not_go_in_circles() -> None:
+    arrows = {(room(one), room(other)) for one in modules() for other in imports(one) if room(one) != room(other)}
+    assert [(a, b) for a, b in sorted(arrows) if (b, a) in arrows] == []
+
+
+def test_no_circle_of_modules() -> None:
+    assert circles() == []
+
+
+def test_a_campaign_and_what_reads_it_know_hosts_as_data_only() -> None:
+    readers = {"campaign", *OFFLINE}
+    reached = {other for one in modules() if room(one) in readers for other in imports(one) if room(other) == "hosts"}
+    assert reached <= DATA_OF_HOSTS
+
+
+def test_the_kinds_of_report_know_nothing_of_the_rooms_above_them() -> None:
+    used = {room(other) for one in modules() if room(one) == "reports" for other in imports(one)}
+    assert used.isdisjoint({"book", "restage", "new", "bench", "cli", "compare", "headless"})
+
+
+def test_the_longest_chain_of_imports() -> None:
+    longest = max(map(depth, modules()), key=len)
+    assert len(longest) <= LONGEST_CHAIN, " -> ".join(longest)
+
+
+def test_few_modules_stand_at_the_top() -> None:
+    top = [path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")]
+    assert len(top) <= MOST_AT_THE_TOP, top
+
+
+def test_one_name_one_module() -> None:
+    names = Counter(path.stem for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__"))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_one_name_one_class() -> None:
+    names: Counter[str] = Counter()
+    for path in PACKAGE.rglob("*.py"):
+        names.update(node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []
+
+
+@pytest.mark.parametrize("folder", OFFLINE)
+def test_no_connection_is_imported_for_reading(folder: str) -> None:
+    names = [module for module in modules() if room(module) == folder]
+    assert names
+    script = f"import importlib, sys; [importlib.import_module(m) for m in {names}]; print(*sorted(sys.modules))"
+    said = subprocess.check_output([sys.executable, "-c", script], text=True).split()
+    assert set(said) & set(CONNECTING) == set()
+
+
+def test_the_command_line_starts_light() -> None:
+    heavy = {"fabric", "paramiko", "pandas", "scipy", "matplotlib", "pydantic", "papermill", "IPython", "yaml"}
+    assert all(importlib.util.find_spec(name) for name in heavy)
+    said = subprocess.check_output(
+        [sys.executable, "-c", "import sys, benchbook.cli; print(*sys.modules)"], text=True
+    ).split()
+    assert heavy & set(said) == set()
