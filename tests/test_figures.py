@@ -2,19 +2,268 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import matplotlib.pyplot as plt
 import pandas as pd
+import pytest
 
-from benchbook.plots import panels
+from benchbook.analysis.results import JudgedClaim
+from benchbook.claims import claims_plot
+from benchbook.compare import ratio_plot
+from benchbook.plots import curves, heat, picture, scatter, style, timelines
+from benchbook.plots.forest import Scale, forest
+from benchbook.plots.style import Look
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def lines_of(axes: plt.Axes) -> list[list[tuple[float, float]]]:
+    """The points of every line that has several."""
+    drawn = [list(zip(line.get_xdata(), line.get_ydata(), strict=True)) for line in axes.lines]
+    return [[(float(x), float(y)) for x, y in points] for points in drawn if len(points) > 1]
+
+
+# -- time series ---------------------------------------------------------------------------------------------------
 
 
 def test_every_level_has_a_panel_however_many_there_are() -> None:
     levels = {"a": [1, 2, 4, 8, 16], "b": [1, 2]}
     frame = pd.DataFrame(
         {"workload": w, "threads": n, "repetition": 1, "t": float(t), "value": 1.0}
-        for w, threads in levels.items() for n in threads for t in range(3)
-    )  # fmt: skip
-    drawn = panels.time_series(frame, row="workload", column="threads", label="tps")
+        for w, threads in levels.items()
+        for n in threads
+        for t in range(3)
+    )
+    drawn = timelines.time_series(frame, row="workload", column="threads", label="tps")
     titles = [axes.get_title() for axes in drawn.axes if axes.get_visible()]
-    plt.close(drawn)
     assert titles == [f"{w}, threads {n}" for w, threads in levels.items() for n in threads]
+
+
+def test_a_line_per_repetition_with_a_colour_and_a_mark_of_its_own() -> None:
+    frame = pd.DataFrame(
+        {"workload": "a", "threads": 1, "repetition": n, "t": float(t), "value": 10.0 * n}
+        for n in (1, 2, 10)
+        for t in (1, 2)
+    )
+    drawn = timelines.time_series(frame, row="workload", column="threads", label="tps")
+    assert lines_of(drawn.axes[0]) == [[(1, 10.0 * n), (2, 10.0 * n)] for n in (1, 2, 10)]
+    assert [text.get_text() for text in drawn.legends[0].texts] == ["repetition 1", "repetition 2", "repetition 10"]
+    looks = {(line.get_color(), line.get_marker()) for line in drawn.axes[0].lines}
+    assert len({colour for colour, _ in looks}) == len({str(marker) for _, marker in looks}) == 3
+    assert drawn.axes[0].get_ylim() == (0, pytest.approx(108))
+
+
+def test_what_was_watched_stands_two_panels_in_a_row_with_the_end_of_the_load() -> None:
+    lines = [("rates", "in"), ("rates", "out"), ("lag", "rows"), ("time", "p90")]
+    frame = pd.DataFrame(
+        {"trial": trial, "panel": panel, "line": line, "t": t, "value": t}
+        for trial in ("8 workers", "16 workers")
+        for panel, line in lines
+        for t in (0.0, 1.0, 2.0)
+    )
+    drawn = timelines.watched(frame, ends={"8 workers": 1.5, "16 workers": 1.0}, since="the load")
+    shown = [axes for axes in drawn.axes if axes.get_visible()]
+    panels = ["rates", "lag", "time"]
+    assert [axes.get_title() for axes in shown] == [f"{t}: {p}" for t in ("8 workers", "16 workers") for p in panels]
+    assert drawn.get_size_inches()[0] == pytest.approx(2 * style.PANEL_WIDTH)
+    assert [(1.5, 0.0), (1.5, 1.0)] in lines_of(shown[0])
+    assert [text.get_text() for text in shown[0].get_legend().texts] == ["in", "out"]
+    assert shown[1].get_legend() is None
+
+
+# -- curves --------------------------------------------------------------------------------------------------------
+
+THREADS = pd.DataFrame(
+    [
+        {"workload": "w", "threads": n, "who": who, "value": value, "low": low, "high": high}
+        for who, n, value, low, high in (
+            ("tidb", 50, 40.0, 30.0, 50.0),
+            ("tidb", 100, 20.0, -900.0, 940.0),
+            ("published", 50, 200.0, None, None),
+            ("published", 100, 400.0, None, None),
+        )
+    ]
+)
+
+
+def test_published_is_dashed_and_measured_is_solid_with_its_interval() -> None:
+    drawn = curves.curves(THREADS, panel="workload", x="threads", metric_label="tps", x_label="threads")
+    (axes,) = drawn.axes
+    assert lines_of(axes)[:2] == [[(50, 200), (100, 400)], [(50, 40), (100, 20)]]
+    assert [line.is_dashed() for line in axes.lines[:2]] == [True, False]
+    assert [text.get_text() for text in drawn.legends[0].texts] == ["published", "tidb"]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["50", "100"]
+    # Bars: the first as it is; the second, which spans zero, is cut at both edges and ends in two arrows.
+    (bars,) = [[segment[:, 1].tolist() for segment in part.get_segments()] for part in axes.collections]
+    bottom, top = axes.get_ylim()
+    assert bars == [[30.0, 50.0], [pytest.approx(bottom), pytest.approx(940.0)]]
+    assert bottom > 0
+    assert top > 940
+    arrows = [(line.get_marker(), float(line.get_ydata()[0])) for line in axes.lines if len(line.get_xdata()) == 1]
+    assert arrows == [("v", bottom)]
+
+
+def test_a_normalised_curve_begins_at_one_and_its_interval_is_divided_likewise() -> None:
+    found = curves.normalise(THREADS, "workload", "threads").set_index(["who", "threads"])
+    assert found.value.to_dict() == {("tidb", 50): 1, ("tidb", 100): 0.5, ("published", 50): 1, ("published", 100): 2}
+    assert (found.low[("tidb", 50)], found.high[("tidb", 50)]) == (0.75, 1.25)
+
+
+@pytest.mark.parametrize(
+    ("levels", "apart"),
+    [([50, 100, 200], True), ([1, 3, 5, 50], True), ([10, 11, 12], False), ([0, 2], False), ([5], False)],
+)
+def test_levels_that_double_are_set_apart_evenly(levels: list[int], apart: bool) -> None:
+    assert curves.doubling(pd.Series(levels)) is apart
+
+
+def test_curves_in_words_say_every_value_or_the_ends() -> None:
+    assert curves.points_in_words(THREADS, "workload", "threads") == (
+        "w, tidb: 40 at 50, 20 at 100; w, published: 200 at 50, 400 at 100"
+    )
+    assert curves.ends_in_words(THREADS, "workload", "threads").startswith("w, tidb: 40 at 50 to 20 at 100; ")
+
+
+# -- scatter and map -----------------------------------------------------------------------------------------------
+
+COMBINATIONS = pd.DataFrame(
+    [
+        {
+            "who": who,
+            "cache": cache,
+            "threads": threads,
+            "label": threads,
+            "qps": 10.0 * cache,
+            "value": 5.0 * cache,
+            "low": low,
+            "high": high,
+        }
+        for who, low, high in (("published", None, None), ("pymongo", 1.0, 3.0))
+        for cache in (32, 64)
+        for threads in ("5/15", "8/24")
+    ]
+)
+
+
+def test_a_scatter_has_a_panel_per_who_and_no_label_covers_another() -> None:
+    drawn = scatter.scatter(COMBINATIONS, x="qps", y="value", group="cache", x_label="documents/s", y_label="CPU (%)")
+    assert [axis.get_title() for axis in drawn.axes] == ["published", "pymongo"]
+    offsets = [part.get_offsets().tolist() for part in drawn.axes[0].collections]
+    assert sorted(point for part in offsets for point in part) == [[320, 160]] * 2 + [[640, 320]] * 2
+    places = [text.get_position() for text in drawn.axes[0].texts]
+    assert len(places) == 4
+    assert not [
+        1 for i, a in enumerate(places) for b in places[:i] if abs(a[0] - b[0]) < 0.1 and abs(a[1] - b[1]) < 0.05
+    ]
+
+
+def test_a_map_writes_each_value_with_half_its_interval() -> None:
+    drawn = heat.heat_map(COMBINATIONS, down="cache", across="threads", down_label="cache", across_label="threads")
+    texts = [[text.get_text() for text in axis.texts] for axis in drawn.axes]
+    assert texts == [["160.0", "160.0", "320.0", "320.0"], ["160.0\n±1.0"] * 2 + ["320.0\n±1.0"] * 2]
+
+
+# -- forest --------------------------------------------------------------------------------------------------------
+
+
+def test_an_interval_beyond_the_scale_ends_in_an_arrow_at_the_edge() -> None:
+    frame = pd.DataFrame(
+        [("p", "a", "x", 1.0, 0.5, float("inf")), ("p", "b", "x", 9.0, float("nan"), float("nan"))],
+        columns=["panel", "row", "who", "value", "low", "high"],
+    )
+    drawn = forest(frame, {"p": Scale("ratio", (0.25, 4.0))}, {"x": Look("#000000", "o")}, width=6, row_height=0.3)
+    (axes,) = drawn.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    assert lines_of(axes)[-1] == [(0.5, 0.0), (4.0, 0.0)]
+    assert [(line.get_marker(), line.get_xdata()[0]) for line in axes.lines if line.get_marker() in "<>"] == [
+        (">", 4.0)
+    ]
+    # The effect of b is beyond the scale: it stands at the edge.
+    assert [point for part in axes.collections for point in part.get_offsets().tolist()] == [
+        pytest.approx([1.0, 0.0]),
+        pytest.approx([4.0, 1.0]),
+    ]
+
+
+def test_claims_are_drawn_by_unit_and_verdict_with_what_was_printed() -> None:
+    claims = [
+        JudgedClaim.model_validate(
+            {
+                "id": name,
+                "statement": "s",
+                "where": "w",
+                "system": "tidb",
+                "verdict": verdict,
+                "effect": effect,
+                "interval": interval,
+                "region": (1.2, None),
+                "unit": unit,
+                "published": published,
+                "n": 3,
+                "sentence": "s",
+            }
+        )
+        for name, verdict, effect, interval, unit, published in (
+            ("rises", "reproduced", 1.5, (1.3, 1.7), "times", 1.6),
+            ("order", "inconclusive", 0.2, None, "tau", 1.0),
+        )
+    ]
+    drawn = claims_plot.forest(claims)
+    assert [axis.get_xlabel() for axis in drawn.axes] == [
+        "effect (ratio, log scale)",
+        "Kendall's tau (1: the same order)",
+    ]
+    assert [text.get_text() for text in drawn.legends[0].texts] == [
+        "reproduced",
+        "inconclusive",
+        "claimed range",
+        "published",
+    ]
+    assert [(1.3, 0.0), (1.7, 0.0)] in lines_of(drawn.axes[0])
+    assert claims_plot.alt(claims) == (
+        "Effect of each claim against the claimed range. rises: reproduced, 1.5 (published 1.6); "
+        "order: inconclusive, 0.2 (published 1)."
+    )
+
+
+def test_a_comparison_has_a_panel_per_metric_and_its_margin() -> None:
+    frame = pd.DataFrame(
+        [
+            {
+                "table": "t",
+                "system": "tidb",
+                "levels": f"threads {n}",
+                "metric": metric,
+                "unit": "1/s",
+                "ratio": ratio,
+                "low": low,
+                "high": high,
+                "called": called,
+            }
+            for n, metric, ratio, low, high, called in (
+                (1, "tps", 0.8, 0.7, 0.9, "slower"),
+                (2, "tps", 1.0, None, None, "undecided"),
+                (1, "p95", 1.0, 0.9, 1.1, "equivalent"),
+            )
+        ]
+    )
+    drawn = ratio_plot.draw(frame, margin=0.05)
+    assert [axis.get_title(loc="left") for axis in drawn.axes] == ["tps (1/s)", "p95 (1/s)"]
+    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["threads 1", "threads 2"]
+    band = drawn.axes[0].patches[0].get_bbox()
+    assert (band.x0, band.x1) == (0.95, pytest.approx(1 / 0.95))
+
+
+def test_a_picture_says_in_words_what_it_shows(tmp_path) -> None:
+    figure = plt.figure(figsize=(1, 1))
+    shown = picture.show(figure, 'a "b" & c', "x < y", save_as=tmp_path / "figures" / "f.png")
+    assert '<img alt="a &quot;b&quot; &amp; c"' in shown.data
+    assert "<figcaption>x &lt; y</figcaption>" in shown.data
+    assert (tmp_path / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
+    assert not plt.fignum_exists(figure.number)

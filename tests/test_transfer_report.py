@@ -22,7 +22,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes.samples import COLUMNS, to_series
-from benchbook.reports.transfer import engines, transfer_kind, transfer_plots
+from benchbook.reports.transfer import engines, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, overlapping_mean, summarise, ten_seconds
@@ -267,20 +267,7 @@ def test_the_probe_sums_over_the_group_that_a_pid_file_names(tmp_path: Path) -> 
     assert set(frame[frame.metric == "rss.transfer"].unit) == {"B"}
 
 
-# -- figures and bench -----------------------------------------------------------------------------------------------
-
-
-def test_both_figures_can_be_drawn_with_and_without_intervals() -> None:
-    frame = pd.DataFrame([
-        {"who": who, "cache": cache, "threads": threads, "qps": 10.0 * cache, "value": 5.0 * cache, "low": low,
-         "high": high}
-        for who, low, high in (("published", None, None), ("pymongo", 1.0, 3.0))
-        for cache in (32, 64) for threads in ("5/15", "8/24")
-    ])  # fmt: skip
-    scatter, heat = transfer_plots.scatter(frame, "CPU (%)"), transfer_plots.heat_map(frame)
-    assert [axis.get_title() for axis in scatter.axes if axis.get_visible()] == ["published", "pymongo"]
-    texts = [text.get_text() for text in heat.axes[1].texts]
-    assert texts[0] == "160.0\n±1.0"
+# -- bench ------------------------------------------------------------------------------------------------------------
 
 
 def test_ratios_of_pairs_by_hand() -> None:

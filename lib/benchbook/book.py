@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandas as pd
 from IPython.display import HTML
 
 from benchbook import published
-from benchbook.analysis import checks, formatting, outcome
+from benchbook.analysis import checks, outcome, points
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
@@ -23,7 +22,7 @@ from benchbook.display.live_progress import in_notebook
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
-from benchbook.plots import panels
+from benchbook.plots import curves, picture, timelines
 from benchbook.profiles import load_profile
 from benchbook.reports.kinds import kind_of
 
@@ -145,31 +144,18 @@ class Book(Recorded):
 
     def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
-        frame = self._curve_frame(metric, x, panel)
-        figure = panels.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
+        ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
+        frame = points.of_metric(self.tables(), metric, [panel, x])
+        frame = frame[frame[panel].isin(ran)]
+        figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
         how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
-        name = f"{metric}-{'normalised' if normalised else 'absolute'}"
-        return panels.show(
+        return picture.show(
             figure,
-            _alt(frame, label, x, panel, how),
+            f"{label} against {x} ({how}). {curves.ends_in_words(frame, panel, x)}.",
             f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
             f"{self._stand_ins()}",
-            save_as=self.figure_file(name),
+            save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),
         )
-
-    def _curve_frame(self, metric: str, x: str, panel: str) -> pd.DataFrame:
-        rows = []
-        for row in (row for table in self.tables() for row in table.rows if row.metric == metric):
-            levels = row.model_extra or {}
-            key = {panel: levels[panel], x: levels[x]}
-            if row.published is not None:
-                rows.append({**key, "who": "published", "value": row.published, "low": None, "high": None})
-            if row.measured:
-                m = row.measured
-                rows.append({**key, "who": levels["system"], "value": m.value, "low": m.low, "high": m.high})
-        ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
-        frame = pd.DataFrame(rows).drop_duplicates([panel, x, "who"])
-        return frame[frame[panel].isin(ran)]
 
     def _stand_ins(self) -> str:
         names = [
@@ -189,10 +175,10 @@ class Book(Recorded):
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
-        figure = panels.time_series(frame, row=row, column=column, label=label)
+        figure = timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
         save = self.figure_file(f"{system}-{metric}-series")
-        return panels.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
+        return picture.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
 
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""
@@ -217,18 +203,6 @@ class Book(Recorded):
                 "Run the same again: only these are run."
             )
         return show.paragraph(f"Campaign {self.campaign.id}: results in {self.campaign.folder.name}/results.json.")
-
-
-def _alt(frame: pd.DataFrame, label: str, x: str, panel: str, how: str) -> str:
-    """Says in words what the curves show: first and last value of each."""
-    parts = []
-    for (name, who), line in frame.groupby([panel, "who"], sort=False):
-        ordered = line.sort_values(x)
-        a, b = ordered.iloc[0], ordered.iloc[-1]
-        parts.append(
-            f"{name}, {who}: {formatting.number(a.value)} at {a[x]:g} to {formatting.number(b.value)} at {b[x]:g}"
-        )
-    return f"{label} against {x} ({how}). {'; '.join(parts)}."
 
 
 def open_report(report: str, namespace: Mapping[str, object]) -> Book:

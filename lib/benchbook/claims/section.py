@@ -14,7 +14,7 @@ from benchbook.claims import claims_plot
 from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import number
 from benchbook.display import show
-from benchbook.plots import panels
+from benchbook.plots import picture
 
 HOW = (
     "The interval is as wide as Holm's correction over all claims of the ledger asks for, so that the chance that any "
@@ -61,10 +61,10 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:
     if not tested:
         return table
     where = folder / f"{name.replace(':', '_')}-claims.png"
-    picture = panels.show(
+    drawn = picture.show(
         claims_plot.forest(tested), claims_plot.alt(tested), f"{name}: each claim's effect. {HOW}", save_as=where
     )
-    return show.stack([picture, table])
+    return show.stack([drawn, table])
 
 
 def _names(claims: Sequence[JudgedClaim]) -> list[str]:

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from benchbook import parameters
 from benchbook.analysis import formatting
 from benchbook.campaign.store import Campaign
-from benchbook.compare import NOTEBOOK, cells, forest
+from benchbook.compare import NOTEBOOK, cells, ratio_plot
 from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
 from benchbook.compare.pair import NOT_CALLED, Comparison, compare
 from benchbook.display import show
-from benchbook.plots import panels
+from benchbook.plots import picture
 
 
 class CompareParameters(BaseModel):
@@ -127,7 +127,7 @@ def figure(comparison: Comparison) -> HTML:
         f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
         "better for a rate, worse for a time. Intervals that leave the picture are cut."
     )
-    return panels.show(forest.draw(frame, margin=comparison.margin), _alt(comparison), caption)
+    return picture.show(ratio_plot.draw(frame, margin=comparison.margin), _alt(comparison), caption)
 
 
 def _alt(comparison: Comparison) -> str:

@@ -30,21 +30,26 @@ AS_PUBLISHED = ("tables", "threads", "worker_count", "batch", "pool_size")
 SCRIPTS = {"insert_only": "oltp_insert", "write_only": "oltp_write_only"}
 
 
-class DmParameters(Parameters):
-    """`tables`, `worker_counts`, `pool_sizes` narrow or replace the published ones.
-
-    `separate_dump_factors` adds the two cells that the report lacks, so that splitting and threads can be told apart.
-    """
+class ReplicationParameters(Parameters):
+    """What every report on DM can be asked; `tables` narrows the published ones."""
 
     tables: list[str] = Field(default=[])
-    worker_counts: list[Positive] = Field(default=[])
-    pool_sizes: list[Positive] = Field(default=[])
-    separate_dump_factors: bool = False
     time_s: NotNegative = Field(0, le=86_400)
     rate: NotNegative = 0
 
 
-def names(published: Published, parameters: DmParameters) -> list[str]:
+class DmParameters(ReplicationParameters):
+    """For a report that varies them: `worker_counts` and `pool_sizes` replace the published ones.
+
+    `separate_dump_factors` adds the two cells that the report lacks, so that splitting and threads can be told apart.
+    """
+
+    worker_counts: list[Positive] = Field(default=[])
+    pool_sizes: list[Positive] = Field(default=[])
+    separate_dump_factors: bool = False
+
+
+def names(published: Published, parameters: ReplicationParameters) -> list[str]:
     """The published tables that are restaged. Raises BadInput for one that the report does not have."""
     unknown = [name for name in parameters.tables if name not in published.tables]
     if unknown:
@@ -103,20 +108,22 @@ def _errors(record: Record) -> Check:
     return Check(record.id, "errors upstream", share <= ERRORS, f"{count:g} ignored ({share:.2%})")
 
 
-class DmKind(Kind[DmParameters]):
+class DmKind(Kind[ReplicationParameters]):
     """DM's reports: a cell per published row; the components of one run are one cell."""
 
-    Parameters = DmParameters
+    Parameters: type[ReplicationParameters] = DmParameters
 
-    def cells(self, published: Published, parameters: DmParameters) -> list[Cell]:
+    def cells(self, published: Published, parameters: ReplicationParameters) -> list[Cell]:
         """One cell per published row; the components of one run are one cell."""
+        # What this report cannot be asked is as it says.
+        said = DmParameters.model_validate(parameters.model_dump())
         return [
             Cell(table=name, system=SYSTEM, levels=levels)
-            for name in names(published, parameters)
-            for levels in _levels(published, published.table(name), parameters)
+            for name in names(published, said)
+            for levels in _levels(published, published.table(name), said)
         ]
 
-    def asked(self, parameters: DmParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(self, parameters: ReplicationParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         size = profile.dm
         return {
@@ -141,7 +148,7 @@ class DmKind(Kind[DmParameters]):
         }
 
     def experiment(
-        self, published: Published, parameters: DmParameters, profile: Profile, inventory: Inventory
+        self, published: Published, parameters: ReplicationParameters, profile: Profile, inventory: Inventory
     ) -> DmReplication:
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
@@ -160,7 +167,7 @@ class DmKind(Kind[DmParameters]):
             seed=parameters.seed,
         )
 
-    def builds(self, parameters: DmParameters) -> list[str]:
+    def builds(self, parameters: ReplicationParameters) -> list[str]:
         """Systems of this run that are built from source."""
         return [name for name in ("tidb", "dm") if name in programs.systems()]
 
@@ -184,3 +191,9 @@ class DmKind(Kind[DmParameters]):
     def repetitions(self, profile: Profile) -> int:
         """Of the profile's DM section, where it says."""
         return profile.dm.repetitions or profile.repetitions
+
+
+class DmReplicationKind(DmKind):
+    """A DM report of incremental replication alone, which varies neither workers nor pools and dumps no table."""
+
+    Parameters = ReplicationParameters

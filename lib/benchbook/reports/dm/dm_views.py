@@ -10,16 +10,14 @@ from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
 
-from benchbook.analysis import formatting
+from benchbook.analysis import formatting, points
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Table
 from benchbook.campaign.record import Record
 from benchbook.display import show
-from benchbook.plots import panels
+from benchbook.plots import curves as level_curves
+from benchbook.plots import picture, timelines
 from benchbook.reports.dm.task import SYNC
 
 # (source, metric): what a line is called. Every panel has one unit.
@@ -31,17 +29,18 @@ THROUGHPUT = {
 }
 INDICATORS = {
     "events and jobs (1/s)": {("dm", "events_qps"): "binlog events", ("dm", "job_tps"): "row jobs"},
-    "relay log (B/s)": {("dm", "relay_bytes"): "relay log written"},
-    "transaction time (ms)": {("dm", "txn_p90_ms"): "90% of DM's transactions"},
+    "relay log written (B/s)": {("dm", "relay_bytes"): "relay log written"},
+    "90% of DM's transactions (ms)": {("dm", "txn_p90_ms"): "90% of DM's transactions"},
 }
 TIDB = {
-    "transactions (1/s)": {("tidb", "tps"): "explicit commits"},
-    "transaction duration (ms)": {("tidb", "txn_p95_ms"): "95% of explicit commits"},
+    "explicit commits (1/s)": {("tidb", "tps"): "explicit commits"},
+    "95% of explicit commits (ms)": {("tidb", "txn_p95_ms"): "95% of explicit commits"},
     "statements by type (1/s)": {
         ("tidb", f"qps.{name}"): name for name in ("Begin", "Insert", "Replace", "Update", "Delete")
     },
     "query duration (ms)": {("tidb", f"p{q}_ms"): f"{q}%" for q in (80, 95, 99)},
 }
+MEASURED = "DM, measured"
 NOTHING = "No sync was measured in this campaign."
 
 
@@ -99,7 +98,7 @@ def label(record: Record) -> str:
 
 
 def lag(report: Recorded) -> HTML:
-    """Lag in rows and in seconds, a row of panels per sync, with the end of the upstream load marked."""
+    """Lag in rows and in seconds, two panels per sync, with the end of the upstream load marked."""
     rows = {"rows behind": {("lag", "rows"): "rows"}, "seconds behind": {("lag", "seconds"): "seconds"}}
     caption = "Lag of the target, and its catch-up after the load's end (line)"
     return _panels(report, rows, "lag", "replication lag", caption)
@@ -143,57 +142,46 @@ def _panels(report: Recorded, rows: dict[str, dict[tuple[str, str], str]], name:
     records = syncs(report)
     if not records:
         return show.paragraph(NOTHING)
-    figure, axes = panels.panels(len(rows) * len(records), columns=len(rows) if len(rows) > 1 else 2, height=1.9)
-    words = []
-    for index, record in enumerate(records):
-        series = report.campaign.series(record.id)
-        for at, (title, lines) in enumerate(rows.items()):
-            axis = axes[index * len(rows) + at]
-            _draw(axis, series, record, lines)
-            axis.set_title(f"{label(record)}: {title}", fontsize=8)
-        words.append(_in_words(series, record, next(iter(rows.values()))))
-    _finish(figure, axes)
-    alt = f"{what} over time, a row of panels per sync. {'; '.join(words)}."
-    return panels.show(figure, alt, f"{caption}.", save_as=report.figure_file(f"sync-{name}"))
+    series = {label(record): _since_begin(report.campaign.series(record.id), record) for record in records}
+    ends = {label(record): _load_s(record, series[label(record)]) for record in records}
+    lines = [_line(trial, part, *at) for trial, part in series.items() for at in _lines(rows)]
+    figure = timelines.watched(pd.concat(lines, ignore_index=True), ends=ends, since="the upstream load")
+    said = "; ".join(_in_words(trial, part, next(iter(rows.values()))) for trial, part in series.items())
+    alt = f"{what} over time, a block of panels per sync. {said}."
+    return picture.show(figure, alt, f"{caption}.", save_as=report.figure_file(f"sync-{name}"))
 
 
-def _draw(axis: Axes, series: pd.DataFrame, record: Record, lines: dict[tuple[str, str], str]) -> None:
-    for number, ((source, metric), name) in enumerate(lines.items()):
-        part = _part(series, record, source, metric)
-        look: dict[str, Any] = {
-            "color": (*panels.COLOURS, panels.PUBLISHED)[number % 5],
-            "marker": panels.MARKERS[number % 4],
-        }
-        axis.plot(part.t, part.value, label=name, markersize=3, linewidth=1, **look)
-    axis.axvline(_load_s(record, series), color=panels.PUBLISHED, linewidth=0.8, linestyle=":")
-    axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axis.legend(frameon=False, fontsize=7)
+def _lines(rows: dict[str, dict[tuple[str, str], str]]) -> list[tuple[str, tuple[str, str], str]]:
+    return [(panel, key, name) for panel, lines in rows.items() for key, name in lines.items()]
 
 
-def _part(series: pd.DataFrame, record: Record, source: str, metric: str) -> pd.DataFrame:
-    """One metric of a trial, t in seconds since the load began."""
-    mine = series[(series.source == source) & (series.metric == metric)]
-    part = mine[(mine.t >= record.started - 1) & (mine.t <= record.ended)]
-    return part.assign(t=part.t - record.started).sort_values("t")
+def _line(trial: str, series: pd.DataFrame, panel: str, key: tuple[str, str], name: str) -> pd.DataFrame:
+    """[trial, panel, line, t, value] of one metric; without samples one row that draws nothing and keeps the panel."""
+    found = _of(series, key)[["t", "value"]]
+    kept = found if len(found) else pd.DataFrame({"t": [0.0], "value": [float("nan")]})
+    return kept.assign(trial=trial, panel=panel, line=name)
+
+
+def _since_begin(series: pd.DataFrame, record: Record) -> pd.DataFrame:
+    """A trial's series, t in seconds since the load began, up to its end."""
+    inside = series[(series.t >= record.started - 1) & (series.t <= record.ended)]
+    return inside.assign(t=inside.t - record.started).sort_values("t")
+
+
+def _of(series: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
+    return series[(series.source == key[0]) & (series.metric == key[1])]
 
 
 def _load_s(record: Record, series: pd.DataFrame) -> float:
     """How long the upstream load lasted: to sysbench's last interval."""
-    part = _part(series, record, "sysbench", "tps")
+    part = _of(series, ("sysbench", "tps"))
     return float(part.t.max()) if len(part) else float(record.asked["time_s"])
 
 
-def _in_words(series: pd.DataFrame, record: Record, lines: dict[tuple[str, str], str]) -> str:
-    parts = [(name, _part(series, record, *key).value) for key, name in lines.items()]
+def _in_words(trial: str, series: pd.DataFrame, lines: dict[tuple[str, str], str]) -> str:
+    parts = [(name, _of(series, key).value) for key, name in lines.items()]
     tops = ", ".join(f"{name} up to {formatting.number(float(v.max()))}" for name, v in parts if len(v))
-    return f"{label(record)}: {tops or 'no samples'}"
-
-
-def _finish(figure: Figure, axes: Sequence[Axes]) -> None:
-    for axis in axes:
-        axis.set_xlim(left=0)
-    figure.supxlabel("time since the upstream load began (s)", fontsize=9)
+    return f"{trial}: {tops or 'no samples'}"
 
 
 # -- curves ---------------------------------------------------------------------------------------------------------
@@ -202,47 +190,21 @@ def _finish(figure: Figure, axes: Sequence[Axes]) -> None:
 def curves(report: Recorded, table: str, *, x: str, metrics: Sequence[str]) -> HTML:
     """Published and measured metrics of one table against a level, a panel per metric, log scales."""
     found = next(part for part in report.tables() if part.id == table)
-    titles = {name: _title(report, table, name) for name in metrics}
-    frame = pd.DataFrame([row for name in metrics for row in _points(found, name, titles[name], x)])
-    if frame.empty or not (frame.who != "published").any():
+    parts = {_title(report, table, m): points.of_metric([found], m, [x], measured=MEASURED) for m in metrics}
+    frame = pd.concat([part.assign(metric=title) for title, part in parts.items()], ignore_index=True)
+    # A log scale has no place for a zero.
+    frame = frame[frame.value > 0]
+    if not (frame.who == MEASURED).any():
         return show.paragraph("This table was not measured in this campaign.")
-    figure = panels.curves(frame, panel="metric", x=x, metric_label="", x_label=x)
-    for axis in figure.axes:
-        axis.set_xscale("log", base=2)
-        axis.set_xticks(sorted(set(frame[x])), labels=[_level(value) for value in sorted(set(frame[x]))], fontsize=7)
+    figure = level_curves.curves(frame, panel="metric", x=x, metric_label="", x_label=x)
     caption = (
         f"{found.title}. Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
         "Other hardware and an embedded store: compare shapes."
     )
-    return panels.show(figure, _alt(frame, x), caption, save_as=report.figure_file(f"{table}-{x}"))
-
-
-def _level(value: float) -> str:
-    """1,024 as it is; 1500000 as 1.5M."""
-    return f"{value:,.0f}" if value < 10_000 else str(EngFormatter(sep="")(value))
+    alt = f"Against {x}. {level_curves.points_in_words(frame, 'metric', x)}."
+    return picture.show(figure, alt, caption, save_as=report.figure_file(f"{table}-{x}"))
 
 
 def _title(report: Recorded, table: str, metric: str) -> str:
     about = report.published.table(table).fields[metric]
     return f"{about.title} ({about.unit})"
-
-
-def _points(table: Table, metric: str, title: str, x: str) -> Iterable[dict[str, Any]]:
-    for row in table.rows:
-        if row.metric != metric:
-            continue
-        at = {"metric": title, x: (row.model_extra or {})[x]}
-        if row.published:
-            yield {**at, "who": "published", "value": row.published, "low": None, "high": None}
-        if row.measured and row.measured.value > 0:
-            m = row.measured
-            yield {**at, "who": "DM, measured", "value": m.value, "low": m.low, "high": m.high}
-
-
-def _alt(frame: pd.DataFrame, x: str) -> str:
-    parts = []
-    for (metric, who), line in frame.groupby(["metric", "who"], sort=False):
-        points = line.sort_values(x).to_dict("records")
-        values = ", ".join(f"{formatting.number(row['value'])} at {row[x]:g}" for row in points)
-        parts.append(f"{metric}, {who}: {values}")
-    return f"Against {x}. {'; '.join(parts)}."

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchbook.plots.panels import COLOURS, PUBLISHED, panels
+from benchbook.plots.forest import Scale, forest
+from benchbook.plots.style import AS_PUBLISHED, COLOURS, Look
+
+LOOKS = {"published": AS_PUBLISHED, "measured": Look(COLOURS[0], "o")}
 
 
 def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
@@ -26,37 +28,13 @@ def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
 
 def ladder(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> Figure:
     """One panel per measure below each other, rungs from top to bottom; `frame` as `relative` returns it."""
-    rungs = list(dict.fromkeys(frame.rung))
-    figure, axes = panels(len(measures), columns=1, width=6.2, height=0.28 * len(rungs) + 0.7)
-    for axis, measure in zip(axes, measures, strict=True):
-        _panel(axis, frame[frame.measure == measure], rungs, measure)
-    axes[-1].set_xlabel(f"relative to {base}")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-    return figure
-
-
-def _panel(axis: Axes, part: pd.DataFrame, rungs: list[str], title: str) -> None:
-    places = {rung: place for place, rung in enumerate(rungs)}
-    looks = {"published": (PUBLISHED, "s", -0.13), "measured": (COLOURS[0], "o", 0.13)}
-    for who, (colour, marker, shift) in looks.items():
-        mine = part[part.who == who]
-        reach = np.vstack([mine.value - mine.low.clip(lower=0), mine.high - mine.value])
-        axis.errorbar(
-            mine.value,
-            [places[r] + shift for r in mine.rung],
-            xerr=np.nan_to_num(reach),
-            fmt=marker,
-            color=colour,
-            capsize=3,
-            markersize=5,
-            label=who,
-        )
-    axis.axvline(1, color="#999999", linewidth=1, linestyle=":")
-    axis.set_yticks(range(len(rungs)), rungs)
-    axis.set_ylim(len(rungs) - 0.5, -0.5)
-    axis.set_xlim(left=0)
-    axis.set_title(title, loc="left")
+    kept = frame[frame.measure.isin(measures)].assign(panel=lambda f: f.measure, row=lambda f: f.rung)
+    # A rate below zero is none: the interval ends at the axis.
+    kept = kept.assign(low=kept.low.clip(lower=0))
+    ranges = {m: (0.0, 1.05 * float(np.nanmax(part[["value", "high"]]))) for m, part in kept.groupby("measure")}
+    scales = {str(m): Scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
+    order = sorted(kept.index, key=lambda i: (measures.index(kept.measure[i]), kept.who[i] != "published"))
+    return forest(kept.loc[order], scales, LOOKS, width=6.4, row_height=0.28)
 
 
 def in_words(frame: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
-from benchbook.plots import panels
+from benchbook.plots import curves, picture, timelines
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import MODES, Rung
@@ -40,7 +40,7 @@ def ladder(report: Recorded) -> HTML:
         f"The ladder, each measure relative to its value at {BASE.label}, each rung at its knee. "
         "Squares: published. Dots: measured, mean with 95% interval over repetitions."
     )
-    return panels.show(figure, ladder_plot.in_words(relative), caption, save_as=report.figure_file("ladder"))
+    return picture.show(figure, ladder_plot.in_words(relative), caption, save_as=report.figure_file("ladder"))
 
 
 def _published_rungs(report: Recorded, name: Callable[[Rung], str] = lambda rung: rung.label) -> list[dict[str, Any]]:
@@ -172,12 +172,12 @@ def _sweep_figure(report: Recorded, records: Sequence[Record], metric: str, labe
         for c, part in _by_clients(mine).items()
     ]
     frame = pd.DataFrame(rows).dropna(subset="value")
-    figure = panels.curves(frame, panel="rung", x="clients", metric_label=label, x_label="clients", log=False)
+    figure = curves.curves(frame, panel="rung", x="clients", metric_label=label, x_label="clients", log=False)
     alt = f"{label} against clients: " + "; ".join(
         f"{r['rung']} at {r['clients']}: {formatting.number(r['value'])}" for r in frame.to_dict("records")
     )
     caption = f"{label} against the number of clients, mean with 95% interval over repetitions."
-    return panels.show(figure, alt, caption, save_as=report.figure_file(f"sweep-{metric}"))
+    return picture.show(figure, alt, caption, save_as=report.figure_file(f"sweep-{metric}"))
 
 
 def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
@@ -222,8 +222,8 @@ def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HT
         return show.paragraph("No saga has been recorded.")
     names = ["mode", "sql_per_branch"]
     frame = outcome.trial_series(mine, report.campaign.series, report.environment, metric, source, names)
-    figure = panels.time_series(frame, row="mode", column="sql_per_branch", label=label)
+    figure = timelines.time_series(frame, row="mode", column="sql_per_branch", label=label)
     alt = f"{label} over time in every trial: {outcome.spread(frame, names)}"
-    return panels.show(
+    return picture.show(
         figure, alt, f"{label}, one line per repetition.", save_as=report.figure_file(f"{metric}-series")
     )

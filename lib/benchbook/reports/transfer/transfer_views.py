@@ -18,8 +18,9 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.record import Record
 from benchbook.display import show
-from benchbook.plots import panels
-from benchbook.reports.transfer import transfer_plots
+from benchbook.plots import picture, timelines
+from benchbook.plots.heat import heat_map as heat_figure
+from benchbook.plots.scatter import scatter
 from benchbook.reports.transfer.engines import KNOBS
 from benchbook.reports.transfer.transfer_kind import REPEATED, peer_table
 
@@ -36,11 +37,17 @@ TITLES = {
 def against_qps(report: Recorded, metric: str, *, label: str) -> HTML:
     """The report's figure: `metric` against documents/s, published and measured, a mark per combination."""
     frame = points(report, metric)
-    figure = transfer_plots.scatter(frame, label)
+    drawn = frame.assign(label=frame.threads, cache="cache " + _square(frame.cache)).sort_values("cache", kind="stable")
+    figure = scatter(drawn, x="qps", y="value", group="cache", x_label="documents/s", y_label=label)
     words = [f"{who}: {_ranks(part)}" for who, part in frame.groupby("who", sort=False)]
     alt = f"{label} against documents/s. " + "; ".join(words) + "."
     caption = f"{label} against documents/s, a mark per combination, means over repetitions. {'; '.join(words)}."
-    return panels.show(figure, alt, caption, save_as=report.figure_file(f"{metric}-against-qps"))
+    return picture.show(figure, alt, caption, save_as=report.figure_file(f"{metric}-against-qps"))
+
+
+def _square(cache: pd.Series[int]) -> pd.Series[str]:
+    """As the report writes it: buckets x batches in each, which are always as many."""
+    return cache.astype(str) + " x " + cache.astype(str)
 
 
 def _ranks(part: pd.DataFrame) -> str:
@@ -96,13 +103,21 @@ def heat_map(report: Recorded) -> HTML:
         for m in [_mean(records, "qps")]
     ]
     frame = pd.concat([published[["who", "cache", "threads", "value", "low", "high"]], pd.DataFrame(mine)])
-    figure = transfer_plots.heat_map(frame)
+    drawn = frame.assign(cache=_square(frame.cache), threads=_by_size(frame.threads))
+    labels = {"down_label": "cache", "across_label": "threads, source/target"}
+    figure = heat_figure(drawn, down="cache", across="threads", **labels)
     alt = "Documents/s over cache and threads. " + "; ".join(
         f"{r['who']}, cache {r['cache']}, threads {r['threads']}: {formatting.number(r['value'])}"
         for r in frame.to_dict("records")
     )
     caption = "Documents/s over cache (buckets x batches in each) and threads (source/target); ± half the 95% interval."
-    return panels.show(figure, alt, caption, save_as=report.figure_file("heat-map"))
+    return picture.show(figure, alt, caption, save_as=report.figure_file("heat-map"))
+
+
+def _by_size(threads: pd.Series[str]) -> pd.Series[Any]:
+    """ "5/15" before "10/20": sorted by their numbers."""
+    order = sorted(set(threads), key=lambda text: [int(word) for word in text.split("/")])
+    return threads.astype(pd.CategoricalDtype(order, ordered=True))
 
 
 def beside(report: Recorded) -> HTML:
@@ -184,8 +199,8 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
         return show.paragraph(f"{engine}: no samples of {metric}.")
     frame = frame.assign(
         cache="cache " + frame.cache_bucket_size.astype(str),
-        threads=frame.source_threads.astype(str) + "/" + frame.target_threads.astype(str),
-    )
-    figure = transfer_plots.time_series(frame, label)
+        threads=_by_size(frame.source_threads.astype(str) + "/" + frame.target_threads.astype(str)),
+    ).sort_values("cache_bucket_size", kind="stable")
+    figure = timelines.time_series(frame, row="cache", column="threads", label=label, since="copying")
     alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
-    return panels.show(figure, alt, f"{engine}: {label}, one line per repetition.", save_as=report.figure_file(name))
+    return picture.show(figure, alt, f"{engine}: {label}, one line per repetition.", save_as=report.figure_file(name))

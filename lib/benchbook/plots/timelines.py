@@ -1,0 +1,178 @@
+"""Series over time as small multiples: every trial, or what was watched in one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from benchbook.plots.style import (
+    COLUMNS,
+    PANEL_WIDTH,
+    PUBLISHED,
+    Look,
+    laid_out,
+    legend,
+    looks,
+    short_numbers,
+    styled,
+)
+
+# Of a figure of every trial (inches): its panels share it, however many stand in a row.
+_WIDTH = 9.3
+_HEIGHT = 1.6
+# Above the lines of a panel there is room for a legend of two rows.
+_HEADROOM = 1.4
+# Names from this length on stand two in a row.
+_LONG = 15
+
+
+@styled()
+def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since: str = "the load") -> Figure:
+    """Small multiples: a panel per (row, column), a line per repetition.
+
+    `frame`: [row, column, repetition, t (s since `since` began), value]. Rows in their order of appearance, columns
+    sorted; a row's scales are shared.
+    """
+    data = frame.assign(place=_places(frame, row, column), repetition="repetition " + frame.repetition.astype(str))
+    shown = looks(sorted(set(data.repetition), key=lambda name: int(name.split()[-1])))
+    across = max(3, int(data.place.max()) + 1)
+    grid = _lines(
+        data,
+        shown,
+        hue="repetition",
+        row=row,
+        row_order=list(dict.fromkeys(data[row])),
+        col="place",
+        col_order=list(range(across)),
+        height=_HEIGHT,
+        aspect=_WIDTH / across / _HEIGHT,
+        facet_kws={"sharex": "row", "sharey": "row"},
+    )
+    for (name, place), axis in grid.axes_dict.items():
+        part = data[(data[row] == name) & (data.place == place)]
+        axis.set_visible(not part.empty)
+        if not part.empty:
+            axis.set_ylim(0, _top(data[data[row] == name].value))
+            axis.set_title(f"{name}, {column} {_plain(part[column].iloc[0])}", fontsize=8)
+    legend(grid.figure, shown, where="outside upper center")
+    grid.figure.supylabel(label, fontsize=9)
+    return _timed(grid, f"time since {since} began (s)")
+
+
+def _top(values: pd.Series[float]) -> float:
+    """A little above the highest mark; above zero where nothing happened."""
+    return 1.08 * max(float(values.max()), 1e-9)
+
+
+def _places(frame: pd.DataFrame, row: str, column: str) -> pd.Series[int]:
+    """The column of each line's panel: levels sorted within their row, so that no row has holes."""
+    return frame.groupby(row, sort=False)[column].rank(method="dense").astype(int) - 1
+
+
+def _plain(level: Any) -> str:
+    return level if isinstance(level, str) else f"{level:g}"
+
+
+@styled()
+def watched(frame: pd.DataFrame, *, ends: Mapping[str, float], since: str) -> Figure:
+    """What was watched during some trials: panels two in a row, a block of them per trial, a line per metric.
+
+    `frame`: [trial, panel, line, t (s since `since` began), value]; a line's name stands in one panel only. `ends`:
+    when the load of each trial ended (s), marked in its panels.
+    """
+    panels = list(dict.fromkeys(frame.panel))
+    at = frame.panel.map(panels.index)
+    trials = list(dict.fromkeys(frame.trial))
+    # A panel alone needs no place beside it: the trials stand two in a row.
+    order = at if len(panels) > 1 else frame.trial.map(trials.index)
+    data = frame.assign(side=order % COLUMNS, block=_blocks(frame, order, trials, single=len(panels) == 1))
+    shown = _looks_within(frame, panels)
+    grid = _lines(
+        data,
+        shown,
+        hue="line",
+        row="block",
+        row_order=list(range(int(data.block.max()) + 1)),
+        col="side",
+        col_order=list(range(min(COLUMNS, max(len(panels), len(trials))))),
+        height=1.9,
+        aspect=PANEL_WIDTH / 1.9,
+        facet_kws={"sharex": False, "sharey": False},
+    )
+    for (block, side), axis in grid.axes_dict.items():
+        part = data[(data.block == block) & (data.side == side)]
+        axis.set_visible(not part.empty)
+        if not part.empty:
+            _watched_panel(axis, part, shown, ends[str(part.trial.iloc[0])])
+    return _timed(grid, f"time since {since} began (s)")
+
+
+def _blocks(frame: pd.DataFrame, order: pd.Series[int], trials: Sequence[str], *, single: bool) -> pd.Series[int]:
+    """The row of each line's panel: below the blocks of the trials before."""
+    if single:
+        return order // COLUMNS
+    rows_each = int(order.max()) // COLUMNS + 1
+    return frame.trial.map(trials.index) * rows_each + order // COLUMNS
+
+
+def _looks_within(frame: pd.DataFrame, panels: Sequence[str]) -> dict[str, Look]:
+    """Each panel's lines begin with the first colour again."""
+    found: dict[str, Look] = {}
+    for panel in panels:
+        found |= looks(frame[frame.panel == panel].line)
+    return found
+
+
+def _watched_panel(axis: Axes, part: pd.DataFrame, shown: Mapping[str, Look], end: float) -> None:
+    axis.axvline(end, color=PUBLISHED, linewidth=0.9, linestyle=":")
+    axis.set_title(f"{part.trial.iloc[0]}: {part.panel.iloc[0]}", fontsize=8)
+    names = list(dict.fromkeys(part.line))
+    axis.set_ylim(0, _top(part.value) * (_HEADROOM if len(names) > 1 else 1.0))
+    short_numbers(axis)
+    if len(names) > 1:
+        looked = [(name, shown[name]) for name in names]
+        lines = [Line2D([], [], color=look.colour, marker=look.marker, markersize=3, label=n) for n, look in looked]
+        across = 3 if max(map(len, names)) < _LONG else 2
+        small = {"fontsize": 7, "frameon": False, "borderpad": 0, "columnspacing": 1.0}
+        # The panel keeps its width, whatever is written in it.
+        axis.legend(handles=lines, loc="upper left", ncols=across, **small).set_in_layout(False)
+
+
+def _lines(data: pd.DataFrame, shown: Mapping[str, Look], *, hue: str, **facets: Any) -> sns.FacetGrid:
+    """A line per value of `hue` in every facet, with its small marks."""
+    return sns.relplot(
+        data,
+        kind="line",
+        x="t",
+        y="value",
+        hue=hue,
+        style=hue,
+        hue_order=list(shown),
+        style_order=list(shown),
+        palette={name: look.colour for name, look in shown.items()},
+        markers={name: look.marker for name, look in shown.items()},
+        dashes=False,
+        markersize=3.5,
+        linewidth=1,
+        markeredgewidth=0,
+        estimator=None,
+        legend=False,
+        **facets,
+    )
+
+
+def _timed(grid: sns.FacetGrid, label: str) -> Figure:
+    """Time and values from zero, one label for all time axes."""
+    grid.set_axis_labels("", "")
+    for axis in grid.axes.flat:
+        axis.set_xlim(left=0)
+        axis.set_ylim(bottom=0)
+        short_numbers(axis)
+    grid.figure.supxlabel(label, fontsize=9)
+    return laid_out(grid.figure)
