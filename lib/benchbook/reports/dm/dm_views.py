@@ -53,7 +53,7 @@ def proofs(report: Recorded) -> HTML:
     )
 
 
-def _proof(table: str, records: Sequence[Record]) -> dict[str, Any]:
+def _proof(table: str, records: Sequence[Record]) -> dict[str, object]:
     tables = [each for record in records for each in record.proof["tables"]]
     return {
         "table": table,
@@ -113,8 +113,8 @@ def lag_table(report: Recorded) -> HTML:
     return show.table(_wide(found), "Lag and catch-up of every sync, mean [95% interval over repetitions]")
 
 
-def _wide(table: Table) -> list[dict[str, Any]]:
-    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+def _wide(table: Table) -> list[dict[str, object]]:
+    lines: dict[tuple[Any, ...], dict[str, object]] = {}
     for row in table.rows:
         extra = row.model_extra or {}
         about = {"table": extra["table"], "workload": extra["workload"], "worker-count": extra["worker_count"]}
@@ -227,7 +227,7 @@ def _title(report: Recorded, table: str, metric: str) -> str:
     return f"{about.title} ({about.unit})"
 
 
-def _points(table: Table, metric: str, title: str, x: str) -> Iterable[dict[str, Any]]:
+def _points(table: Table, metric: str, title: str, x: str) -> Iterable[dict[str, object]]:
     for row in table.rows:
         if row.metric != metric:
             continue
