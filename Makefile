@@ -34,6 +34,7 @@ lint: setup-python ## check style and types only
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
+	@.venv/bin/python -m deptry lib
 
 lab: setup-report ## start the local lab by hand
 	@$(BENCHBOOK) lab up

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from kit import REPORT, Home, inventory
 
 from benchbook import cli, restage
 from benchbook.book import TrialsFailed
@@ -97,3 +98,19 @@ def test_an_interrupt_says_that_what_was_recorded_stays(ends: Callable[..., Ende
 
 def test_an_error_is_one_paragraph(ends: Callable[..., Ended], asked: list[Any]) -> None:
     assert ends("report", "wrong")[1] == "wrong: k: no (got 'v'). Fix: do\n"
+
+
+@pytest.mark.real
+def test_a_refused_host_is_said_before_anything_is_built_or_started(
+    ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(restage.programs, "build", lambda *what: begun.append(what))
+    monkeypatch.setattr(restage, "execute", lambda *what: begun.append(what))
+    # Nobody listens there; the second host is refused as well, and both are named.
+    path = home.write("variants/refused.yaml", inventory("127.0.94", lab=False))
+    status, said = ends("report", REPORT, "--profile", "tiny", "--inventory", str(path), "-p", "system=mariadb")
+    assert (status, begun) == (2, [])
+    assert "connecting failed on 2 of 2 hosts" in said
+    assert f"{path}: hosts.db1: the host cannot be reached by SSH" in said
+    assert "(got '127.0.94.1:2222'). Fix: start it" in said

@@ -66,7 +66,7 @@ def test_a_task_carries_the_levels_of_its_trial() -> None:
 
 
 def test_an_incremental_task_starts_where_it_is_told() -> None:
-    start = dm.StartPosition(file="mysql-bin.000001", offset=328)
+    start = dm.BinlogStart(file="mysql-bin.000001", offset=328)
     said = yaml.safe_load(dm.render(task(mode="incremental", start=start)))
     assert said["mysql-instances"][0]["meta"] == {"binlog-name": "mysql-bin.000001", "binlog-pos": 328}
 

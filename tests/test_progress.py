@@ -9,6 +9,8 @@ import pytest
 
 from benchbook.campaign import progress
 from benchbook.campaign.progress import Progress, Tracker
+from benchbook.display import live_progress
+from benchbook.display.fragments import fragment
 
 
 class Clock:
@@ -92,3 +94,14 @@ def test_without_anybody_to_tell_only_news_are_printed(
     assert capsys.readouterr().out == ""
     tell(Progress(total=3, done=1, news="done r01"))
     assert capsys.readouterr().out == "1/3 done, 2 left | done r01\n"
+
+
+def test_the_notebook_s_bar_counts_and_lists_failures_as_text() -> None:
+    html = fragment("progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"]).data
+    assert '<progress max="4" value="2" style="width:100%"></progress>' in html
+    assert "<div>1/4 done, 2 left, 1 FAILED</div>" in html
+    assert "<ul><li>FAILED r02: &lt;dead&gt;</li></ul>" in html
+
+
+def test_outside_of_a_notebook_there_is_no_bar() -> None:
+    assert live_progress.in_notebook() == []

@@ -164,6 +164,14 @@ def test_the_account_in_words() -> None:
     assert "5 trials were added to the 75" in said
 
 
+def test_a_second_of_load_is_not_said_to_save_the_hours_that_it_does_not_replace() -> None:
+    # 2 s where 1,200 s were published, as the smoke profile does.
+    spent = MachineTime(
+        trials=45, load_s=90, wall_s=300, published_s=54_000, share=90 / 54_000, judged=0, precise=0, planned=45
+    )
+    assert machine_time.in_words(spent) == "1.5 min of load in 5.0 min of wall time."
+
+
 def test_the_forecast_spans_the_earliest_and_the_latest_end(home: Home) -> None:
     asked = {**ASKED, "stopping": Stopping(minimum_s=16, maximum_s=60).model_dump()}
     trials: list[Trial] = plan(CELLS, 20, seed=1, asked=asked)

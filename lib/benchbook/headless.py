@@ -20,9 +20,9 @@ from rich.progress import Progress as Bar
 from traitlets.config import Config
 
 from benchbook import paths
-from benchbook.campaign.environment import Json
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts.about import Json
 
 
 @dataclass(frozen=True)

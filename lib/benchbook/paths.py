@@ -39,3 +39,9 @@ def cache_dir() -> Path:
     """Built artefacts, by version, outside the work tree: a fresh clone finds what an older one built."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "benchbook"
+
+
+def resolve(path: str) -> Path:
+    """A path of the inventory: `~` is the user's home, a relative one starts at the project folder."""
+    expanded = Path(path).expanduser()
+    return expanded if expanded.is_absolute() else home() / expanded

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pandas as pd
 
 from benchbook.analysis.results import Measured, Row, Table
-from benchbook.campaign.design import Trial
+from benchbook.campaign.design import Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.published.tables import Published
 from benchbook.stats.comparison import ratio_interval
@@ -97,7 +96,7 @@ def _table(
     return Table(id=table_id, title=table.title, columns=columns, rows=rows)
 
 
-def _levels(frame: pd.DataFrame, names: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any]]:
+def _levels(frame: pd.DataFrame, names: Sequence[str], records: Sequence[Record]) -> list[Levels]:
     """Published combinations first, in the order of the report; then those that only the run has."""
     seen = [dict(zip(names, row, strict=True)) for row in frame[list(names)].itertuples(index=False, name=None)]
     for r in records:
@@ -108,7 +107,7 @@ def _levels(frame: pd.DataFrame, names: Sequence[str], records: Sequence[Record]
 
 
 def _row(
-    metric: str, system: str, levels: dict[str, Any], unit: str, records: Sequence[Record], published: float | None
+    metric: str, system: str, levels: Levels, unit: str, records: Sequence[Record], published: float | None
 ) -> Row:
     values = [
         r.summary[metric].value

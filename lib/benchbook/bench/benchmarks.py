@@ -25,8 +25,9 @@ from benchbook.campaign import run as campaign_run
 from benchbook.campaign.progress import Progress
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab
-from benchbook.hosts.inventory import load_inventory, resolve
+from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote_host import quote
+from benchbook.paths import resolve
 from benchbook.profiles import load_profile
 from benchbook.reports.sysbench import sysbench_kind
 from benchbook.reports.sysbench.oltp import SysbenchOltp

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +47,7 @@ LOADS = (
 
 def on_series(
     rates: Array, *, offered: float, minimum_s: float, longest_s: float, published_s: float | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The rule, begun again and again along one long load of 1-s rates; a row per target.
 
     target; starts; stops (how many of them ended as tight as asked before the longest); apart (how many of these lie
@@ -65,7 +64,7 @@ def on_series(
     return [_row(whole, rule, truth, published_s) for rule in rules]
 
 
-def _row(whole: Array, rule: StopRule, truth: float | None, published_s: float | None) -> dict[str, Any]:
+def _row(whole: Array, rule: StopRule, truth: float | None, published_s: float | None) -> dict[str, object]:
     starts = range(0, max(1, whole.size - int(rule.maximum_s)), EVERY_S)
     ends = {start: replay(whole[start : start + int(rule.maximum_s)], rule=rule) for start in starts}
     tight = {start: end for start, end in ends.items() if end.precise}
@@ -104,6 +103,6 @@ def _covered(ends: Sequence[StopDecision], truth: float | None) -> float | None:
     return float(np.mean([end.interval is not None and end.interval.contains(truth) for end in ends]))
 
 
-def in_words(rows: list[dict[str, Any]]) -> str:
+def in_words(rows: list[dict[str, object]]) -> str:
     """The rows as text, three digits."""
     return pd.DataFrame(rows).round(3).to_string(index=False)

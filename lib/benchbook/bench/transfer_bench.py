@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 
@@ -39,7 +38,7 @@ CACHES = (2, 4, 8, 16)
 Summary = dict[str, Quantity]
 
 
-def transfer(console: Console) -> dict[str, Any]:
+def transfer(console: Console) -> dict[str, object]:
     """documents/s of our transfer over those of mongodump | mongorestore, client CPU of both, memory by cache size"""
     ours, theirs = _trial("pymongo", "bench", DEFAULTS), _trial("mongodump", PEER_TABLE, PEER_LEVELS)
     with _running() as experiment:
@@ -49,7 +48,7 @@ def transfer(console: Console) -> dict[str, Any]:
     return {**compared(pairs), "documents": DOCUMENTS, "memory_by_cache": sweep}
 
 
-def compared(pairs: list[tuple[Summary, Summary]]) -> dict[str, Any]:
+def compared(pairs: list[tuple[Summary, Summary]]) -> dict[str, object]:
     """Ratios ours/theirs with 95% intervals over the pairs (of logarithms), and client CPU s per million documents."""
     cpu = {
         name: interval([pair[side]["cpu_s_per_million"].value for pair in pairs]).model_dump()

@@ -9,8 +9,6 @@ from pydantic import Field
 
 from benchbook.hosts.about import Noted, Survey
 
-# A JSON object whose keys are somebody else's: a proof of a load, settings of a system.
-Json = Mapping[str, Any]
 # What was asked of a campaign: conditions that all its trials share, by name; every kind of report has its own.
 Asked = Mapping[str, Any]
 

@@ -10,8 +10,9 @@ from typing import Protocol
 import pandas as pd
 
 from benchbook.campaign.design import Trial
-from benchbook.campaign.environment import Environment, Json, SystemDescription
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Quantity
+from benchbook.hosts.about import Json
 
 
 @dataclass(frozen=True)

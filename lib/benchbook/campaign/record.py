@@ -22,8 +22,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from benchbook.campaign.environment import Asked, Json
+from benchbook.campaign.environment import Asked
 from benchbook.errors import BenchbookError
+from benchbook.hosts.about import Json
 
 VERSION = 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import (
     BaseModel,
@@ -15,6 +16,8 @@ from pydantic import (
     model_validator,
 )
 
+# A JSON object whose keys are somebody else's: a proof of a load, an answer of a system.
+Json = Mapping[str, Any]
 # One knob of a host: `was` before the run, `now` while it ran; and all knobs that were set on a host, by name.
 Knob = dict[str, str]
 Tuned = dict[str, Knob]

@@ -6,13 +6,18 @@ import io
 import logging
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
 from paramiko.config import SSHConfig
 
 from benchbook.errors import BadInput, HostUnusable
-from benchbook.hosts.inventory import Inventory, resolve
+from benchbook.paths import resolve
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.inventory import Inventory
 
 # What a broken connection raises, depending on which layer notices first.
 LOST = (OSError, EOFError, paramiko.SSHException)

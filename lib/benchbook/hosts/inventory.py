@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from benchbook import paths
 from benchbook.errors import BadInput
+from benchbook.paths import resolve
 from benchbook.yamlfile import load_model
 
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -211,12 +212,6 @@ class Inventory(_Strict):
 
 def role_of(system: str) -> str:
     return SYSTEM_ROLES.get(system, system)
-
-
-def resolve(path: str) -> Path:
-    """A path of the inventory: `~` is the user's home, a relative one starts at the project folder."""
-    expanded = Path(path).expanduser()
-    return expanded if expanded.is_absolute() else paths.home() / expanded
 
 
 def _is_loopback(address: str) -> bool:

@@ -9,11 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from benchbook.errors import ConnectionLost, HostUnusable, JobLost
-from benchbook.hosts.remote_host import RemoteHost
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
 # fails.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
@@ -17,7 +18,10 @@ from invoke.exceptions import CommandTimedOut
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts.connection import LOST, open_connection
-from benchbook.hosts.inventory import Inventory
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.inventory import Inventory
 
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'

@@ -6,13 +6,16 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts.fanout import on_each, try_on_each
-from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Job, reap
 from benchbook.hosts.remote_host import RemoteHost
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.inventory import Inventory
 
 T = TypeVar("T")
 RENEW_EVERY_S = 3.0

@@ -46,7 +46,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     return target
 
 
-def render(notebook: Path, results: dict[str, Any], out: Path) -> Path:
+def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
     """Write an executed notebook and its results (the content of `site/<report>.json`) as one HTML page at `out`.
 
     Raises BadInput when the results do not fit the format, PageTooLarge when the page exceeds LIMIT.
@@ -62,7 +62,7 @@ def build_index(site: Path) -> Path:
     return replace_text(site / "index.html", html)
 
 
-def _parse(mapping: dict[str, Any]) -> Results:
+def _parse(mapping: dict[str, object]) -> Results:
     return results.parse(mapping)
 
 

@@ -50,7 +50,7 @@ class Account(_Model):
     password: SecretStr
 
 
-class StartPosition(_Model):
+class BinlogStart(_Model):
     """A place in the upstream's binlog, as SHOW MASTER STATUS gives it."""
 
     file: Annotated[str, Field(min_length=1)]
@@ -103,7 +103,7 @@ class Task(_Model):
     folder: Folder
     source_id: Name = "mysql-1"
     meta_schema: Name = "dm_meta"
-    start: StartPosition | None = None
+    start: BinlogStart | None = None
     dump: Dump = Dump()
     load: LoadSettings = LoadSettings()
     sync: Sync = Sync()

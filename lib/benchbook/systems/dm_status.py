@@ -12,9 +12,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
+from benchbook.hosts.about import Json
 
 _LONGEST_MESSAGE = 400
 _POSITION = re.compile(r"\((?P<file>.*), (?P<offset>\d+)\)")
@@ -123,7 +123,7 @@ def position(text: str) -> BinlogPosition | None:
     return BinlogPosition(_RELAY_SUFFIX.sub("", match["file"]), int(match["offset"])) if match["file"] else None
 
 
-def _answer(text: str) -> dict[str, Any]:
+def _answer(text: str) -> Json:
     try:
         answer = json.loads(text)
     except json.JSONDecodeError as problem:
@@ -133,7 +133,7 @@ def _answer(text: str) -> dict[str, Any]:
     return answer
 
 
-def _parts(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _parts(answer: Json) -> Iterator[Json]:
     """The workers' answers: start-task has them plain, the other commands under `meta`."""
     for worker in answer.get("workers") or []:
         part = worker.get("meta", worker)
@@ -153,7 +153,7 @@ def _refusal(message: str, worker: str | None = None) -> CommandRefused:
     return kind(f"{where}: {said or 'refused without a word'}")
 
 
-def _status(worker: dict[str, Any]) -> Status:
+def _status(worker: Json) -> Status:
     if not worker["result"]:
         raise _refusal(worker["msg"], worker["worker"])
     tasks = worker["subTaskStatus"]
@@ -165,7 +165,7 @@ def _status(worker: dict[str, Any]) -> Status:
         raise OutputNotParseable(f"the status of a task lacks {problem}: {json.dumps(tasks[0])[:400]}") from problem
 
 
-def _of_task(task: dict[str, Any]) -> dict[str, Any]:
+def _of_task(task: Json) -> Json:
     common = {"stage": task["stage"], "unit": task["unit"], "errors": _errors(task["result"])}
     if load := task.get("load"):
         return {**common, "loaded_bytes": int(load["finishedBytes"]), "load_bytes": int(load["totalBytes"])}
@@ -175,7 +175,7 @@ def _of_task(task: dict[str, Any]) -> dict[str, Any]:
     return common
 
 
-def _of_relay(relay: dict[str, Any]) -> dict[str, Any]:
+def _of_relay(relay: Json) -> Json:
     return {
         "relay_stage": relay["stage"],
         "relay_errors": _errors(relay["result"]),
@@ -184,12 +184,12 @@ def _of_relay(relay: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _errors(result: dict[str, Any] | None) -> tuple[str, ...]:
+def _errors(result: Json | None) -> tuple[str, ...]:
     """The messages of a unit's result. `msg` is empty where `error` is given; a message may carry a whole INSERT."""
     return tuple(_said(error) for error in (result or {}).get("errors") or [])
 
 
-def _said(error: dict[str, Any]) -> str:
+def _said(error: Json) -> str:
     detail = error.get("error") or {}
     message, cause = _short(detail.get("Message") or error["msg"]), _short(detail.get("RawCause") or "")
     return message if cause in message else f"{message} ({cause})"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from benchbook.analysis.measured import interval
 from benchbook.analysis.results import Measured, Row, Table
+from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.published.tables import Published, PublishedTable
 
@@ -47,11 +48,11 @@ def _table(table: PublishedTable, records: Sequence[Record]) -> Table:
     return Table(id=table.id, title=table.title, columns=columns, rows=rows)
 
 
-def _lines(table: PublishedTable, records: Sequence[Record]) -> list[tuple[dict[str, Any], int | None]]:
+def _lines(table: PublishedTable, records: Sequence[Record]) -> list[tuple[Levels, int | None]]:
     """Levels of each printed line with its number; then of those that only the run has."""
     names = [name for name in table.levels if name not in OUTCOMES]
     printed = table.frame[names].to_dict("records")
-    lines: list[tuple[dict[str, Any], int | None]] = [
+    lines: list[tuple[Levels, int | None]] = [
         ({str(name): _plain(value) for name, value in line.items() if pd.notna(value)}, index)
         for index, line in enumerate(printed)
     ]
@@ -64,18 +65,22 @@ def _lines(table: PublishedTable, records: Sequence[Record]) -> list[tuple[dict[
     return lines
 
 
+def _component(levels: Levels) -> str | None:
+    return str(levels["component"]) if "component" in levels else None
+
+
 def _plain(value: Any) -> str | int | float:
     return value if isinstance(value, str) else int(value)
 
 
-def _rows(table: PublishedTable, levels: dict[str, Any], index: int | None, records: Sequence[Record]) -> Iterable[Row]:
+def _rows(table: PublishedTable, levels: Levels, index: int | None, records: Sequence[Record]) -> Iterable[Row]:
     known = () if "component" in levels else tuple(levels.items())
     mine = [r for r in records if all(r.levels.get(name) == value for name, value in known)]
     outcomes = [name for name in OUTCOMES if name in table.levels]
     for metric in (*table.metrics, *outcomes):
         cell: Any = None if index is None else table.frame.at[index, metric]
         published = None if cell is None or pd.isna(cell) else float(cell)
-        found = _value(mine, _name(table.id, levels.get("component"), metric))
+        found = _value(mine, _name(table.id, _component(levels), metric))
         if published is None and "component" in levels:
             continue  # of a component the report prints only what it has
         yield Row.model_validate(

@@ -6,7 +6,6 @@ Functions of what was recorded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from IPython.display import HTML
 
@@ -34,7 +33,7 @@ def invariants(report: Recorded) -> HTML:
     )
 
 
-def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[str, Any]:
+def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[str, object]:
     ends = [r.proof["global"] for r in records]
     row = {
         "rung": named(rung) + (", DTM killed" if table == KILLED else ""),

@@ -80,7 +80,7 @@ def buckets(latency: Mapping[str, Any]) -> list[tuple[float, int]]:
 # -- the books ------------------------------------------------------------------------------------------------------
 
 
-def invariants(rung: Rung, proof: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def invariants(rung: Rung, proof: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """What must hold after a load: name -> {holds, found}. `proof` is what the trial's record keeps under that name."""
     return {
         "every global transaction ended": _ended(rung, proof),
@@ -89,7 +89,7 @@ def invariants(rung: Rung, proof: Mapping[str, Any]) -> dict[str, dict[str, Any]
     }
 
 
-def _ended(rung: Rung, proof: Mapping[str, Any]) -> dict[str, Any]:
+def _ended(rung: Rung, proof: Mapping[str, Any]) -> dict[str, object]:
     """By DTM's own store where it coordinates (a client that was cut off does not know), else by the service."""
     counts = proof["global"]
     if not rung.with_dtm:
@@ -101,12 +101,12 @@ def _ended(rung: Rung, proof: Mapping[str, Any]) -> dict[str, Any]:
     return _found(open_ones == 0 and missing == 0, f"{open_ones:,} of {known:,} without an end")
 
 
-def _sum(books: Mapping[str, Any]) -> dict[str, Any]:
+def _sum(books: Mapping[str, Any]) -> dict[str, object]:
     off = books["balance_sum"] - books["balance_expected"]
     return _found(off == 0, f"off by {off:+,}" if off else "off by 0")
 
 
-def _once(rung: Rung, proof: Mapping[str, Any]) -> dict[str, Any]:
+def _once(rung: Rung, proof: Mapping[str, Any]) -> dict[str, object]:
     """No step twice, no compensation without its action, every transaction's amounts cancel, accounts match the log."""
     books, branches = proof["books"], proof["branches"]
     wrong = {
@@ -130,7 +130,7 @@ def _actions_wanted(proof: Mapping[str, Any]) -> int:
     return int(2 * proof["global"]["committed"] + proof["global"]["rolled_back"])
 
 
-def _found(holds: bool, found: str) -> dict[str, Any]:
+def _found(holds: bool, found: str) -> dict[str, object]:
     return {"holds": bool(holds), "found": found}
 
 

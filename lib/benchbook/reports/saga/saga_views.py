@@ -77,7 +77,7 @@ def beside(report: Recorded) -> HTML:
     return show.table(rows, "Published, and here: mean [95% interval over n repetitions], per second")
 
 
-def _beside(name: str, records: Sequence[Record], printed: dict[tuple[str, str], float]) -> dict[str, Any]:
+def _beside(name: str, records: Sequence[Record], printed: dict[tuple[str, str], float]) -> dict[str, object]:
     row: dict[str, Any] = {"rung": name, "n": len(records)}
     for metric, measure in MEASURES.items():
         row[measure] = formatting.number(printed.get((name, measure)))
@@ -100,7 +100,7 @@ def counters(report: Recorded) -> HTML:
     return show.stack([show.table(each, caption), *rates])
 
 
-def _per_global(report: Recorded, rung: Rung, records: Sequence[Record]) -> dict[str, Any]:
+def _per_global(report: Recorded, rung: Rung, records: Sequence[Record]) -> dict[str, object]:
     said = saga_tables.arithmetic(report.published, rung) or {}
     return {
         "rung": named(rung),
@@ -113,7 +113,7 @@ def _per_global(report: Recorded, rung: Rung, records: Sequence[Record]) -> dict
     }
 
 
-def _rates(report: Recorded, rung: Rung, records: Sequence[Record], metric: str) -> dict[str, Any] | None:
+def _rates(report: Recorded, rung: Rung, records: Sequence[Record], metric: str) -> dict[str, object] | None:
     said, tps, counted = (
         saga_tables.arithmetic(report.published, rung),
         value(records, "global_tps"),
@@ -152,7 +152,7 @@ def sweep(report: Recorded) -> HTML:
 _SWEPT = (("global_tps", "global transactions/s"), ("p95_ms", "95% latency (ms)"))
 
 
-def _knee_rows(records: Sequence[Record]) -> list[dict[str, Any]]:
+def _knee_rows(records: Sequence[Record]) -> list[dict[str, object]]:
     groups, chosen = by_rung(at_knee(records)), knees(records)
     metrics = {"Global-TPS": "global_tps", "p50 (ms)": "p50_ms", "p95 (ms)": "p95_ms", "p99 (ms)": "p99_ms"}
     return [
@@ -187,7 +187,7 @@ def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
     return dict(sorted(found.items()))
 
 
-def _bounds(m: Measured | None) -> dict[str, Any]:
+def _bounds(m: Measured | None) -> dict[str, object]:
     return {"value": m.value, "low": m.low, "high": m.high} if m else {"value": None, "low": None, "high": None}
 
 

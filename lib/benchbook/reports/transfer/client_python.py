@@ -6,10 +6,10 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import benchbook
 from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -41,9 +41,7 @@ def environment(host: RemoteHost) -> dict[str, str]:
     return {"PYTHONPATH": str(Path(benchbook.__file__).parents[1])} if host.inventory.lab else {}
 
 
-def tool(
-    session: Session, host: RemoteHost, name: str, options: Sequence[object], secrets: Mapping[str, str]
-) -> dict[str, Any]:
+def tool(session: Session, host: RemoteHost, name: str, options: Sequence[object], secrets: Mapping[str, str]) -> Json:
     """`python -m benchbook.transfer.tools NAME` on the host: the JSON it prints, with `ok`, false if it ended with 1.
 
     Raises SystemFailed with its last words when it printed none.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -16,6 +15,7 @@ from benchbook.analysis import formatting, outcome
 from benchbook.analysis.measured import interval
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured, Row, Table
+from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.plots import picture, timelines
@@ -73,20 +73,20 @@ def points(report: Recorded, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _key(levels: dict[str, Any]) -> dict[str, Any]:
+def _key(levels: Levels) -> Levels:
     return {
         "cache": int(levels["cache_bucket_size"]),
         "threads": f"{levels['source_threads']}/{levels['target_threads']}",
     }
 
 
-def _by_combination(report: Recorded) -> list[tuple[str, dict[str, Any], list[Record]]]:
+def _by_combination(report: Recorded) -> list[tuple[str, Levels, list[Record]]]:
     """(engine, combination, its records), in the order of the plan's tables."""
     groups: dict[tuple[str, int, str], list[Record]] = {}
     for record in report.records:
         if record.system in KNOBS:
             key = _key(record.levels)
-            groups.setdefault((record.system, key["cache"], key["threads"]), []).append(record)
+            groups.setdefault((record.system, int(key["cache"]), str(key["threads"])), []).append(record)
     return [(who, {"cache": cache, "threads": threads}, mine) for (who, cache, threads), mine in sorted(groups.items())]
 
 
@@ -152,7 +152,7 @@ def bottlenecks(report: Recorded) -> HTML:
     return show.table(rows, "What limited the transfer, and cores in use while copying (means)")
 
 
-def _limits(engine: str, cache: str, records: list[Record]) -> dict[str, Any]:
+def _limits(engine: str, cache: str, records: list[Record]) -> Levels:
     said = Counter(record.proof["bottleneck"]["who"] for record in records)
     cores = pd.DataFrame([record.proof["bottleneck"]["cores"] for record in records]).mean()
     return {
