@@ -189,7 +189,7 @@ class Book(Recorded):
         return self._judged[1]
 
     def verdicts(self) -> HTML:
-        """What holds: each claim's effect and interval against where the claim puts it, and its sentence."""
+        """What holds: each claim's effect and interval against the claimed range, and its sentence."""
         return section.html(self.claims(), self.campaign.folder / "figures")
 
     def close(self) -> HTML:

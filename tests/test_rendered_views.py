@@ -1,0 +1,292 @@
+"""What the views of DM's, DTM's and DDT's reports show of recorded trials; every figure is computed by hand from them.
+
+The campaigns are real ones, cut to a few trials (tests/fixtures/replays).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import papermill
+import pytest
+from kit import ROOT, Home
+from rendered import Rendered
+
+from benchbook import book, parameters
+from benchbook.analysis import results
+from benchbook.book import Book
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput
+from benchbook.reports.dm import dm_kind, dm_views
+from benchbook.reports.saga import safety, saga_views
+from benchbook.reports.transfer import transfer_views
+
+GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
+Replayed = Callable[[str], Book]
+
+
+@pytest.fixture
+def runs(home: Home) -> Path:
+    target = home.path / "data" / "runs"
+    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", target)
+    return target
+
+
+@pytest.fixture
+def replayed(runs: Path) -> Replayed:
+    return lambda report: book.open_report(report, {**parameters.defaults(report), "replay": True, "In": []})
+
+
+# -- DM --------------------------------------------------------------------------------------------------------------
+
+
+def test_dm_proofs_are_summed_over_the_trials_of_a_table(replayed: Replayed) -> None:
+    rows = {row["table"]: row for row in Rendered(dm_views.proofs(replayed(GA)).data).table("Source against target")}
+    assert {name: (row["trials"], row["tables compared"], row["chunks"]) for name, row in rows.items()} == {
+        "sync_worker_count": ("2", "8", "8"),
+        "sync_distribution": ("1", "4", "4"),
+        "load_pool_size": ("2", "8", "8"),
+        "dump": ("1", "4", "4"),
+    }
+    # Two loads of four tables of 8,000 rows, one dump of four of 16,000.
+    assert rows["load_pool_size"]["rows at the source"] == rows["load_pool_size"]["rows at the target"] == "64,000"
+    assert rows["dump"]["rows at the target"] == "64,000"
+    assert {row["differences"] for row in rows.values()} == {"0"}
+
+
+def test_a_difference_that_a_proof_found_is_counted(replayed: Replayed, runs: Path) -> None:
+    (file,) = runs.glob(f"{GA}/*/trials/r01-dm-off-dump_threads4/record.json")
+    content = json.loads(file.read_text())
+    content["proof"]["tables"][0]["differences"] = ["chunk 3", "chunk 4"]
+    content["proof"]["tables"][0]["target_rows"] -= 2
+    file.write_text(json.dumps(content))
+    rows = {row["table"]: row for row in Rendered(dm_views.proofs(replayed(GA)).data).table("Source against target")}
+    assert (rows["dump"]["rows at the source"], rows["dump"]["rows at the target"]) == ("64,000", "63,998")
+    assert [rows[name]["differences"] for name in ("dump", "load_pool_size")] == ["2", "0"]
+
+
+def test_dm_lag_is_drawn_with_its_highest_and_tabled_with_the_catch_up(replayed: Replayed) -> None:
+    report = replayed(GA)
+    assert Rendered(dm_views.lag(report).data).alt("replication lag") == (
+        "replication lag over time, a block of panels per sync. 4 workers: rows up to 990.5; "
+        "64 workers: rows up to 2,425; write_only: rows up to 15,154."
+    )
+    rows = Rendered(dm_views.lag_table(report).data).table("Lag and catch-up")
+    found = {
+        (row["table"], row["worker-count"]): (row["lag_max_rows (rows)"], row["lag_max_s (s)"], row["catch_up_s (s)"])
+        for row in rows
+    }
+    assert found == {
+        ("sync_distribution", "32"): ("15,154", "4.717", "8.468"),
+        ("sync_worker_count", "4"): ("990.5", "0.742", "0.8022"),
+        ("sync_worker_count", "64"): ("2,425", "1.852", "1.25"),
+    }
+    # A write_only transaction changes six rows: two updates of two jobs each, a delete and an insert.
+    assert [row["jobs (rows)"] for row in rows] == [f"{4099 * 6:,}", "4,386", "4,414"]
+
+
+def again(runs: Path, name: str, **values: float) -> None:
+    """A second repetition of a trial, alike but for these values."""
+    (folder,) = (runs / GA).iterdir()
+    shutil.copytree(folder / "trials" / f"r01-{name}", folder / "trials" / f"r02-{name}")
+    file = folder / "trials" / f"r02-{name}" / "record.json"
+    record = json.loads(file.read_text())
+    record |= {"id": f"r02-{name}", "repetition": 2}
+    for metric, value in values.items():
+        record["summary"][metric]["value"] = value
+    file.write_text(json.dumps(record))
+    plan = json.loads((folder / "plan.json").read_text())
+    first = next(trial for trial in plan["trials"] if trial["id"] == f"r01-{name}")
+    plan["trials"].append({**first, "id": f"r02-{name}", "repetition": 2})
+    (folder / "plan.json").write_text(json.dumps(plan))
+
+
+def test_two_repetitions_of_a_sync_have_an_interval(replayed: Replayed, runs: Path) -> None:
+    again(runs, "dm-oltp_insert-threads32-worker_count4-batch100", catch_up_s=0.842168607711792)
+    rows = Rendered(dm_views.lag_table(replayed(GA)).data).table("Lag and catch-up")
+    (row,) = [row for row in rows if row["worker-count"] == "4"]
+    # 0.802 and 0.842: their mean, and half their distance (0.02) times 12.706, Student's t with one degree of freedom.
+    assert row["catch_up_s (s)"] == "0.8222 [0.568, 1.076]"
+    assert row["lag_max_rows (rows)"] == "990.5 [990.5, 990.5]"
+
+
+def test_dm_throughput_and_indicators_say_what_was_highest(replayed: Replayed) -> None:
+    report = replayed(ALPHA)
+    about = "over time, a block of panels per sync. 1024 threads, 256 workers: "
+    assert Rendered(dm_views.throughput(report).data).alts() == [
+        f"throughput {about}MySQL: transactions up to 1,512, DM: row jobs up to 3,062, TiDB: statements up to 2,044, "
+        "TiDB: transactions up to 434."
+    ]
+    (indicators,) = Rendered(dm_views.indicators(report).data).alts()
+    assert indicators == f"DM's key indicators {about}binlog events up to 2,164, row jobs up to 3,062."
+    (tidb,) = Rendered(dm_views.tidb(report).data).alts()
+    assert tidb == f"TiDB's key indicators {about}explicit commits up to 434."
+    names = sorted(path.name for path in (report.campaign.folder / "figures").iterdir())
+    assert names == ["sync-dm.png", "sync-throughput.png", "sync-tidb.png"]
+
+
+def test_dm_curves_stand_beside_the_published_ones_and_say_where_nothing_was_measured(replayed: Replayed) -> None:
+    report = replayed(GA)
+    drawn = dm_views.curves(report, "sync_worker_count", x="worker_count", metrics=["job_tps", "tidb_p99_ms"])
+    (alt,) = Rendered(drawn.data).alts()
+    assert alt == (
+        "Against worker_count. Jobs inside DM (1/s), published: 7,074 at 4, 14,684 at 8, 23,486 at 16, 23,345 at 32, "
+        "23,302 at 64, 22,225 at 1024; Jobs inside DM (1/s), DM, measured: 1,147 at 4, 1,034 at 64; "
+        "TiDB 99% duration (ms), published: 3 at 4, 4 at 8, 6 at 16, 10 at 32, 16 at 64, 70 at 1024; "
+        "TiDB 99% duration (ms), DM, measured: 15.82 at 4, 121.9 at 64."
+    )
+    nothing = dm_views.curves(report, "load_rows_per_statement", x="statement_size", metrics=["speed_mb_s"])
+    assert Rendered(nothing.data).text == "This table was not measured in this campaign."
+
+
+def test_a_report_of_loads_alone_has_no_sync_to_show(replayed: Replayed, runs: Path) -> None:
+    for folder in runs.glob(f"{GA}/*/trials/r01-dm-oltp*"):
+        shutil.rmtree(folder)
+    report = replayed(GA)
+    assert {Rendered(view(report).data).text for view in (dm_views.lag, dm_views.tidb, dm_views.lag_table)} == {
+        dm_views.NOTHING
+    }
+
+
+def test_a_report_of_sync_alone_knows_no_parameters_of_what_it_lacks() -> None:
+    with pytest.raises(BadInput, match="worker_counts"):
+        parameters.check(dm_kind.ReplicationParameters, ALPHA, {"inventory": "lab_dm_alpha", "worker_counts": [4]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("report", "trials", "jobs", "pictures"),
+    [
+        # 4,526 rows in 4.278 s.
+        (ALPHA, 1, "1,058", 4),
+        # 4,386 rows in 3.823 s; the curves of a table that was not measured are a sentence.
+        (GA, 6, "1,147", 6),
+    ],
+)
+def test_dm_notebooks_run_from_top_to_bottom_on_what_was_recorded(
+    report: str, trials: int, jobs: str, pictures: int, runs: Path, home: Home
+) -> None:
+    notebook, target = str(home.path / "notebooks" / f"{report}.ipynb"), str(home.path / "out.ipynb")
+    done = papermill.execute_notebook(notebook, target, {"replay": True}, progress_bar=False, cwd=str(home.path))
+    outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
+    assert {output.output_type for output in outputs} <= {"execute_result", "display_data", "stream"}
+    page = Rendered("".join(output.data.get("text/html", "") for output in outputs if "data" in output))
+    assert f"{trials} of {trials} trials recorded, 0 failed." in page.text
+    assert [cell for table in page.soup.find_all("table") for cell in table.find_all("td") if cell.get_text() == jobs]
+    (campaign,) = (Campaign(folder) for folder in (home.path / "data" / "runs" / report).iterdir())
+    drawn = [path.name for path in (campaign.folder / "figures").iterdir() if not path.name.endswith("claims.png")]
+    assert len(drawn) == pictures
+    found = results.read(campaign.folder / "results.json")
+    assert (found.trials.planned, found.trials.done, found.trials.failed) == (trials, trials, 0)
+
+
+# -- DTM -------------------------------------------------------------------------------------------------------------
+
+
+def test_saga_rungs_stand_beside_the_published_ones_with_intervals(replayed: Replayed) -> None:
+    rows = {row["rung"]: row for row in Rendered(saga_views.beside(replayed(DTM)).data).table("Published, and here")}
+    # 1,209.0, 1,264.5, 1,105.7: mean 1,193.1, standard deviation 80.6, times 4.303 (Student, 2 degrees) / sqrt 3.
+    assert rows["no DTM, 2 SQL"] == {
+        "rung": "no DTM, 2 SQL",
+        "n": "3",
+        "Global-TPS": "1,232",
+        "Global-TPS here": "1,193 [992.9, 1,393]",
+        "DB-TPS": "2,464",
+        "DB-TPS here": "2,386 [1,986, 2,786]",
+        "OPS": "4,928",
+        "OPS here": "4,773 [3,972, 5,574]",
+    }
+    assert (rows["DTM, 2 SQL"]["Global-TPS"], rows["DTM, 2 SQL"]["Global-TPS here"]) == ("575", "385.5 [264.1, 506.9]")
+
+
+def test_the_ladder_is_relative_to_the_business_alone(replayed: Replayed) -> None:
+    (alt,) = Rendered(saga_views.ladder(replayed(DTM)).data).alts()
+    # 575 / 1,232 and 385.5 / 1,193.1.
+    assert "Global-TPS, DTM, 2 SQL: published 0.47, measured 0.32" in alt
+    assert "OPS, DTM, 2 SQL: published 1.17, measured 0.57" in alt
+
+
+def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Replayed) -> None:
+    page = Rendered(saga_views.counters(replayed(DTM)).data)
+    each = {row["rung"]: row for row in page.table("One global transaction")}
+    assert (each["DTM, 2 SQL"]["SQL, report"], each["DTM, 2 SQL"]["SQL counted"]) == ("10", "7.10")
+    rates = {row["rung"]: row for row in page.table("OPS: measured Global-TPS times")}
+    # 385.5 x 10 = 3,855; counted (3,138 + 2,525 + 2,550) / 3 = 2,738, which is 29% less.
+    assert rates["DTM, 2 SQL"] == {
+        "rung": "DTM, 2 SQL",
+        "Global-TPS": "385.5",
+        "times": "10",
+        "multiplied": "3,855",
+        "counted": "2,738",
+        "differs by": "-29.0%",
+    }
+
+
+def test_the_ceiling_of_the_service_and_the_knee(replayed: Replayed) -> None:
+    report = replayed(DTM)
+    rows = {row["rung"]: row for row in Rendered(saga_views.ceiling(report).data).table("The service's ceiling")}
+    # 1,193.1 and 385.5 of (6,654 + 4,769 + 5,634) / 3 = 5,686.
+    assert [rows[name]["rung / ceiling"] for name in ("no DTM, 2 SQL", "DTM, 2 SQL")] == ["21%", "7%"]
+    knees = Rendered(saga_views.sweep(report).data)
+    assert {row["clients"] for row in knees.table("Where each rung is compared")} == {"10"}
+    assert "One number of clients was measured (10)" in knees.text
+
+
+def test_books_that_are_not_in_order_are_said_with_the_sum(replayed: Replayed) -> None:
+    report = replayed(DTM)
+    rows = {row["rung"]: row for row in Rendered(safety.invariants(report).data).table("Books after every trial")}
+    # 1,399 + 1,383 + 990 sagas; of those that fail, 1,239 + 1,273 + 850, of which 252 + 267 + 163 rolled back.
+    assert (rows["DTM, 2 SQL"]["sagas"], rows["DTM, 2 SQL"]["rolled back"]) == ("3,772", "0")
+    failing = rows["DTM, 2 SQL, 20% fail"]
+    assert (failing["sagas"], failing["rolled back"]) == ("3,362", "682")
+    assert rows["DTM, 2 SQL"]["sum of balances unchanged"] == "in 3 of 3"
+    assert failing["sum of balances unchanged"] == "in 0 of 3 (off by -252)"
+    (row,) = Rendered(safety.failing(report).data).table("A share of TransIn branches fails")
+    # Shares 20.34%, 20.97%, 19.18%; every rollback compensates both branches: 2 x 682.
+    assert (row["rolled back"], row["compensations"]) == ("20.2% [17.9%, 22.4%]", "1,364")
+    assert row["sum of balances"] == "off by -252, -267, -163"
+
+
+# -- DDT -------------------------------------------------------------------------------------------------------------
+
+
+def test_transfers_stand_beside_the_published_tables(replayed: Replayed) -> None:
+    rows = Rendered(transfer_views.beside(replayed(DDT)).data).table("Cache of 32 x 32 x 128 documents")
+    # 5,844.5, 5,633.8 and 8,264.5 documents/s: mean 6,580.9, standard deviation 1,461.7, times 4.303 / sqrt 3.
+    first = rows[0]
+    assert (first["source_threads"], first["target_threads"], first["n"]) == ("5", "15", "3")
+    assert first["Documents (1/s), published"] == "145,062"
+    assert first["Documents (1/s), measured"] == "6,581 [2,950, 10,212]"
+    assert [row["Documents (1/s), measured"] for row in rows[1:]] == ["–", "–"]
+
+
+def test_transfer_engines_and_what_limited_them(replayed: Replayed) -> None:
+    report = replayed(DDT)
+    engines = {row["engine"]: row for row in Rendered(transfer_views.engines(report).data).table("Engines")}
+    # 10,000 documents in 3.095, 2.967 and 2.108 s: (3,231 + 3,370 + 4,744) / 3.
+    assert engines["mongodump"]["documents/s while copying"].startswith("3,782 [")
+    assert (engines["mongodump"]["trials"], engines["pymongo"]["trials"]) == ("3", "6")
+    limits = {
+        (row["engine"], row["cache"]): row
+        for row in Rendered(transfer_views.bottlenecks(report).data).table("What limited the transfer")
+    }
+    assert limits["mongodump", "–"]["limited by (trials)"] == "servers (3)"
+    assert limits["pymongo", "32"]["limited by (trials)"] == "source (3)"
+    # (1.0862 + 1.1892 + 1.1297) / 3 cores.
+    assert limits["mongodump", "–"]["source (cores)"] == "1.135"
+
+
+def test_transfer_figures_say_every_value_and_the_proof_every_document(replayed: Replayed) -> None:
+    report = replayed(DDT)
+    (alt,) = Rendered(transfer_views.heat_map(report).data).alts()
+    assert "published, cache 32, threads 5/15: 145,062; " in alt
+    assert alt.endswith("pymongo, cache 32, threads 5/15: 6,581; pymongo, cache 64, threads 5/15: 6,270")
+    against = Rendered(transfer_views.against_qps(report, "cpu_percent", label="CPU").data)
+    assert against.alts() == [
+        "CPU against documents/s. published: 11 combinations, rank correlation 0.87; pymongo: 2 combinations."
+    ]
+    assert "9 of 9 recorded transfers proved" in Rendered(transfer_views.proofs(report).data).text
+    assert "90,000 documents in all" in Rendered(transfer_views.proofs(report).data).text
