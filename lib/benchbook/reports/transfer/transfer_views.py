@@ -114,7 +114,7 @@ def heat_map(report: Recorded) -> HTML:
     return picture.show(figure, alt, caption, save_as=report.figure_file("heat-map"))
 
 
-def _by_size(threads: pd.Series[str]) -> pd.Series[Any]:
+def _by_size(threads: pd.Series[str]) -> pd.Series[int]:
     """ "5/15" before "10/20": sorted by their numbers."""
     order = sorted(set(threads), key=lambda text: [int(word) for word in text.split("/")])
     return threads.astype(pd.CategoricalDtype(order, ordered=True))
