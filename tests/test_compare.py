@@ -68,7 +68,9 @@ def test_a_campaign_against_itself_does_not_differ(runs: Path) -> None:
     assert found.gate.differences == ()
     assert set(found.cells.ratio) == {1.0}
     assert (found.counts["slower"], found.counts["faster"], found.counts["changed"]) == (0, 0, 0)
-    assert (found.verdict, found.exit_status) == ("no regression", 0)
+    # Three short repetitions vary too much to rule out a loss of 5%, even against themselves.
+    assert (found.verdict, found.exit_status) == ("undecided", 4)
+    assert "Their B / A is 1.00." in found.undecided()
 
 
 def test_two_runs_of_one_machine_pass_the_gate_and_ratios_are_those_of_the_means(runs: Path) -> None:
@@ -118,8 +120,8 @@ def cell_frame(values: dict[str, tuple[Any, Any]], metric: str = "tps", unit: st
 
 
 def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:
-    steady = cells.differences(cell_frame({"c": ([100, 104, 97], [99, 103, 106])}))
-    noisy = cells.differences(cell_frame({"c": ([100, 124, 77], [99, 123, 86])}))
+    steady = cells.differences(cell_frame({"c": ([99, 103, 106], [100, 104, 97])}))
+    noisy = cells.differences(cell_frame({"c": ([99, 123, 86], [100, 124, 77])}))
     assert steady.outcome.tolist() == noisy.outcome.tolist() == ["undecided"]
     # cv 0.0353 and 0.2125: (z_0.975 + z_0.8)^2 * 2 * cv^2 / log(0.95)^2 = 7.4 and 269, and a little more for t.
     assert 8 <= steady.needed[0] <= 9
@@ -196,7 +198,7 @@ def test_every_unfair_difference_is_named_with_both_values(
     assert (found.verdict, found.exit_status) == ("refused", 3)
     assert name in found.sentence()
     assert set(found.called()) == {"not called"}
-    assert compare(FIRST, SECOND, accept=found.gate.names).exit_status == 0
+    assert compare(FIRST, SECOND, accept=found.gate.names).exit_status == 4
     assert compare(FIRST, SECOND, accept=["all"]).gate.open
 
 
@@ -204,7 +206,7 @@ def test_every_unfair_difference_is_named_with_both_values(
 def test_what_was_asked_for_is_part_of_the_environment(runs: Path, key: str, value: Any) -> None:
     edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update({key: value}))
     assert compare(FIRST, SECOND).gate.names == [f"asked.{key}"]
-    assert compare(FIRST, SECOND, accept=["asked"]).verdict == "no regression"
+    assert compare(FIRST, SECOND, accept=["asked"]).verdict == "undecided"
 
 
 def test_an_option_of_the_load_is_part_of_the_environment(runs: Path) -> None:
@@ -234,7 +236,7 @@ def test_a_declared_version_brings_its_settings_but_not_other_values(runs: Path)
     assert standing == {"system.version": "subject", environment_facts.VARIABLE_SET: "subject",
                         "system.config.sync_binlog": "unfair"}  # fmt: skip
     both = compare(FIRST, SECOND, subject=["system.version"], accept=["system.config.sync_binlog"])
-    assert both.verdict == "no regression"
+    assert both.verdict == "undecided"
 
 
 def test_systems_of_two_names_are_compared_when_they_are_mapped(runs: Path) -> None:
@@ -320,14 +322,15 @@ def says(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_command_ends_with_its_verdict(runs: Path, says: Callable[..., tuple[int, str]]) -> None:
     status, said = says(REPORT)
-    assert (status, "No regression in 8 cells" in said) == (0, True)
+    assert (status, "Undecided in 8 cells" in said) == (4, True)
+    assert "8 of 8 cells are undecided" in said
     edit(runs / SECOND / "environment.json", host("cores", 64))
     status, said = says(REPORT, "--json")
     found = json.loads(said)
     assert (status, found["verdict"], found["exit_status"]) == (3, "refused", 3)
     assert {d["name"] for d in found["differences"]} == {"host.cores"}
     assert len(found["cells"]) == 8
-    assert says(REPORT, "--accept", "host")[0] == 0
+    assert says(REPORT, "--accept", "host")[0] == 4
 
 
 @pytest.mark.slow

@@ -52,6 +52,17 @@ _PATH = re.compile(r"(?<![\w:>])~?(?:/[\w.+@=:-]+)+/?")
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 
 
+def recorded_environment(campaign: Campaign) -> dict[str, Any]:
+    """What environment.json holds, as plain nested values: the one place where this package reads it."""
+    return campaign.environment()
+
+
+def titles(campaign: Campaign) -> list[tuple[str, str]]:
+    """Title and version of each system that the campaign started."""
+    systems = recorded_environment(campaign).get("systems", {})
+    return [(str(about["title"]), str(about["version"])) for about in systems.values()]
+
+
 def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
     """The facts of two campaigns in the same words; `systems` maps systems of `a` to those of `b`.
 
@@ -61,7 +72,7 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
     left, right = (_common(campaign, roles) for campaign in (a, b))
     for ours, theirs in _systems(a, b, systems).items():
         for facts, campaign, name in ((left, a, ours), (right, b, theirs)):
-            about = campaign.environment().get("systems", {}).get(name, {})
+            about = recorded_environment(campaign).get("systems", {}).get(name, {})
             facts.update(_system(about, ours) if ours == theirs else _replaced(about, f"{ours} → {theirs}"))
     _fold_one_sided(left, right)
     return left, right
@@ -85,7 +96,7 @@ def _load(command: str) -> Facts:
 
 
 def _common(campaign: Campaign, roles: set[str]) -> Facts:
-    about = campaign.environment()
+    about = recorded_environment(campaign)
     facts: Facts = {("report", ""): campaign.report}
     facts.update({("load_generator", ""): str(about["load_generator"])} if "load_generator" in about else {})
     asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
@@ -96,23 +107,22 @@ def _common(campaign: Campaign, roles: set[str]) -> Facts:
 
 
 def _roles(campaign: Campaign) -> set[str]:
-    return {role for host in campaign.environment().get("hosts", {}).values() for role in host["roles"]}
+    return {role for host in recorded_environment(campaign).get("hosts", {}).values() for role in host["roles"]}
 
 
-def _role(about: dict[str, Any], role: str) -> Facts:
+def _role(about: Mapping[str, Any], role: str) -> Facts:
     """Facts of the hosts of one role together: equal values once, different ones side by side."""
     hosts = {name: host for name, host in about["hosts"].items() if role in host["roles"]}
     facts: Facts = {("host.count", role): str(len(hosts))}
     if role == "client":
-        shares = any(shared_machine(about, name) for name in hosts)
+        shares = any(shared_machine(dict(about), name) for name in hosts)
         facts["host.shared_machine", role] = "with the servers" if shares else "no"
     for name in dict.fromkeys(key for host in hosts.values() for key in host if key not in HOST_IGNORED):
         facts[f"host.{name}", role] = _together(_host_value(name, host.get(name)) for host in hosts.values())
-    waived: dict[str, list[str]] = {}
-    for finding in about.get("findings", []):
-        if finding["host"] in hosts:
-            waived.setdefault(finding["what"].replace(" ", "_"), []).append(_waived(finding["found"]))
-    facts.update({(f"waived.{what}", role): _together(found) for what, found in waived.items()})
+    found = [finding for finding in about.get("findings", []) if finding["host"] in hosts]
+    for what in dict.fromkeys(finding["what"] for finding in found):
+        values = [_waived(finding["found"]) for finding in found if finding["what"] == what]
+        facts[f"waived.{what.replace(' ', '_')}", role] = _together(values)
     return facts
 
 
@@ -132,13 +142,13 @@ def _together(values: Iterable[str]) -> str:
 
 def _systems(a: Campaign, b: Campaign, compared: Mapping[str, str]) -> dict[str, str]:
     """The compared systems, and those that served them on either side; other systems under test are left out."""
-    ours, theirs = (set(campaign.environment().get("systems", {})) for campaign in (a, b))
+    ours, theirs = (set(recorded_environment(campaign).get("systems", {})) for campaign in (a, b))
     tested = {trial.cell.system for campaign in (a, b) for trial in campaign.trials}
     helpers = sorted((ours | theirs) - tested)
     return {**compared, **{name: name for name in helpers}}
 
 
-def _system(about: dict[str, Any], where: str) -> Facts:
+def _system(about: Mapping[str, Any], where: str) -> Facts:
     config = dict(about.get("config", {}))
     rest = {key: value for key, value in about.items() if key not in {*SYSTEM_IGNORED, "config"}}
     facts = {(f"system.{name}", where): value for name, value in _flat(rest)}
@@ -149,7 +159,7 @@ def _system(about: dict[str, Any], where: str) -> Facts:
     return facts
 
 
-def _replaced(about: dict[str, Any], where: str) -> Facts:
+def _replaced(about: Mapping[str, Any], where: str) -> Facts:
     return {("system.name", where): f"{about.get('title', '')} {about.get('version', '')}".strip()}
 
 

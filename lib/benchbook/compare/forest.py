@@ -20,6 +20,7 @@ LOOKS = {
     "faster": (panels.COLOURS[0], "^"),
     "changed": (panels.COLOURS[3], "D"),
     "equivalent": (panels.COLOURS[2], "o"),
+    "not slower": (panels.COLOURS[2], "^"),
     "undecided": (panels.PUBLISHED, "s"),
     "not called": (panels.PUBLISHED, "x"),
 }
