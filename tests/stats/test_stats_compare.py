@@ -180,6 +180,34 @@ def test_a_cell_with_one_repetition_is_shown_but_not_tested():
         _compare(frame[frame["arm"] == "new"])
 
 
+def test_equivalence_is_corrected_for_the_family():
+    # Log spread 0.01 on both sides: error sqrt(2/3) * 0.01 = 0.00816; 0.0513 - 0.0313 is 2.45 of it, p = 0.035 with 4
+    # degrees of freedom. Two cells of it are 0.07.
+    base = np.exp([0.0, 0.01, -0.01])
+    rows = [(c, arm, v) for c in (0, 1) for arm, f in (("base", 1), ("new", math.exp(0.0313))) for v in f * base]
+    frame = pd.DataFrame(rows, columns=["threads", "arm", "tps"])
+    assert _compare(frame[frame["threads"] == 0])["equivalent"].tolist() == [True]
+    assert _compare(frame)["equivalent"].tolist() == [False, False]
+
+
+def test_one_repetition_borrows_the_spread_of_the_others():
+    frame = _table(8, 3)
+    frame = frame[(frame["threads"] != 0) | (frame["tps"] == 1000)]
+    found = _compare(frame)
+    assert found["n_new"].iloc[0] == 1
+    assert found["low"].iloc[0] < 1 < found["high"].iloc[0]
+
+
+def test_constants_are_told_apart_by_their_order_alone():
+    rows = [
+        (c, arm, v) for c, new in ((0, 5.0), (1, 6.0)) for arm, v in (("base", 5.0), ("new", new)) for _ in range(3)
+    ]
+    found = _compare(pd.DataFrame(rows, columns=["threads", "arm", "tps"]))
+    # 20 ways to deal six values into two threes.
+    assert found["p_value"].tolist() == pytest.approx([1.0, 0.1])
+    assert found["equivalent"].tolist() == [True, False]
+
+
 def test_spread_pools_within_cells():
     values = np.exp([0.0, 0.02, 5.0, 5.02])
     # Two cells, each with variance 0.0002 and one degree of freedom.
