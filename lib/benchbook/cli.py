@@ -140,19 +140,30 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     margin: Annotated[float, typer.Option(help="The share within which a difference does not matter.")] = 0.05,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Only list the campaigns that repeat A, and what they differ by.")
+    ] = False,
+    without: Annotated[list[str] | None, typer.Option(help="A campaign that is no history; repeatable.")] = None,
 ) -> None:
-    """Hold one campaign against another. Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused."""
-    from benchbook.compare import command
+    """Hold one campaign against another.
 
-    asked = {
-        "a": a,
-        "b": b,
-        "accept": accept or [],
-        "subject": subject or [],
-        "mapping": mapping or [],
-        "metric": metric or [],
-        "margin": margin,
-    }
+    Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused, 4 undecided.
+    """
+    from benchbook.compare import command
+    from benchbook.compare.request import CompareParameters
+
+    asked = CompareParameters(
+        a=a,
+        b=b,
+        accept=accept or [],
+        subject=subject or [],
+        mapping=mapping or [],
+        metric=metric or [],
+        margin=margin,
+        without=without or [],
+    )
+    if history:
+        raise typer.Exit(command.list_history(asked, console, as_json=json_))
     raise typer.Exit(command.run(asked, console, as_json=json_, page=page))
 
 

@@ -15,8 +15,16 @@ from benchbook.stats.cellwise import (
     repetitions_for_half_width,
     repetitions_needed,
 )
-from benchbook.stats.comparison import difference_test, effect_size, equivalence, holm, ratio_interval
+from benchbook.stats.comparison import holm, ratio_interval
 from benchbook.stats.estimates import DegenerateDataWarning
+
+
+def _pair(new, base):
+    """One cell alone, as a row."""
+    rows = [(0, "x", arm, value) for arm, values in (("new", new), ("base", base)) for value in values]
+    found = compare_cells(pd.DataFrame(rows, columns=["cell", "kind", "arm", "value"]), arms=("new", "base"))
+    return found.iloc[0]
+
 
 A, B = [90.0, 100.0, 110.0], [198.0, 200.0, 202.0]
 
@@ -54,12 +62,10 @@ def test_paired_ratio_takes_out_what_a_block_shares():
 def test_single_repetitions_compare_to_nothing_known():
     with pytest.warns(DegenerateDataWarning):
         assert not ratio_interval([100], [90, 91]).known
-    with pytest.warns(DegenerateDataWarning):
-        assert difference_test([100], [90]).p_value == 1
-    with pytest.warns(DegenerateDataWarning):
-        assert not equivalence([100], [100]).equivalent
-    with pytest.warns(DegenerateDataWarning):
-        assert math.isnan(effect_size([100], [90]).hedges_g)
+    found = _pair([100], [90])
+    assert found["ratio"] == pytest.approx(100 / 90)
+    assert math.isnan(found["p_value"])
+    assert not found["equivalent"]
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -72,24 +78,18 @@ def test_coverage_of_the_ratio(n):
         assert 0.93 <= covered <= 0.975
 
 
-def test_permutation_and_rank_by_hand():
-    # All of a below all of b: 2 of C(6, 3) = 20 arrangements are as extreme.
-    for method in ("permutation", "rank"):
-        found = difference_test([1, 2, 3], [4, 5, 6], method=method)
-        assert found.p_value == pytest.approx(0.1)
-        assert found.smallest_possible == pytest.approx(0.1)
-
-
-def test_welch_agrees_with_scipy_on_logs():
-    found = difference_test(A, B)
-    assert found.p_value == pytest.approx(stats.ttest_ind(np.log(A), np.log(B), equal_var=False).pvalue)
+def test_a_cell_alone_is_judged_by_welch_on_its_logs():
+    # Means 100 and 200; the variances of the logs stand for those of the relative errors.
+    found, logs = _pair(A, B), (np.log(A), np.log(B))
+    parts = [part.var(ddof=1) / 3 for part in logs]
+    df = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)
+    assert found["df"] == pytest.approx(df)
+    assert found["p_value"] == pytest.approx(2 * stats.t.sf(math.log(2) / math.sqrt(sum(parts)), df))
 
 
 def test_no_spread_at_all_is_not_a_difference_by_itself():
-    with pytest.warns(DegenerateDataWarning):
-        assert difference_test([5, 5], [5, 5]).p_value == 1
-    with pytest.warns(DegenerateDataWarning):
-        assert difference_test([5, 5], [6, 6]).p_value == pytest.approx(1 / 3)
+    assert _pair([5, 5], [5, 5])["p_value"] == 1
+    assert _pair([5, 5], [6, 6])["p_value"] == pytest.approx(1 / 3)
 
 
 def test_holm_by_hand():
@@ -106,29 +106,19 @@ def test_holm_agrees_with_statsmodels():
         assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
-def test_effect_size_by_hand():
-    # Logs 0, 1, 2 against 2, 3, 4: means 2 apart, pooled deviation 1, Hedges' correction 1 - 3/15 = 0.8.
-    found = effect_size(np.exp([2.0, 3.0, 4.0]), np.exp([0.0, 1.0, 2.0]))
-    assert found.hedges_g == pytest.approx(1.6)
-    # 8 of 9 pairs above, one equal.
-    assert found.cliffs_delta == pytest.approx(8 / 9)
-    assert effect_size([2, 2], [1, 1]).hedges_g == math.inf
-    assert effect_size([1, 1], [1, 1]).hedges_g == 0
-
-
 def test_equivalence_is_shown_not_assumed():
     tight, wide = [99.5, 100, 100.5], [80, 100, 120]
-    assert equivalence(tight, [100, 100.4, 99.6]).equivalent
-    assert not equivalence(wide, [100, 100.4, 99.6]).equivalent, "no difference seen is not no difference"
-    assert not equivalence([90, 90.2, 89.8], tight).equivalent
-    assert equivalence(tight, tight, margin=0.05).bounds == pytest.approx((0.95, 1 / 0.95))
-    assert equivalence([5, 5], [5, 5]).equivalent
+    assert _pair(tight, [100, 100.4, 99.6])["equivalent"]
+    assert not _pair(wide, [100, 100.4, 99.6])["equivalent"], "no difference seen is not no difference"
+    assert not _pair([90, 90.2, 89.8], tight)["equivalent"]
+    assert _pair([5, 5], [5, 5])["equivalent"]
 
 
 def test_equivalence_errs_at_most_at_its_level():
-    rng = np.random.default_rng(9)
-    at_the_edge = 0.95 * np.exp(0.01 * rng.standard_normal((2000, 5))), np.exp(0.01 * rng.standard_normal((2000, 5)))
-    assert np.mean([equivalence(a, b).equivalent for a, b in zip(*at_the_edge, strict=True)]) <= 0.06
+    noise = np.exp(0.01 * np.random.default_rng(9).standard_normal((2, 300, 5)))
+    found = [_pair(0.95 * a, b)["equivalent"] for a, b in zip(*noise, strict=True)]
+    # Two standard errors of a share of 5% over 300 simulations are 2.5%.
+    assert np.mean(found) <= 0.05 + 0.025
 
 
 def _table(cells, repetitions, *, changed=0):
@@ -142,16 +132,14 @@ def _table(cells, repetitions, *, changed=0):
 
 
 def _compare(frame, **options):
-    return compare_cells(frame, value="tps", arm="arm", arms=("new", "base"), cell=["threads"], **options)
+    named = frame.rename(columns={"threads": "cell", "tps": "value"}).assign(kind="tps")
+    return compare_cells(named, arms=("new", "base"), **options)
 
 
 @pytest.mark.parametrize("repetitions", [3, 5])
 def test_equal_tables_are_called_different_in_at_most_5_percent(repetitions):
     a, b = 1000 * np.exp(0.03 * np.random.default_rng(21).standard_normal((2, 2000, 15, repetitions)))
-    # All tables at once, by the same test: its first table shows that it is the same.
     p_values = stats.ttest_ind(np.log(a), np.log(b), axis=-1, equal_var=False).pvalue
-    ours = [difference_test(x, y).p_value for x, y in zip(a[0], b[0], strict=True)]
-    assert ours == pytest.approx(p_values[0])
     # Holm calls anything different exactly when its smallest adjusted value, 15 times the smallest p, is below 5%.
     smallest = np.minimum(15 * p_values.min(axis=1), 1)
     assert [holm(p).min() for p in p_values[:20]] == pytest.approx(smallest[:20])
@@ -171,13 +159,40 @@ def test_a_cell_with_one_repetition_is_shown_but_not_tested():
     frame = _table(2, 3, changed=1)
     frame = frame[~((frame["threads"] == 1) & (frame["arm"] == "new"))]
     frame = pd.concat([frame, pd.DataFrame([("new", 1, 2000.0)], columns=frame.columns)])
-    with pytest.warns(DegenerateDataWarning):
-        found = _compare(frame)
+    found = _compare(frame)
     assert np.isnan(found["p_holm"].iloc[1])
     assert not found["different"].iloc[1]
     assert found["p_holm"].iloc[0] == pytest.approx(found["p_value"].iloc[0])
     with pytest.raises(BadInput, match="both arms"):
         _compare(frame[frame["arm"] == "new"])
+
+
+def test_equivalence_is_corrected_for_the_family():
+    # Log spread 0.01 on both sides: error sqrt(2/3) * 0.01 = 0.00816; 0.0513 - 0.0313 is 2.45 of it, p = 0.035 with 4
+    # degrees of freedom. Two cells of it are 0.07.
+    base = np.exp([0.0, 0.01, -0.01])
+    rows = [(c, arm, v) for c in (0, 1) for arm, f in (("base", 1), ("new", math.exp(0.0313))) for v in f * base]
+    frame = pd.DataFrame(rows, columns=["threads", "arm", "tps"])
+    assert _compare(frame[frame["threads"] == 0])["equivalent"].tolist() == [True]
+    assert _compare(frame)["equivalent"].tolist() == [False, False]
+
+
+def test_one_repetition_borrows_the_spread_of_the_others():
+    frame = _table(8, 3)
+    frame = frame[(frame["threads"] != 0) | (frame["tps"] == 1000)]
+    found = _compare(frame)
+    assert found["n_new"].iloc[0] == 1
+    assert found["low"].iloc[0] < 1 < found["high"].iloc[0]
+
+
+def test_constants_are_told_apart_by_their_order_alone():
+    rows = [
+        (c, arm, v) for c, new in ((0, 5.0), (1, 6.0)) for arm, v in (("base", 5.0), ("new", new)) for _ in range(3)
+    ]
+    found = _compare(pd.DataFrame(rows, columns=["threads", "arm", "tps"]))
+    # 20 ways to deal six values into two threes.
+    assert found["p_value"].tolist() == pytest.approx([1.0, 0.1])
+    assert found["equivalent"].tolist() == [True, False]
 
 
 def test_spread_pools_within_cells():
@@ -201,11 +216,9 @@ def test_repetitions_needed():
 
 def test_repetitions_needed_give_the_power_they_promise():
     n, rng = repetitions_needed(cv=0.03, ratio=1.1), np.random.default_rng(24)
-    seen = [
-        difference_test(1.1 * np.exp(0.03 * rng.standard_normal(n)), np.exp(0.03 * rng.standard_normal(n))).p_value
-        for _ in range(1000)
-    ]
-    assert np.mean(np.array(seen) < 0.05) >= 0.7  # Welch gives away a little against the pooled test of the formula
+    a, b = np.log(1.1) + 0.03 * rng.standard_normal((1000, n)), 0.03 * rng.standard_normal((1000, n))
+    seen = stats.ttest_ind(a, b, axis=-1, equal_var=False).pvalue
+    assert np.mean(seen < 0.05) >= 0.7  # Welch gives away a little against the pooled test of the formula
 
 
 def test_repetitions_for_half_width():

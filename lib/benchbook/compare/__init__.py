@@ -1,11 +1,12 @@
 """Two campaigns side by side: what differs between their environments, and between what they measured.
 
 address    which campaigns are meant
-facts      what of an environment may change a result, with the lists of what cannot
+environment_facts   what of an environment may change a result, with the lists of what cannot
 gate       which differences are unfair
-cells      ratio per cell with interval, Holm, equivalence
-pair       all of it, and the verdict
-view       how a notebook shows it; forest draws it, command prints it
+cells      ratio per cell with interval, Holm, equivalence; cell_row is one of them for programs
+history    campaigns that repeat a compared one, and what they differ by
+pair       all of it, and the verdict; request says what was asked for
+view       how a notebook shows it; ratio_plot draws it, command prints it, comparison_json writes it
 """
 
 NOTEBOOK = "compare_runs"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -13,18 +12,28 @@ from benchbook import published
 from benchbook.analysis import measured
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
+from benchbook.compare.cell_row import Outcome, better_side
 from benchbook.errors import BadInput
+from benchbook.stats.campaign_effect import CampaignEffect
 from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
 from benchbook.stats.estimates import DegenerateDataWarning
 
-Outcome = Literal["faster", "slower", "changed", "equivalent", "undecided"]
-OUTCOMES: tuple[Outcome, ...] = ("slower", "faster", "changed", "equivalent", "undecided")
 MARGIN, CONFIDENCE = 0.05, 0.95
 
-_CELL = ["table", "system", "levels", "metric", "unit"]
+CELL = ["table", "system", "levels", "metric", "unit"]
 # Cells of one table, system and metric share their spread: a few repetitions of one cell say little of it.
-_GROUP = ["table", "system", "metric"]
-_SHORTER_IS_BETTER = {"s", "ms", "us"}
+GROUP = ["table", "system", "metric"]
+
+
+class Group(NamedTuple):
+    """Cells that differ in their levels only."""
+
+    table: str
+    system: str
+    metric: str
+
+
+Effects = Mapping[Group, CampaignEffect]
 
 
 def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence[str] = ()) -> pd.DataFrame:
@@ -33,11 +42,12 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     Without `metrics`, those of the published table that a trial belongs to. Raises BadInput for a metric that no record
     has, and when the campaigns have no cell in common.
     """
-    named = {ours: ours if ours == theirs else f"{ours} → {theirs}" for ours, theirs in systems.items()}
-    theirs = {systems[ours]: name for ours, name in named.items()}
-    parts = [_arm(a, "a", named, metrics), _arm(b, "b", theirs, metrics)]
+    parts = [
+        values(a, names_of(systems), metrics).assign(arm="a"),
+        values(b, names_of_other(systems), metrics).assign(arm="b"),
+    ]
     frame = pd.concat(parts, ignore_index=True)
-    arms = frame.groupby(_CELL, sort=False).arm.nunique()
+    arms = frame.groupby(CELL, sort=False).arm.nunique()
     if not (arms == 2).any():
         raise BadInput(
             "the two campaigns have no cell in common",
@@ -48,25 +58,44 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     return frame
 
 
-def _arm(campaign: Campaign, arm: str, names: Mapping[str, str], metrics: Sequence[str]) -> pd.DataFrame:
+def names_of(systems: Mapping[str, str]) -> dict[str, str]:
+    """What the systems of the first campaign are called in a comparison; `systems` maps them to the other's."""
+    return {ours: ours if ours == theirs else f"{ours} → {theirs}" for ours, theirs in systems.items()}
+
+
+def names_of_other(systems: Mapping[str, str]) -> dict[str, str]:
+    """What the systems of the second campaign are called in a comparison."""
+    return {systems[ours]: name for ours, name in names_of(systems).items()}
+
+
+def values(campaign: Campaign, names: Mapping[str, str], metrics: Sequence[str] = ()) -> pd.DataFrame:
+    """[table, system, levels, metric, unit, value] of one campaign; `names` maps its systems to what they are called.
+
+    A system that is not in `names` is left out. Raises BadInput for a metric that no record has.
+    """
     records = [record for record in campaign.records() if record.system in names]
     _known(metrics, records)
     wanted = _published(campaign.report)
     frame = measured.trials(_in_order(records, list(wanted)))
     levels = {record.id: _levels(record) for record in records}
-    frame = frame.assign(arm=arm, system=frame.system.map(names), levels=frame.trial.map(levels))
+    frame = frame.assign(system=frame.system.map(names), levels=frame.trial.map(levels))
     chosen = frame.metric.isin(list(metrics)) if metrics else _chosen(frame, wanted)
-    return frame.loc[chosen, [*_CELL, "arm", "value"]]
+    return frame.loc[chosen, [*CELL, "value"]]
 
 
 def _in_order(records: Sequence[Record], tables: Sequence[str]) -> list[Record]:
     """As the report has its tables, and by rising levels: the run order is shuffled."""
 
-    def place(record: Record) -> tuple[Any, ...]:
+    def place(record: Record) -> tuple[int, str, str, list[tuple[bool, float, str]]]:
         known = tables.index(record.table) if record.table in tables else len(tables)
-        return known, record.table, record.system, [(isinstance(v, str), v) for v in record.levels.values()]
+        return known, record.table, record.system, [_rank(level) for level in record.levels.values()]
 
     return sorted(records, key=place)
+
+
+def _rank(level: float | str) -> tuple[bool, float, str]:
+    """Numbers by size, before words."""
+    return (True, 0.0, level) if isinstance(level, str) else (False, level, "")
 
 
 def _levels(record: Record) -> str:
@@ -100,48 +129,62 @@ def _some(frame: pd.DataFrame) -> str:
     return "; ".join(cells.head(3)) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
 
 
-def differences(frame: pd.DataFrame, *, margin: float = MARGIN, confidence: float = CONFIDENCE) -> pd.DataFrame:
+def comparable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `frame` (as `long` makes it) whose cell both campaigns have, with no value that has no ratio."""
+    by_cell = frame.groupby(CELL)
+    return frame[(by_cell.value.transform("min") > 0) & (by_cell.arm.transform("nunique") == 2)]
+
+
+def differences(
+    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, confidence: float = CONFIDENCE
+) -> pd.DataFrame:
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
-    With probability 0.8, in a family of this size; missing where the outcome stands, or nothing is known of the spread.
+    With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
+    campaigns differ too much for any number of repetitions to do.
     """
-    table = outcomes(frame, margin=margin, confidence=confidence)
-    spread, undecided = _spread(frame, table), table.outcome == "undecided"
-    groups = dict.fromkeys(table.loc[undecided, _GROUP].itertuples(index=False, name=None))
-    needed = {key: _needed(spread[key], len(table), margin, confidence) for key in groups}
-    keys = table[_GROUP].itertuples(index=False, name=None)
-    found = [needed.get(key) if left else None for key, left in zip(keys, undecided, strict=True)]
+    table = outcomes(frame, effects=effects, margin=margin, confidence=confidence)
+    spread, undecided, alpha = _spread(frame, table), table.outcome == "undecided", (1 - confidence) / len(table)
+    groups = dict.fromkeys(_groups(table[undecided]))
+    needed = {key: _needed(spread[key], margin, alpha, (effects or {}).get(key)) for key in groups}
+    found = [needed.get(key) if left else None for key, left in zip(_groups(table), undecided, strict=True)]
     return table.assign(needed=pd.array(found, dtype="Int64"))
 
 
-def outcomes(frame: pd.DataFrame, *, margin: float = MARGIN, confidence: float = CONFIDENCE) -> pd.DataFrame:
+def _groups(table: pd.DataFrame) -> list[Group]:
+    return [Group(*key) for key in table[GROUP].itertuples(index=False, name=None)]
+
+
+def outcomes(
+    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, confidence: float = CONFIDENCE
+) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
-    [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, outcome]. "faster" and "slower" are told
-    by the unit, a metric without a better side is "changed". A difference that is shown to lie within `margin` is
-    "equivalent", whatever its p value.
+    [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, own_spread, outcome].
+    "faster" and "slower" are told by the unit, a metric without a better side is "changed". A difference that is shown
+    to lie within `margin` is "equivalent", whatever its p value; "not slower" is shown to lose less than `margin`, but
+    not to gain less. `effects` holds what campaigns differ by.
     """
-    usable = frame[frame.groupby(_CELL).value.transform("min") > 0]
-    keys = usable[_CELL].drop_duplicates(ignore_index=True)
-    numbered = usable.merge(keys.reset_index(names="cell"), on=_CELL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        # Counts that hardly vary: scipy says that their spread is at the limit of a float, which is no news here.
-        warnings.filterwarnings("ignore", "Precision loss occurred", RuntimeWarning)
-        found = compare_cells(
-            numbered, value="value", arm="arm", arms=("b", "a"), cell=["cell"], margin=margin, confidence=confidence
-        )
+    usable = comparable(frame)
+    keys = usable[CELL].drop_duplicates(ignore_index=True)
+    numbered = usable.merge(keys.reset_index(names="cell"), on=CELL)
+    known = {cell: effects[group] for cell, group in enumerate(_groups(keys)) if effects and group in effects}
+    found = compare_cells(
+        numbered.assign(kind=numbered.metric), arms=("b", "a"), effects=known, margin=margin, confidence=confidence
+    )
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
-    table = keys.join(means).join(found.set_index("cell"), how="inner").reset_index(drop=True)
+    table = keys.join(means).join(found, how="inner")
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})
-    table["outcome"] = [_outcome(row) for row in table.to_dict("records")]
-    return table[[*_CELL, "a", "b", "ratio", "low", "high", "n_a", "n_b", "p_value", "p_holm", "outcome"]]
+    table["campaigns"] = [known[cell].campaigns if cell in known else 0 for cell in table.index]
+    table["outcome"] = _called(table)
+    told = ["ratio", "low", "high", "n_a", "n_b", "p_value", "p_holm", "campaigns", "own_spread", "outcome"]
+    return table[[*CELL, "a", "b", *told]].reset_index(drop=True)
 
 
 def left_out(frame: pd.DataFrame) -> list[str]:
     """Cells that cannot be compared, and why: only one campaign has them, or a value is zero and has no ratio."""
     said = []
-    for key, part in frame.groupby(_CELL, sort=False):
+    for key, part in frame.groupby(CELL, sort=False):
         table, system, levels, metric, _ = key
         if part.arm.nunique() < 2:
             said.append(f"{table}, {system}, {levels}, {metric}: only in {part.arm.iloc[0]}")
@@ -150,47 +193,40 @@ def left_out(frame: pd.DataFrame) -> list[str]:
     return said
 
 
-def _outcome(row: Mapping[Any, Any]) -> Outcome:
-    if row["equivalent"]:
+def _called(table: pd.DataFrame) -> list[Outcome]:
+    told = ["unit", "ratio", "equivalent", "different", "not_below", "not_above"]
+    return [_outcome(*row) for row in table[told].itertuples(index=False, name=None)]
+
+
+def _outcome(unit: str, ratio: float, equivalent: bool, different: bool, not_below: bool, not_above: bool) -> Outcome:
+    better = better_side(unit)
+    if equivalent:
         return "equivalent"
-    if not row["different"]:
-        return "undecided"
-    better = better_side(row["unit"])
-    if better == 0:
+    if different and better == 0:
         return "changed"
-    return "faster" if (row["ratio"] > 1) == (better > 0) else "slower"
+    if different:
+        return "faster" if (ratio > 1) == (better > 0) else "slower"
+    kept = {1: not_below, -1: not_above, 0: False}[better]
+    return "not slower" if kept else "undecided"
 
 
-def better_side(unit: str) -> int:
-    """1 where more is better (a rate), -1 where less is (a time), 0 where the unit does not say."""
-    if unit.endswith("/s"):
-        return 1
-    return -1 if unit in _SHORTER_IS_BETTER else 0
-
-
-def _spread(frame: pd.DataFrame, table: pd.DataFrame) -> dict[tuple[str, ...], float]:
+def _spread(frame: pd.DataFrame, table: pd.DataFrame) -> dict[Group, float]:
     """Relative standard deviation between repetitions, pooled over the cells of a table and both campaigns."""
-    compared = frame.merge(table[_CELL], on=_CELL)
+    compared = frame.merge(table[CELL], on=CELL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         return {
-            tuple(map(str, key)): coefficient_of_variation(part.value, groups=(part.levels + part.arm).tolist())
-            for key, part in compared.groupby(_GROUP, sort=False)
+            Group(*map(str, key)): coefficient_of_variation(part.value, groups=(part.levels + part.arm).tolist())
+            for key, part in compared.groupby(GROUP, sort=False)
         }
 
 
-def _needed(cv: float, cells: int, margin: float, confidence: float) -> int | None:
+def _needed(cv: float, margin: float, alpha: float, effect: CampaignEffect | None) -> int | None:
     """None where the repetitions at hand say nothing of their spread, or where even 10,000 would not do."""
     if not cv > 0:
         return None
     try:
         # Bonferroni over the family stands in for Holm, which is at least as powerful.
-        return repetitions_needed(cv=cv, ratio=1 - margin, alpha=(1 - confidence) / cells)
+        return repetitions_needed(cv=cv, ratio=1 - margin, alpha=alpha, effect=effect)
     except BadInput:
         return None
-
-
-def as_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The table for JSON: missing values are null."""
-    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=12))
-    return rows

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -16,11 +13,13 @@ from rich.table import Table as Lines
 from benchbook import paths
 from benchbook.analysis import formatting, results
 from benchbook.analysis.results import Results, Row, SystemSummary, Table, Trials
-from benchbook.compare import NOTEBOOK
-from benchbook.compare.cells import as_rows
+from benchbook.compare import NOTEBOOK, address, comparison_json, history
+from benchbook.compare.cell_row import in_words
 from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
-from benchbook.compare.pair import Comparison, compare
+from benchbook.compare.history import Listing
+from benchbook.compare.pair import Comparison, asked_for
+from benchbook.compare.request import CompareParameters
 from benchbook.headless import execute
 from benchbook.site import publish
 
@@ -29,25 +28,50 @@ WIDTH = 240
 _STYLES = {"slower": "red", "faster": "green", "unfair": "red"}
 
 
-def run(asked: Mapping[str, Any], console: Console, *, as_json: bool, page: bool) -> int:
-    """Compare as `asked` (the notebook's parameters), print it, make its page if wanted; returns the exit status."""
-    found = compare(
-        asked["a"],
-        asked["b"],
-        accept=asked["accept"],
-        subject=asked["subject"],
-        mapping=asked["mapping"],
-        metrics=asked["metric"],
-        margin=asked["margin"],
-    )
+def run(asked: CompareParameters, console: Console, *, as_json: bool, page: bool) -> int:
+    """Compare as `asked`, print it, make its page if wanted; returns the exit status."""
+    found = asked_for(asked)
     if as_json:
-        console.print_json(json.dumps(found.as_json()))
+        console.print_json(comparison_json.of_comparison(found).model_dump_json())
     else:
         _print(found, console)
     if page:
         target = _page(asked, found, Console(stderr=True, highlight=False))
         console.print(f"page: {target}") if not as_json else None
     return found.exit_status
+
+
+def list_history(asked: CompareParameters, console: Console, *, as_json: bool) -> int:
+    """Print which campaigns repeat the one at `asked.a`, and what they differ by; returns the exit status."""
+    listing = history.listed(address.find(asked.a, "a"), asked.metric, asked.without)
+    if as_json:
+        console.print_json(comparison_json.of_history(listing).model_dump_json())
+        return 0
+    wide = Console(width=WIDTH, highlight=False, force_terminal=console.is_terminal)
+    for table in [_campaigns(listing)] + ([_effects(listing)] if listing.effects else []):
+        wide.print(table)
+    console.print(listing.sentence(), markup=False)
+    return 0
+
+
+def _campaigns(listing: Listing) -> Lines:
+    table = _table(f"Campaigns of {listing.campaign.report} on this inventory", "campaign", "records", "")
+    counted = {one.id for one in listing.history.campaigns}
+    differs = {other.campaign.id: ", ".join(other.differs) for other in listing.others}
+    known = [*(other.campaign for other in listing.others), listing.campaign]
+    for one in sorted(known, key=lambda campaign: campaign.id):
+        why = f"differs in {short(differs[one.id])}" if differs.get(one.id) else "left out by --without"
+        table.add_row(one.id, str(len(one.records())), escape("counts" if one.id in counted else why))
+    return table
+
+
+def _effects(listing: Listing) -> Lines:
+    head = ["table", "system", "metric", "campaigns", "standard deviation", "degrees of freedom"]
+    table = _table("What campaigns of the same system differ by, beside repetitions", *head)
+    for group, effect in listing.effects.items():
+        figures = [str(effect.campaigns), f"{effect.variance**0.5:.1%}", f"{effect.df:.1f}"]
+        table.add_row(*map(escape, group), *figures)
+    return table
 
 
 def _print(found: Comparison, console: Console) -> None:
@@ -61,6 +85,7 @@ def _print(found: Comparison, console: Console) -> None:
         console.print(f"not compared: {len(found.left_out) - 5} more")
     for text in filter(None, (found.sentence(), found.undecided())):
         console.print(text, style="red" if found.exit_status else None, markup=False)
+    console.print(found.history_note(), markup=False)
 
 
 def _gate(found: Comparison) -> Lines:
@@ -74,18 +99,11 @@ def _gate(found: Comparison) -> Lines:
 def _cells(found: Comparison) -> Lines:
     head = ["table", "system", "levels", "metric", "A", "B", "B / A", "95% interval", "p (Holm)", "B is"]
     table = _table("B against A", *head)
-    for row, called in zip(found.cells.to_dict("records"), found.called(), strict=True):
-        interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] == row["low"] else ABSENT
-        figures = [formatting.number(row["a"]), formatting.number(row["b"]), f"{row['ratio']:.3f}", interval]
-        cells = [
-            row["table"],
-            row["system"],
-            row["levels"],
-            f"{row['metric']} ({row['unit']})",
-            *figures,
-            formatting.number(row["p_holm"]),
-            called,
-        ]
+    for row, called in zip(found.rows, found.called(), strict=True):
+        interval = ABSENT if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+        figures = [formatting.number(row.a), formatting.number(row.b), f"{row.ratio:.3f}", interval]
+        where = [row.table, row.system, row.levels, f"{row.metric} ({row.unit})"]
+        cells = [*where, *figures, formatting.number(row.p_holm), in_words(row, called)]
         table.add_row(*map(escape, cells), style=_STYLES.get(called))
     return table
 
@@ -97,9 +115,9 @@ def _table(title: str, *columns: str) -> Lines:
     return table
 
 
-def _page(asked: Mapping[str, Any], found: Comparison, console: Console) -> Path:
+def _page(asked: CompareParameters, found: Comparison, console: Console) -> Path:
     """The executed notebook as a page of the site, with the cells as its JSON."""
-    done = execute(NOTEBOOK, dict(asked), console)
+    done = execute(NOTEBOOK, asked.model_dump(), console)
     written = results.write(_results(found), done.notebook.with_name("results.json"))
     return publish.publish(_name(found), done.notebook, written, paths.site_dir())
 
@@ -121,7 +139,7 @@ def _results(found: Comparison) -> Results:
         id="cells",
         title=found.sentence(),
         columns=list(found.cells.columns),
-        rows=[Row.model_validate(row) for row in as_rows(found.cells)],
+        rows=[Row.model_validate(row.model_dump()) for row in found.rows],
     )
     return Results(
         report=_name(found),

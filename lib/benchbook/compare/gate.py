@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 from benchbook.campaign.store import Campaign
@@ -82,12 +84,12 @@ def check(
 
 def _merged(left: Facts, right: Facts) -> dict[tuple[str, str, str], str]:
     """(name, a, b) -> every role or system where it differs so: one machine with four roles is one difference."""
-    places: dict[tuple[str, str, str], list[str]] = {}
-    for key in dict.fromkeys([*left, *right]):
-        ours, theirs = left.get(key, ABSENT), right.get(key, ABSENT)
-        if ours != theirs:
-            places.setdefault((key[0], ours, theirs), []).append(key[1])
-    return {what: ", ".join(sorted(filter(None, where))) for what, where in places.items()}
+    sides = [
+        (name, where, left.get((name, where), ABSENT), right.get((name, where), ABSENT))
+        for name, where in dict.fromkeys([*left, *right])
+    ]
+    differ = sorted(((name, ours, theirs), where) for name, where, ours, theirs in sides if ours != theirs)
+    return {what: ", ".join(where for _, where in same if where) for what, same in groupby(differ, key=itemgetter(0))}
 
 
 def _standing(name: str, accept: Sequence[str], subject: Sequence[str]) -> Standing:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
 from benchbook.campaign.store import Campaign
-from benchbook.compare import address, cells, gate
+from benchbook.compare import address, cell_row, cells, gate, history
+from benchbook.compare.cell_row import NOT_CALLED, OUTCOMES, CellRow, Outcome
+from benchbook.compare.cells import Group
 from benchbook.compare.gate import Gate
+from benchbook.compare.history import History
+from benchbook.compare.request import CompareParameters
 from benchbook.errors import BadInput
+from benchbook.stats.campaign_effect import CampaignEffect
 
-Verdict = Literal["no regression", "regression", "refused"]
-NOT_CALLED = "not called"
+Verdict = Literal["no regression", "regression", "refused", "undecided"]
 # 2 is every command's status for input that cannot be used.
-EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3}
+EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3, "undecided": 4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +28,7 @@ class Comparison:
     """`a` is the baseline, `b` is held against it: every ratio is b / a. `cells` as `cells.differences` makes it.
 
     `margin` is the share within which a difference does not matter, `left_out` says which cells were not compared.
+    `effects` is what repeated campaigns of `history` differ by, by group of cells; empty where that is not known.
     """
 
     a: Campaign
@@ -32,17 +37,29 @@ class Comparison:
     cells: pd.DataFrame
     left_out: list[str]
     margin: float
+    history: History
+    effects: dict[Group, CampaignEffect]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Cells per outcome, all outcomes, in the order of `cells.OUTCOMES`."""
-        return {outcome: int((self.cells.outcome == outcome).sum()) for outcome in cells.OUTCOMES}
+    def rows(self) -> list[CellRow]:
+        """The cells, one by one."""
+        return cell_row.rows(self.cells)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Cells per outcome, all outcomes, in the order of `cell_row.OUTCOMES`."""
+        return {outcome: int((self.cells.outcome == outcome).sum()) for outcome in OUTCOMES}
 
     @property
     def verdict(self) -> Verdict:
+        """ "regression" with any slower cell; "no regression" only if each other one is shown to lose less than the
+        margin (or to differ in a metric without a better side); else "undecided".
+        """
         if not self.gate.open:
             return "refused"
-        return "regression" if self.counts["slower"] else "no regression"
+        if self.counts["slower"]:
+            return "regression"
+        return "undecided" if self.counts["undecided"] else "no regression"
 
     @property
     def exit_status(self) -> int:
@@ -64,35 +81,41 @@ class Comparison:
         """What each cell is called, in the order of `cells`; behind a closed gate none is called anything."""
         return [str(outcome) if self.gate.open else NOT_CALLED for outcome in self.cells.outcome]
 
+    def history_note(self) -> str:
+        """How many repeated campaigns stand behind the comparison, or that there is no history."""
+        return self.history.sentence(self.effects)
+
     def undecided(self) -> str:
-        """What would decide the undecided cells, in words; empty when there are none."""
+        """How many cells are undecided, between which ratios, and what would decide them; empty if none is."""
         left = self.cells[self.cells.outcome == "undecided"]
         if left.empty or not self.gate.open:
             return ""
-        needed = left.needed.dropna()
-        if needed.empty:
-            return f"{len(left)} undecided: the repetitions at hand do not show their own spread, or it is too large."
-        span = f"{needed.min()}" if needed.min() == needed.max() else f"{needed.min()} to {needed.max()}"
-        have = int(min(self.cells.n_a.min(), self.cells.n_b.min()))
+        low, high = f"{left.ratio.min():.2f}", f"{left.ratio.max():.2f}"
         return (
-            f"{len(left)} undecided: {span} repetitions a side (there are {have}) would show a difference of "
-            f"{self.margin:.0%} with probability 0.8."
+            f"{len(left)} of {len(self.cells)} cells are undecided: not shown to differ, but a loss of more than "
+            f"{self.margin:.0%} is not ruled out. Their B / A is {low if low == high else f'{low} to {high}'}. "
+            f"{self._would_decide(left)}"
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """All of it for programs."""
-        return {
-            "a": _about(self.a),
-            "b": _about(self.b),
-            "verdict": self.verdict,
-            "exit_status": self.exit_status,
-            "sentence": self.sentence(),
-            "margin": self.margin,
-            "counts": self.counts,
-            "differences": [vars(difference) for difference in self.gate.differences],
-            "cells": cells.as_rows(self.cells),
-            "left_out": self.left_out,
-        }
+    def _would_decide(self, left: pd.DataFrame) -> str:
+        said = []
+        needed, fixed = left.needed.dropna(), left[left.needed.isna() & (left.campaigns > 0)]
+        if not needed.empty:
+            span = f"{needed.min()}" if needed.min() == needed.max() else f"{needed.min()} to {needed.max()}"
+            have = int(min(left.n_a.min(), left.n_b.min()))
+            said.append(
+                f"{span} repetitions a side (there are {have}) would show a difference of {self.margin:.0%} "
+                f"in {'each' if len(needed) == len(left) else len(needed)} of them with probability 0.8."
+            )
+        if not fixed.empty:
+            said.append(
+                f"In {len(fixed)} no number of repetitions would: campaigns of the same system differ too much, or too "
+                f"few are recorded ({fixed.campaigns.min()}). More campaigns, a quieter host or a larger margin would."
+            )
+        unknown = len(left) - len(needed) - len(fixed)
+        if unknown:
+            said.append(f"In {unknown} the repetitions do not show their own spread, or it is too large: repeat more.")
+        return " ".join(said)
 
 
 def compare(
@@ -104,10 +127,12 @@ def compare(
     mapping: Sequence[str] = (),
     metrics: Sequence[str] = (),
     margin: float = cells.MARGIN,
+    without: Sequence[str] = (),
 ) -> Comparison:
     """Compare the campaigns at two addresses (see `address`). `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
 
-    Raises BadInput for addresses, names and systems that do not exist, and when nothing can be compared.
+    Repeated campaigns count as history, but those in `without`. Raises BadInput for addresses, names and systems that
+    do not exist, and when nothing can be compared.
     """
     if not 0 < margin < 1:
         raise BadInput("must lie between 0 and 1", key="margin", value=margin, fix="write 0.05 for 5%")
@@ -115,7 +140,24 @@ def compare(
     systems = matched(left, right, mapping)
     between = gate.check(left, right, systems, accept=accept, subject=subject)
     frame = cells.long(left, right, systems, metrics)
-    return Comparison(left, right, between, cells.differences(frame, margin=margin), cells.left_out(frame), margin)
+    behind = history.around(left, right, systems, metrics, without)
+    effects = behind.effects(cells.comparable(frame))
+    found = cells.differences(frame, effects=effects, margin=margin)
+    return Comparison(left, right, between, found, cells.left_out(frame), margin, behind, effects)
+
+
+def asked_for(asked: CompareParameters) -> Comparison:
+    """The comparison that a notebook's parameters or the command's options ask for. Raises BadInput as `compare`."""
+    return compare(
+        asked.a,
+        asked.b,
+        accept=asked.accept,
+        subject=asked.subject,
+        mapping=asked.mapping,
+        metrics=asked.metric,
+        margin=asked.margin,
+        without=asked.without,
+    )
 
 
 def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
@@ -141,7 +183,3 @@ def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
             fix=f"say which to hold against which: {ours[0]}={theirs[0]}",
         )
     return {**same, **said}
-
-
-def _about(campaign: Campaign) -> dict[str, Any]:
-    return {"report": campaign.report, "campaign": campaign.id, "records": len(campaign.records())}

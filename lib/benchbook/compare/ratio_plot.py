@@ -15,6 +15,7 @@ LOOKS = {
     "faster": Look(COLOURS[0], "^"),
     "changed": Look(COLOURS[3], "D"),
     "equivalent": Look(COLOURS[2], "o"),
+    "not slower": Look(COLOURS[2], "^"),
     "undecided": Look(PUBLISHED, "s"),
     "not called": Look(PUBLISHED, "X"),
 }

@@ -7,49 +7,48 @@ from datetime import UTC, datetime
 from typing import Any
 
 from IPython.display import HTML
-from pydantic import BaseModel, ConfigDict
 
 from benchbook import parameters
 from benchbook.analysis import formatting
 from benchbook.campaign.store import Campaign
-from benchbook.compare import NOTEBOOK, cells, ratio_plot
+from benchbook.compare import NOTEBOOK, ratio_plot
+from benchbook.compare.cell_row import NOT_CALLED, CellRow, in_words
 from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
-from benchbook.compare.pair import NOT_CALLED, Comparison, compare
+from benchbook.compare.pair import Comparison, asked_for
+from benchbook.compare.request import CompareParameters
 from benchbook.display import show
 from benchbook.plots import picture
 
 
-class CompareParameters(BaseModel):
-    """What the notebook can be told; see `pair.compare`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    a: str
-    b: str = ""
-    accept: list[str] = []
-    subject: list[str] = []
-    mapping: list[str] = []
-    metric: list[str] = []
-    margin: float = cells.MARGIN
-
-
 def open_comparison(namespace: Mapping[str, Any]) -> Comparison:
     """The comparison that a notebook's parameters ask for (`namespace` is its `globals()`). Raises BadInput."""
-    said = parameters.from_namespace(CompareParameters, NOTEBOOK, namespace)
-    return compare(
-        said.a,
-        said.b,
-        accept=said.accept,
-        subject=said.subject,
-        mapping=said.mapping,
-        metrics=said.metric,
-        margin=said.margin,
-    )
+    return asked_for(parameters.from_namespace(CompareParameters, NOTEBOOK, namespace))
 
 
 def verdict(comparison: Comparison) -> HTML:
-    """What may be said, and what would decide the rest."""
-    return show.stack([show.paragraph(text) for text in (comparison.sentence(), comparison.undecided()) if text])
+    """What may be said, what would decide the rest, and what is known of campaigns."""
+    said = (comparison.sentence(), comparison.undecided(), comparison.history_note())
+    return show.stack([show.paragraph(text) for text in said if text])
+
+
+def history(comparison: Comparison) -> HTML:
+    """What repeated campaigns of the same system differ by, per table, system and metric; or that nobody knows."""
+    head = show.paragraph(comparison.history_note())
+    if not comparison.effects:
+        return head
+    rows = [
+        {
+            "table": group.table,
+            "system": group.system,
+            "metric": group.metric,
+            "campaigns": str(effect.campaigns),
+            "standard deviation": f"{effect.variance**0.5:.1%}",
+            "degrees of freedom": f"{effect.df:.1f}",
+        }
+        for group, effect in comparison.effects.items()
+    ]
+    return show.stack([head, show.table(rows, "What campaigns of the same system differ by, beside repetitions")])
 
 
 def campaigns(comparison: Comparison) -> HTML:
@@ -59,7 +58,7 @@ def campaigns(comparison: Comparison) -> HTML:
 
 
 def _about(campaign: Campaign) -> dict[str, str]:
-    records, systems = campaign.records(), campaign.environment().systems
+    records = campaign.records()
     began = datetime.fromtimestamp(min(record.started for record in records), UTC)
     return {
         "campaign": campaign.id,
@@ -68,7 +67,7 @@ def _about(campaign: Campaign) -> dict[str, str]:
         "profile": str(campaign.asked.get("profile", "")),
         "inventory": str(campaign.asked.get("inventory", "")),
         "records": str(len(records)),
-        "systems": "; ".join(about.called for about in systems.values()),
+        "systems": "; ".join(about.called for about in campaign.environment().systems.values()),
     }
 
 
@@ -86,38 +85,40 @@ def gate(comparison: Comparison) -> HTML:
 
 def table(comparison: Comparison) -> HTML:
     """Every cell: means, ratio B / A with its 95% interval, p value after Holm, and what it is called."""
-    frame = comparison.cells.assign(called=comparison.called())
-    rows = [_row(row) for row in frame.to_dict("records")]
+    rows = [_row(row, called) for row, called in zip(comparison.rows, comparison.called(), strict=True)]
     caption = (
         "B against A: means over n repetitions, ratio [95% interval of the cell alone], p after Holm over all cells"
     )
     parts = [show.table(rows, caption)]
+    own = [f"{row.table}, {row.system}, {row.levels}, {row.metric}" for row in comparison.rows if row.own_spread]
+    if own:
+        said = "Their repetitions vary unlike those of the other cells, so they are judged by their own spread alone: "
+        parts.append(show.paragraph(f"{said}{'; '.join(own)}."))
     if comparison.left_out:
         parts.append(show.table([{"not compared": text} for text in comparison.left_out], "Left out"))
     return show.stack(parts)
 
 
-def _row(row: Mapping[Any, Any]) -> dict[str, str]:
-    undecided = row["called"] == "undecided" and isinstance(row["needed"], int)
+def _row(row: CellRow, called: str) -> dict[str, str]:
     return {
-        "table": row["table"],
-        "system": row["system"],
-        "levels": row["levels"],
-        "metric": f"{row['metric']} ({row['unit']})",
-        "A": formatting.number(row["a"]),
-        "B": formatting.number(row["b"]),
-        "n": f"{row['n_a']}, {row['n_b']}",
+        "table": row.table,
+        "system": row.system,
+        "levels": row.levels,
+        "metric": f"{row.metric} ({row.unit})",
+        "A": formatting.number(row.a),
+        "B": formatting.number(row.b),
+        "n": f"{row.n_a}, {row.n_b}",
         "ratio": ratio(row),
-        "p": formatting.number(row["p_holm"]),
-        "B is": f"{row['called']} (needs n = {row['needed']})" if undecided else row["called"],
+        "p": formatting.number(row.p_holm),
+        "B is": in_words(row, called),
     }
 
 
-def ratio(row: Mapping[Any, Any]) -> str:
+def ratio(row: CellRow) -> str:
     """`0.95 [0.91, 0.99]`; with one repetition a side the ratio alone."""
-    if row["low"] != row["low"]:
-        return f"{row['ratio']:.3f}"
-    return f"{row['ratio']:.3f}\u00a0[{row['low']:.3f},\u00a0{row['high']:.3f}]"
+    if row.low is None or row.high is None:
+        return f"{row.ratio:.3f}"
+    return f"{row.ratio:.3f}\u00a0[{row.low:.3f},\u00a0{row.high:.3f}]"
 
 
 def figure(comparison: Comparison) -> HTML:

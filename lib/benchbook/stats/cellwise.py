@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,10 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower
 
 from benchbook.errors import BadInput
-from benchbook.stats.comparison import Test, difference_test, effect_size, equivalence, holm, ratio_interval
-from benchbook.stats.estimates import Array, Values, columns, degenerate, positive_vector, share
+from benchbook.stats.campaign_effect import CampaignEffect
+from benchbook.stats.comparison import holm
+from benchbook.stats.estimates import Values, columns, degenerate, positive_vector, share
+from benchbook.stats.moderation import moderate
 
 _MOST_REPETITIONS = 10_000
 
@@ -20,48 +22,102 @@ _MOST_REPETITIONS = 10_000
 def compare_cells(
     frame: pd.DataFrame,
     *,
-    value: str,
-    arm: str,
     arms: tuple[object, object],
-    cell: Sequence[str],
-    test: Test = "welch",
+    effects: Mapping[int, CampaignEffect] | None = None,
     margin: float = 0.05,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Compare two arms in every cell of a table, corrected by Holm over its cells.
+    """Compare two arms in every cell of a table; every statement is corrected by Holm over its cells.
 
-    `frame` has one row per repetition; `arms` = (new, baseline). Returns one row per cell with the columns of `cell`
-    and ratio (new / baseline), low, high, n_new, n_baseline, p_value, p_holm, different, hedges_g, cliffs_delta,
-    equivalent (bounds 1 - margin to 1 / (1 - margin)). low and high hold for the cell alone, p_holm for the table.
-    Cells in which an arm is missing are left out; cells with one repetition have NaN for what needs two.
+    `frame`: [cell (a number), kind, arm, value], a row per repetition; `arms` = (new, baseline). Returns a row per
+    cell, with the cell as index: ratio (new / baseline, of the means), low, high, n_new, n_baseline, error (standard
+    error of the log ratio), df, own_spread (the cell varies unlike the others of its kind: nothing was borrowed),
+    p_value, p_holm, different, equivalent (shown to lie between 1 - margin and 1 / (1 - margin)), not_below and
+    not_above (shown to lie above the one, or below the other). low and high hold for the cell alone.
+
+    The variances of one arm are moderated over the cells of one kind. `effects` by cell: what campaigns differ by, on
+    top of what repetitions show. Cells in which an arm is missing are left out; where nothing is known of the spread,
+    NaN stands for what needs it. Raises BadInput for missing columns, values that are not positive, and no common cell.
     """
-    columns(frame, value, arm, *cell)
-    rows = []
-    for key, part in frame.groupby(list(cell), sort=True, dropna=False):
-        new, base = (part.loc[part[arm] == name, value].dropna().to_numpy(float) for name in arms)
-        if new.size and base.size:
-            rows.append(dict(zip(cell, key, strict=True)) | _cell(new, base, test, margin, confidence))
-    if not rows:
-        raise BadInput("no cell holds both arms", key=arm, value=arms, fix=f"seen: {frame[arm].unique().tolist()}")
-    out = pd.DataFrame(rows)
-    adjusted = holm(out["p_value"].to_numpy(float))
-    return out.assign(p_holm=adjusted, different=adjusted < 1 - confidence)
+    columns(frame, "cell", "kind", "arm", "value")
+    share(margin, key="margin"), share(confidence, key="confidence")
+    new, base = (_moderated(frame[frame["arm"] == name]) for name in arms)
+    both = new.add_suffix("_new").join(base.add_suffix("_baseline"), how="inner").sort_index()
+    if both.empty:
+        raise BadInput("no cell holds both arms", key="arm", value=arms, fix=f"seen: {frame['arm'].unique().tolist()}")
+    return _judged(_errors(both, effects or {}), margin, confidence)
 
 
-def _cell(new: Array, base: Array, test: Test, margin: float, confidence: float) -> dict[str, object]:
-    ratio, size = ratio_interval(new, base, confidence=confidence), effect_size(new, base)
-    tested = ratio.known
-    return {
-        "ratio": ratio.estimate,
-        "low": ratio.low,
-        "high": ratio.high,
-        "n_new": len(new),
-        "n_baseline": len(base),
-        "p_value": difference_test(new, base, method=test).p_value if tested else math.nan,
-        "hedges_g": size.hedges_g,
-        "cliffs_delta": size.cliffs_delta,
-        "equivalent": tested and equivalence(new, base, margin=margin, confidence=confidence).equivalent,
-    }
+def _moderated(frame: pd.DataFrame) -> pd.DataFrame:
+    """By cell: n, mean, and the moderated variance of the logs with its degrees of freedom."""
+    if frame.empty:
+        return pd.DataFrame(columns=["n", "mean", "variance", "df", "own_spread"])
+    by_cell = frame.assign(log=np.log(positive_vector(frame["value"]))).groupby("cell")
+    out = pd.DataFrame({"n": by_cell.size(), "mean": by_cell["value"].mean(), "variance": by_cell["log"].var(ddof=1)})
+    return pd.concat([_squeezed(part) for _, part in out.groupby(by_cell["kind"].first())])
+
+
+def _squeezed(part: pd.DataFrame) -> pd.DataFrame:
+    # The level is the trend's covariate: small counts vary more than large ones, relative to their mean.
+    found = moderate(part.variance, part.n - 1, covariate=np.log(part["mean"].to_numpy(float)))
+    return part.assign(variance=found.variances, df=found.dfs, own_spread=found.own & (found.prior_df > 0))
+
+
+def _errors(both: pd.DataFrame, effects: Mapping[int, CampaignEffect]) -> pd.DataFrame:
+    """`both` with the log ratio, its standard error and degrees of freedom."""
+    # Delta method for a ratio of means: Casella & Berger (2002), Statistical Inference, sec. 5.5.4; the variance of the
+    # logs stands for that of the relative errors. Welch (1947), Biometrika 34(1-2), for the degrees of freedom.
+    parts = [both[f"variance_{side}"] / both[f"n_{side}"] for side in ("new", "baseline")]
+    error2 = parts[0] + parts[1]
+    doubt = sum(part**2 / both[f"df_{side}"] for part, side in zip(parts, ("new", "baseline"), strict=True))
+    df = (error2**2 / doubt).where(error2 > 0, both.df_new + both.df_baseline)
+    widened = [
+        effects[name].widened(e, d) if name in effects else (e, d)
+        for name, e, d in zip(both.index, error2, df, strict=True)
+    ]
+    found = pd.DataFrame(widened, columns=["error", "df"], index=both.index, dtype=float)
+    return pd.DataFrame(
+        {
+            "ratio": both.mean_new / both.mean_baseline,
+            "n_new": both.n_new,
+            "n_baseline": both.n_baseline,
+            "error": np.sqrt(found.error),
+            "df": found.df,
+            "own_spread": (both.own_spread_new | both.own_spread_baseline).astype(bool),
+        }
+    )
+
+
+def _judged(found: pd.DataFrame, margin: float, confidence: float) -> pd.DataFrame:
+    shift = pd.Series(np.log(found.ratio), index=found.index)
+    edge, alpha = -math.log(1 - margin), 1 - confidence
+    half = stats.t.ppf(1 - alpha / 2, found.df) * found.error
+    p_value = (2 * _tail(shift.abs(), found)).clip(upper=1.0)
+    p_holm = holm(p_value.to_numpy(float))
+    # Schuirmann (1987), J. Pharmacokinet. Biopharm. 15(6): equivalent if both one-sided tests say so; each statement is
+    # corrected for the family of cells by itself.
+    below, above = _tail(shift + edge, found), _tail(edge - shift, found)
+    return found.assign(
+        low=found.ratio * np.exp(-half),
+        high=found.ratio * np.exp(half),
+        p_value=p_value,
+        p_holm=p_holm,
+        different=p_holm < alpha,
+        equivalent=holm(below.where(below > above, above).to_numpy(float)) < alpha,
+        not_below=holm(below.to_numpy(float)) < alpha,
+        not_above=holm(above.to_numpy(float)) < alpha,
+    )
+
+
+def _tail(distance: pd.Series, found: pd.DataFrame) -> pd.Series:
+    """One-sided p that a log distance is above 0; NaN where nothing is known of the spread."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stats.t.sf(distance / found.error, found.df)
+    # Values without any spread, in no company to borrow from, are told apart by their order alone, as a permutation
+    # test does; the same value every time on both sides (a count) is the same.
+    ways = [math.comb(n + m, n) for n, m in zip(found.n_new, found.n_baseline, strict=True)]
+    alone = np.select([found.ratio == 1, distance > 0], [np.where(distance > 0, 0.0, 1.0), 1 / np.array(ways)], 1.0)
+    return pd.Series(np.where(found.error == 0, alone, p), index=found.index)
 
 
 def coefficient_of_variation(values: Values, *, groups: Sequence[object] | None = None) -> float:
@@ -76,17 +132,28 @@ def coefficient_of_variation(values: Values, *, groups: Sequence[object] | None 
     return math.sqrt(sum(float(((part - part.mean()) ** 2).sum()) for part in parts) / freedom)
 
 
-def repetitions_needed(*, cv: float, ratio: float, power: float = 0.8, alpha: float = 0.05) -> int:
+def repetitions_needed(
+    *, cv: float, ratio: float, power: float = 0.8, alpha: float = 0.05, effect: CampaignEffect | None = None
+) -> int:
     """Repetitions per arm for a t test at `alpha` to see a true `ratio` with probability `power`; at least 2.
 
     `cv` is the relative standard deviation between repetitions; correct `alpha` for the family by hand (alpha / cells).
+    With `effect`, for arms that are campaigns, which differ by themselves. Raises BadInput where 10,000 would not do.
     """
     share(power, key="power"), share(alpha, key="alpha")
     if cv <= 0 or ratio <= 0 or ratio == 1:
         raise BadInput("needs cv > 0 and a ratio above 0 and not 1", value=(cv, ratio), fix="name the difference")
-    effect, solver = abs(math.log(ratio)) / cv, TTestIndPower()
+    shift, solver = abs(math.log(ratio)), TTestIndPower()
+    if effect is not None:
+        return _first(lambda n: _power(shift, effect.widened(2 * cv**2 / n, 2 * n - 2), alpha) >= power)
     # Cohen (1988), Statistical Power Analysis, ch. 2, by the noncentral t of statsmodels; the power rises with n.
-    return _first(lambda n: float(solver.power(effect, n, alpha)) >= power)
+    return _first(lambda n: float(solver.power(shift / cv, n, alpha)) >= power)
+
+
+def _power(shift: float, error: tuple[float, float], alpha: float) -> float:
+    """Chance that a t test sees `shift`, given the squared standard error and its degrees of freedom."""
+    error2, df = error
+    return float(stats.nct.sf(stats.t.ppf(1 - alpha / 2, df), df, shift / math.sqrt(error2)))
 
 
 def repetitions_for_half_width(*, cv: float, target: float, confidence: float = 0.95) -> int:

@@ -10,6 +10,7 @@ from collections import Counter
 
 import pandas as pd
 from IPython.display import HTML
+from pandas import CategoricalDtype
 
 from benchbook.analysis import formatting, outcome
 from benchbook.analysis.measured import interval
@@ -114,10 +115,10 @@ def heat_map(report: Recorded) -> HTML:
     return picture.show(figure, alt, caption, save_as=report.figure_file("heat-map"))
 
 
-def _by_size(threads: pd.Series[str]) -> pd.Series[int]:
+def _by_size(threads: pd.Series[str]) -> pd.Series[CategoricalDtype[str]]:
     """ "5/15" before "10/20": sorted by their numbers."""
     order = sorted(set(threads), key=lambda text: [int(word) for word in text.split("/")])
-    return threads.astype(pd.CategoricalDtype(order, ordered=True))
+    return threads.astype(CategoricalDtype(order, ordered=True))
 
 
 def beside(report: Recorded) -> HTML:

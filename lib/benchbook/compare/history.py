@@ -1,0 +1,162 @@
+"""Campaigns that repeat a compared one (A/A): what campaigns of one system on one inventory differ by anyway.
+
+Every recorded campaign of the same report on the same inventory counts, if the gate finds no difference between the two
+environments: nothing has to be kept by hand. One that should not count is named in `without`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from benchbook.campaign.store import Campaign, recorded
+from benchbook.compare import cells, gate
+from benchbook.compare.cells import CELL, GROUP, Group
+from benchbook.errors import BadInput
+from benchbook.stats.campaign_effect import LEAST_CAMPAIGNS, CampaignEffect, campaign_effect
+
+NONE = (
+    "No history of repeated campaigns on this inventory: differences between campaigns of the same system are not "
+    "known, so small differences may be one."
+)
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another campaign of the report on this inventory, and the facts in which its environment differs (none: A/A)."""
+
+    campaign: Campaign
+    differs: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """`campaigns` that repeat a compared one; `values`: [*CELL, campaign (id), stratum, value], a row per trial.
+
+    Campaigns of one stratum repeat each other.
+    """
+
+    campaigns: tuple[Campaign, ...]
+    values: pd.DataFrame
+
+    def effects(self, compared: pd.DataFrame) -> dict[Group, CampaignEffect]:
+        """The variance component of each group of cells in `compared` (with the columns CELL) that enough repeat."""
+        wanted = compared[CELL].drop_duplicates()
+        known = self.values[self.values.value > 0].merge(wanted, on=CELL)
+        cells_of = Counter(Group(*key) for key in wanted[GROUP].itertuples(index=False, name=None))
+        groups = [(Group(*map(str, key)), part) for key, part in known.groupby(GROUP, sort=False)]
+        found = {group: _effect(part, cells_of[group]) for group, part in groups}
+        return {group: effect for group, effect in found.items() if effect is not None}
+
+    def sentence(self, effects: Mapping[Group, CampaignEffect]) -> str:
+        """How many campaigns stand behind a comparison and what they differ by, or that nothing is known of it."""
+        if not effects:
+            few = f" ({len(self.campaigns)} found, {LEAST_CAMPAIGNS} are needed.)" if self.campaigns else ""
+            return NONE + few
+        campaigns = _span([effect.campaigns for effect in effects.values()])
+        spreads = [effect.variance**0.5 for effect in effects.values()]
+        spread = " to ".join(dict.fromkeys(f"{value:.1%}" for value in (min(spreads), max(spreads))))
+        return (
+            f"History: {campaigns} other campaigns repeat these two on this inventory. From one to the next the same "
+            f"cell differs by {spread} (standard deviation, on top of repetitions). Intervals and tests count it."
+        )
+
+
+def _span(values: Sequence[int]) -> str:
+    return " to ".join(dict.fromkeys(map(str, (min(values), max(values)))))
+
+
+def _effect(part: pd.DataFrame, cells_in_group: int) -> CampaignEffect | None:
+    """Of one group: the campaigns that have all of its cells count, so that each speaks of the same ones."""
+    logs = part.assign(log=np.log(part.value)).groupby(["stratum", "campaign", "levels"]).log
+    means, errors2 = logs.mean().unstack(), (logs.var(ddof=1) / logs.size()).unstack()
+    whole = means.notna().all(axis=1)
+    if means.shape[1] < cells_in_group or not whole.any():
+        return None
+    kept = means[whole]
+    return campaign_effect(kept, errors2[whole], kept.index.get_level_values("stratum").tolist())
+
+
+def around(
+    a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence[str] = (), without: Sequence[str] = ()
+) -> History:
+    """The history behind a comparison: what repeats `a` or `b`, and neither of the two.
+
+    They must not count: the difference that is tested would make its own variance. Raises BadInput for a name in
+    `without` that no campaign has.
+    """
+    _check_known(without)
+    left_out = {a.id, b.id, *without}
+    sides = ((a, systems), (b, {theirs: theirs for theirs in systems.values()}))
+    found: dict[str, tuple[Campaign, str]] = {}
+    for stratum, (campaign, names) in zip("ab", sides, strict=True):
+        for other in others(campaign, names):
+            if not other.differs and other.campaign.id not in {*left_out, *found}:
+                found[other.campaign.id] = other.campaign, stratum
+    named = {"a": cells.names_of(systems), "b": cells.names_of_other(systems)}
+    parts = [_values(campaign, stratum, named[stratum], metrics) for campaign, stratum in found.values()]
+    return History(tuple(campaign for campaign, _ in found.values()), _together(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The history that `campaign` belongs to, itself included, and every other campaign on its inventory."""
+
+    campaign: Campaign
+    others: tuple[Other, ...]
+    history: History
+    effects: dict[Group, CampaignEffect]
+
+    def sentence(self) -> str:
+        """How many campaigns repeat each other, and whether a comparison of two of them has a history."""
+        count = len(self.history.campaigns)
+        left = max(count - 2, 0)
+        enough = "they count." if left >= LEAST_CAMPAIGNS else f"{LEAST_CAMPAIGNS} are needed to count."
+        return (
+            f"{count} campaigns of {self.campaign.report} repeat each other on this inventory. A comparison of two of "
+            f"them has {left} others as its history: {enough}"
+        )
+
+
+def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[str] = ()) -> Listing:
+    """What would stand behind comparisons with `campaign`. Raises BadInput for a name in `without` that is none."""
+    _check_known(without)
+    same, beside = _same_systems(campaign), tuple(others(campaign))
+    repeats = (*(other.campaign for other in beside if not other.differs), campaign)
+    kept = tuple(sorted((one for one in repeats if one.id not in without), key=lambda one: one.id))
+    found = History(kept, _together([_values(one, "a", same, metrics) for one in kept]))
+    return Listing(campaign, beside, found, found.effects(found.values))
+
+
+def others(campaign: Campaign, systems: Iterable[str] = ()) -> list[Other]:
+    """The other recorded campaigns of its report on its inventory, oldest first, held against it by the gate."""
+    names = {name: name for name in systems} or _same_systems(campaign)
+    beside = [Campaign(folder) for folder in recorded(campaign.report) if folder.name != campaign.id]
+    here = [one for one in beside if one.asked.get("inventory") == campaign.asked.get("inventory")]
+    return [Other(one, tuple(gate.check(campaign, one, names).names)) for one in here]
+
+
+def _same_systems(campaign: Campaign) -> dict[str, str]:
+    return {name: name for name in dict.fromkeys(record.system for record in campaign.records())}
+
+
+def _values(campaign: Campaign, stratum: str, names: Mapping[str, str], metrics: Sequence[str]) -> pd.DataFrame:
+    return cells.values(campaign, names, metrics).assign(campaign=campaign.id, stratum=stratum)
+
+
+def _together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    if not parts:
+        return pd.DataFrame(columns=[*CELL, "campaign", "stratum", "value"])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _check_known(without: Sequence[str]) -> None:
+    known = [folder.name for folder in recorded()]
+    for name in without:
+        if name not in known:
+            fix = f"use one of {', '.join(known[-8:])}"
+            raise BadInput("no such recorded campaign", key="without", value=name, fix=fix)

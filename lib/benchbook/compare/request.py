@@ -1,0 +1,24 @@
+"""What a comparison is asked for, by the notebook's parameters as by the command's options."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from benchbook.compare import cells
+
+
+class CompareParameters(BaseModel):
+    """`a` and `b` are addresses (see `address`), `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
+
+    `without` names campaigns that the history of repeated campaigns must not count. See also `pair.compare`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    a: str
+    b: str = ""
+    accept: list[str] = []
+    subject: list[str] = []
+    mapping: list[str] = []
+    metric: list[str] = []
+    margin: float = cells.MARGIN
+    without: list[str] = []
