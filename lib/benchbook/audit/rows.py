@@ -61,12 +61,17 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
 
 def _distance(value: Number, middle: float) -> float:
     """Relative distance of the nearer end of an interval; 0 inside it."""
-    return max(value.low - middle, middle - value.high, 0.0) / abs(middle) if middle else 0.0
+    return _relative(max(value.low - middle, middle - value.high, 0.0), middle)
+
+
+def _relative(difference: float, to: float) -> float:
+    """A difference as a share of a figure's size, whatever its sign; infinite against zero."""
+    return difference / abs(to) if to else math.copysign(math.inf, difference) if difference else 0.0
 
 
 def _off(constant: Constant, case: Case, value: Number, middle: float) -> str:
     text = spelled(constant.expression, lambda name: case.words[name])
-    off = f"{value.value / middle - 1:+.1%} off the median {figure(middle)}"
+    off = f"{_relative(value.value - middle, middle):+.1%} off the median {figure(middle)}"
     return f"{case.label}: {text} = {figure(value.value)}, {off}"
 
 
@@ -104,7 +109,7 @@ def _excess(table: PublishedTable, trend: Trend, small: int, large: int) -> floa
     """By how much the row that should be the lower one is above the other, relative to that one."""
     low, high = (small, large) if trend.direction == "increases" else (large, small)
     below, above = _value(table, low, trend.metric), _value(table, high, trend.metric)
-    return below / above - 1 if above else math.copysign(math.inf, below)
+    return _relative(below - above, above)
 
 
 def _value(table: PublishedTable, row: int, metric: str) -> float:
