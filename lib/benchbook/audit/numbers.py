@@ -24,7 +24,7 @@ def rows(table: PublishedTable) -> range:
 
 def raw(table: PublishedTable, row: int, name: str) -> Any:
     """A cell as it is stored: a number, a text, or a missing value."""
-    return table.frame.at[row, name]
+    return table.cells[row][name]
 
 
 def has(table: PublishedTable, row: int, *names: str) -> bool:

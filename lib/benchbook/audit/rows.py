@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import combinations, permutations
 from statistics import median
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.audit.judgement import Case, case_of
-from benchbook.published.arithmetic import Number, evaluate, figure, spelled
+from benchbook.published.arithmetic import Number, evaluate, figure, names, spelled
 from benchbook.published.declarations import Companion, Constant, Trend
 from benchbook.published.tables import Published, PublishedTable
 
@@ -34,6 +35,10 @@ def shapes(published: Published) -> Outcomes:
             yield from _companion(published, table, companion)
 
 
+def _touched(table: PublishedTable, rows: Iterable[int], columns: list[str]) -> Touched:
+    return Touched(table.id, frozenset((row, name) for row in rows for name in columns if name in table.metrics))
+
+
 # -- the same in all rows -----------------------------------------------------------------------------------------
 
 
@@ -45,6 +50,7 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
     middle = median(value.value for _, value in values)
     off = [(case, value) for case, value in values if _distance(value, middle) > constant.tolerance]
     yield Passed("constant", len(values) - len(off))
+    yield _touched(table, [case.row for case, _ in values if case.row is not None], names(constant.expression))
     if off:
         text = spelled(constant.expression, lambda name: name)
         yield Finding(
@@ -83,6 +89,7 @@ def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcome
     pairs = _pairs(table, trend)
     wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
     yield Passed("trend", len(pairs) - len(wrong))
+    yield _touched(table, [row for pair in pairs for row in pair[:2]], [trend.metric])
     while wrong:
         suspect = max(numbers.rows(table), key=lambda row: sum(row in pair[:2] for pair in wrong))
         mine = [pair for pair in wrong if suspect in pair[:2]]
@@ -184,6 +191,7 @@ def _companion(published: Published, table: PublishedTable, companion: Companion
     ]
     apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]
     yield Passed("same value", len(pairs) - len(apart))
+    yield _touched(table, [row for pair in pairs for row in pair], [companion.metric, companion.beside])
     for pair in apart:
         yield _alike(published, table, companion, rates, pair)
 

@@ -97,7 +97,7 @@ def planted(report: Published, plant: Plant) -> Published:
 def _value(table: PublishedTable, plant: Plant, text: str) -> float:
     """The number of a printed text, in the unit of the column: the unit of the print is that of the first cell."""
     row = plant.cells[0][0]
-    value = float(table.frame.at[row, plant.metric])
+    value = float(numbers.raw(table, row, plant.metric))
     return _numeral(text) * value / _numeral(numbers.text(table, row, plant.metric))
 
 
@@ -124,7 +124,9 @@ def _digit_slips(digits: str, chance: random.Random) -> Iterator[tuple[str, str]
     if "." in digits:
         yield "dropped digit", digits[:-1].rstrip(".")
     places = [
-        place for place in range(len(digits) - 1) if digits[place] != digits[place + 1] and "." not in digits[place:][:2]
+        place
+        for place in range(len(digits) - 1)
+        if digits[place] != digits[place + 1] and "." not in digits[place:][:2]
     ]
     if places:
         place = chance.choice(places)
@@ -174,5 +176,3 @@ def _new(id: str, said: tuple[str, tuple[str, ...]], before: Said, labels: list[
     sentence, lines = before[id]
     fresh = [line for line in said[1] if line not in lines and any(label in line for label in labels)]
     return said[0] != sentence or bool(fresh)
-
-
