@@ -43,8 +43,7 @@ def _touched(table: PublishedTable, rows: Iterable[int], columns: list[str]) -> 
 
 
 def _constant(published: Published, table: PublishedTable, constant: Constant) -> Outcomes:
-    cases = [case_of(published, table, row) for row in numbers.rows(table)]
-    values = [(case, value) for case in cases if (value := evaluate(constant.expression, case.known)) is not None]
+    values = constant_values(published, table, constant)
     if not values:
         return
     middle = median(value.value for _, value in values)
@@ -63,6 +62,12 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
             f"{constant.tolerance:.2%}, but should be the same in all: {constant.why}.",
             arithmetic=[_off(constant, case, value, middle) for case, value in off],
         )
+
+
+def constant_values(published: Published, table: PublishedTable, constant: Constant) -> list[tuple[Case, Number]]:
+    """The rows in which a constant's expression can be computed, and what it comes to."""
+    cases = [case_of(published, table, row) for row in numbers.rows(table)]
+    return [(case, value) for case in cases if (value := evaluate(constant.expression, case.known)) is not None]
 
 
 def _distance(value: Number, middle: float) -> float:
@@ -86,7 +91,7 @@ def _off(constant: Constant, case: Case, value: Number, middle: float) -> str:
 
 def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcomes:
     """One finding per row that must be doubted: the fewest, taken by the number of comparisons they spoil."""
-    pairs = _pairs(table, trend)
+    pairs = trend_pairs(table, trend)
     wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
     yield Passed("trend", len(pairs) - len(wrong))
     yield _touched(table, [row for pair in pairs for row in pair[:2]], [trend.metric])
@@ -97,7 +102,8 @@ def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcome
         yield _outlier(published, table, trend, suspect, mine)
 
 
-def _pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
+def trend_pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
+    """The rows that a trend compares, two by two."""
     rows = [row for row in numbers.rows(table) if numbers.has(table, row, trend.metric, *trend.over)]
     return [
         Pair(small, large, _excess(table, trend, small, large))
@@ -148,7 +154,7 @@ def _outlier(published: Published, table: PublishedTable, trend: Trend, row: int
 
 def _compared(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> tuple[str, int]:
     """On which side the comparisons lie that a row spoils, and how many rows there are on that side."""
-    all_pairs = _pairs(table, trend)
+    all_pairs = trend_pairs(table, trend)
     larger, smaller = ([pair for pair in all_pairs if pair[side] == row] for side in (0, 1))
     if all(pair.small == row for pair in pairs):
         return "larger", len(larger)
@@ -178,22 +184,30 @@ def _levels(table: PublishedTable, trend: Trend, row: int) -> str:
 
 
 def _companion(published: Published, table: PublishedTable, companion: Companion) -> Outcomes:
-    rows = [row for row in numbers.rows(table) if numbers.has(table, row, companion.metric, companion.beside)]
-    rates = {
-        row: _value(table, row, companion.beside) / _value(table, row, companion.metric)
-        for row in rows
-        if min(_value(table, row, name) for name in (companion.metric, companion.beside)) > 0
-    }
-    pairs = [
-        sorted(pair, key=lambda row: _value(table, row, companion.beside))
-        for pair in combinations(rates, 2)
-        if len({numbers.text(table, row, companion.metric) for row in pair}) == 1
-    ]
+    rates, pairs = _rates(table, companion), compared(table, companion)
     apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]
     yield Passed("same value", len(pairs) - len(apart))
     yield _touched(table, [row for pair in pairs for row in pair], [companion.metric, companion.beside])
     for pair in apart:
         yield _alike(published, table, companion, rates, pair)
+
+
+def _rates(table: PublishedTable, companion: Companion) -> dict[int, float]:
+    """`beside` per `metric` in every row that prints both above 0."""
+    both = (companion.metric, companion.beside)
+    rows = [row for row in numbers.rows(table) if numbers.has(table, row, *both)]
+    positive = [row for row in rows if min(_value(table, row, name) for name in both) > 0]
+    return {row: _value(table, row, companion.beside) / _value(table, row, companion.metric) for row in positive}
+
+
+def compared(table: PublishedTable, companion: Companion) -> list[tuple[int, int]]:
+    """Rows that print the companion's metric alike, two by two: the one with less of `beside` first."""
+    pairs = [
+        sorted(pair, key=lambda row: _value(table, row, companion.beside))
+        for pair in combinations(_rates(table, companion), 2)
+        if len({numbers.text(table, row, companion.metric) for row in pair}) == 1
+    ]
+    return [(low, high) for low, high in pairs]
 
 
 def _alike(
