@@ -84,8 +84,9 @@ def _outliers(published: Published, table: PublishedTable, curve: Curve) -> Outc
     far = {place: it for place, it in off.items() if it.distance > it.limit}
     wrong = {place: it for place, it in far.items() if not _confirmed(published, table, curve, place)}
     yield Touched(table.id, frozenset((row, curve.metric) for row in curve.rows))
-    # One slip spoils what is expected of its neighbours too: only the point that is furthest off is named.
-    worst = max(wrong, key=lambda place: wrong[place].distance - wrong[place].limit, default=None)
+    # One slip spoils what is expected of its neighbours too: only one is named, and one inside before an end.
+    inside = range(1, len(curve.rows) - 1)
+    worst = max(wrong, key=lambda at: (at in inside, wrong[at].distance - wrong[at].limit), default=None)
     yield Passed("outlier", len(curve.rows) - (worst is not None))
     if worst is not None:
         yield _finding(published, table, curve, worst)
