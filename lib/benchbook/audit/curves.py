@@ -110,6 +110,8 @@ def _off(curve: Curve, place: int, *, time: bool) -> Off:
     expected = _further(curve.x, place, near, y[near] + (y[near] - y[far]), slope=(y[near] - y[far]))
     distance = _beyond(y[place], y[near], expected)
     limit = max(math.log(END), step + math.log(2.5))
+    if min(curve.x) > 0:  # a longer step of the level explains a larger change
+        limit += max(0.0, abs(math.log(curve.x[place] / curve.x[near])) - math.log(2))
     rises = y[place] > max(y[near], expected)
     return Off(distance, max(limit, math.log(QUEUE)) if time and rises else limit)
 
