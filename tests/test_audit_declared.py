@@ -49,7 +49,7 @@ def changed(row: int, column: int, value: str) -> list[list[str]]:
 def test_a_table_without_declarations_is_still_looked_at(tmp_path: Path) -> None:
     result = found(tmp_path)
     assert result.findings == []
-    assert result.passed == {"repeated figures": 3, "missing level": 6}
+    assert result.passed == {"outlier": 6, "repeated figures": 3, "missing level": 6}
 
 
 IDENTITY = {"id": "six", "left": "qps", "relation": "=", "right": "tps * 6", "why": "6 statements"}
@@ -69,7 +69,7 @@ def test_a_number_that_fits_another_row_is_named(tmp_path: Path) -> None:
 
 def test_identity_limited_to_rows_with_a_tolerance_and_a_severity(tmp_path: Path) -> None:
     check = {**IDENTITY, "rows": {"threads": 4}, "tolerance": 0.1, "severity": "note"}
-    assert found(tmp_path, changed(1, 3, "9"), identities=[check]).findings == []
+    assert found(tmp_path, changed(1, 3, "700"), identities=[check]).findings == []
     assert found(tmp_path, changed(2, 3, "2250"), identities=[check]).findings == []
     assert only(tmp_path, changed(2, 3, "2450"), identities=[check]).severity == "note"
 
@@ -297,16 +297,18 @@ def test_findings_are_no_error_unless_asked_for(command: Callable[..., tuple[int
     wrong = changed(1, 3, "1180")
     status, said = command(rows=wrong)
     assert status == 0
-    assert "mine: 1 contradiction. Passed: 11 checks (identity 2, repeated figures 3, missing level 6)." in said
+    assert (
+        "mine: 1 contradiction. Passed: 17 checks (identity 2, outlier 6, repeated figures 3, missing level 6)." in said
+    )
     assert "threads 2: 180 x 6 = 1,080; printed 1,180" in said
     assert command("mine", "--strict", rows=wrong)[0] == 1
     assert command("mine", "--strict")[0] == 0
-    assert "Nothing found. Passed: 12 checks" in command()[1]
+    assert "Nothing found. Passed: 18 checks" in command()[1]
 
 
 def test_json_of_the_command_line(command: Callable[..., tuple[int, str]]) -> None:
     (one,) = json.loads(command("mine", "--json", rows=changed(1, 3, "1180"))[1])
-    assert one["passed"] == {"identity": 2, "repeated figures": 3, "missing level": 6}
+    assert one["passed"] == {"identity": 2, "outlier": 6, "repeated figures": 3, "missing level": 6}
     assert [finding["id"] for finding in one["findings"]] == ["t.six"]
 
 

@@ -71,11 +71,15 @@ def build(names: Names = None) -> None:
 
 @app.command()
 def check(names: Names = None) -> None:
-    """Check published tables: shape, types, units, and that they are valid Frictionless packages."""
+    """Check published tables and claims: shape, types, units, valid packages, and that every declaration is used."""
     from benchbook import published
+    from benchbook.audit.dead_declarations import refuse_dead
+    from benchbook.claims import ledger_check
 
     for name in names or published.known_reports():
         found = published.validate(name)
+        refuse_dead(found)
+        ledger_check.load(found)
         console.print(
             f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
         )
@@ -87,7 +91,7 @@ def audit(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything was found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
 ) -> None:
-    """Find what contradicts itself in published reports, with the arithmetic. What is found is no error of ours."""
+    """Find what contradicts itself in published reports, with the arithmetic. Findings concern the published report."""
     from benchbook.audit import audit_terminal
 
     found = audit_terminal.audits(names)

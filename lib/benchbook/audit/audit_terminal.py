@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from benchbook import published
-from benchbook.audit.findings import Audit, Finding, counted
+from benchbook.audit.findings import Audit, Finding, counted, untouched
 from benchbook.audit.whole import audit
 
 _STYLE = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
@@ -27,6 +27,7 @@ def show(found: Sequence[Audit], console: Console) -> None:
         console.print(Text(one.report, style="bold"), Text(counted(one)), sep=": ")
         for finding in one.findings:
             console.print(Padding(_paragraph(finding), (1, 0, 0, 2)), soft_wrap=False)
+        console.print(Text(untouched(one)))
         console.print()
 
 

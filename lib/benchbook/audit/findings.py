@@ -16,6 +16,10 @@ Kind = Literal[
     "Little's law",
     "bound",
     "plausibility",
+    "Markov's inequality",
+    "percentiles",
+    "outlier",
+    "printed digits",
     "trend",
     "same value",
     "repeated figures",
@@ -62,17 +66,31 @@ class Passed(NamedTuple):
     checks: int
 
 
-Outcomes = Iterator[Finding | Passed]
+class Touched(NamedTuple):
+    """Printed figures that a check has used, as row and metric: what no check touches can hold any slip."""
+
+    table: str
+    cells: frozenset[tuple[int, str]]
+
+
+Outcomes = Iterator[Finding | Passed | Touched]
 
 
 class Audit(BaseModel):
-    """All that the audit of one report came to; `passed` counts checks by kind, so that silence says something."""
+    """All that the audit of one report came to; `passed` counts checks by kind, so that silence says something.
+
+    `figures` counts the printed figures of its tables, `untouched_figures` those that no check used; `untouched` says
+    which these are, a text per metric.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     report: str
     findings: list[Finding]
     passed: dict[Kind, int]
+    figures: int = 0
+    untouched_figures: int = 0
+    untouched: list[str] = []
 
     def count(self, severity: Severity) -> int:
         """The number of findings of this severity."""
@@ -85,3 +103,12 @@ def counted(audit: Audit) -> str:
     found = ", ".join(f"{count} {_NAMES[severity][count != 1]}" for count, severity in counts if count)
     passed = ", ".join(f"{kind} {count}" for kind, count in audit.passed.items())
     return f"{found or 'Nothing found'}. Passed: {sum(audit.passed.values())} checks ({passed or 'none declared'})."
+
+
+def untouched(audit: Audit) -> str:
+    """The figures that no check touches, in a sentence."""
+    if not audit.untouched:
+        return f"Each of the {audit.figures} figures is touched by a check."
+    return (
+        f"{audit.untouched_figures} of {audit.figures} figures are touched by no check: {'; '.join(audit.untouched)}."
+    )

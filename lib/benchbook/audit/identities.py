@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Kind, Outcomes, Passed
+from benchbook.audit.findings import Finding, Kind, Outcomes, Passed, Touched
 from benchbook.audit.judgement import Case, case_of, kind_of, side, state
 from benchbook.audit.suggest import other_rounding, suggestions
 from benchbook.published.arithmetic import bare, evaluate, figure, names, spelled
@@ -39,6 +39,8 @@ def identities(published: Published) -> Outcomes:
 def _outcomes(published: Published, identity: Identity, cases: list[Case], table: PublishedTable | None) -> Outcomes:
     states = [(case, state(identity, case.known)) for case in cases]
     yield Passed(kind_of(identity), sum(found == "holds" for _, found in states))
+    if table:
+        yield _touched(table, identity, [case for case, found in states if found is not None])
     checked = sum(found is not None for _, found in states)
     broken = [case for case, found in states if found == "broken"]
     cut = [case for case, found in states if found == "truncated"]
@@ -46,6 +48,11 @@ def _outcomes(published: Published, identity: Identity, cases: list[Case], table
         yield _broken(published, identity, table, broken, checked)
     if cut and table:
         yield _truncated(published, identity, table, cut, checked)
+
+
+def _touched(table: PublishedTable, identity: Identity, cases: list[Case]) -> Touched:
+    used = {*names(identity.left), *names(identity.right)} & set(table.metrics)
+    return Touched(table.id, frozenset((case.row, name) for case in cases if case.row is not None for name in used))
 
 
 def _broken(

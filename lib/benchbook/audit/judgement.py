@@ -65,8 +65,14 @@ def _equality(identity: Identity, left: Number, right: Number) -> State:
     return "holds" if meet(left, Number(right.low - room, right.value, right.high + room)) else "broken"
 
 
+def _mirrored(number: Number) -> Number:
+    return Number(-number.high, -number.value, -number.low)
+
+
 def _cut(printed: Number, computed: Number) -> bool:
-    """Whether `printed` looks truncated; said only where the inputs are sharp enough to tell."""
+    """Whether `printed` looks truncated, towards zero; said only where the inputs are sharp enough to tell."""
+    if printed.value < 0:
+        printed, computed = _mirrored(printed), _mirrored(computed)
     place = printed.high - printed.low
     sharp = computed.high - computed.low < place
     return sharp and computed.value > printed.value + place * (0.5 + 1e-6) and computed.low < printed.value + place

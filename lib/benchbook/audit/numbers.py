@@ -14,7 +14,7 @@ from benchbook.published.reading import resolution
 from benchbook.published.report_file import Report
 from benchbook.published.tables import Published, PublishedTable
 
-_PLAIN = re.compile(r"\d+(\.\d+)?")
+_PLAIN = re.compile(r"-?\d+(\.\d+)?")
 
 
 def rows(table: PublishedTable) -> range:
@@ -24,7 +24,7 @@ def rows(table: PublishedTable) -> range:
 
 def raw(table: PublishedTable, row: int, name: str) -> Any:
     """A cell as it is stored: a number, a text, or a missing value."""
-    return table.frame.at[row, name]
+    return table.cells[row][name]
 
 
 def has(table: PublishedTable, row: int, *names: str) -> bool:
@@ -113,5 +113,10 @@ def _printed(table: PublishedTable, row: int, name: str) -> str:
     printed = text(table, row, name)
     if not _PLAIN.fullmatch(printed):
         return plain(float(raw(table, row, name)))
-    whole, point, decimals = printed.partition(".")
-    return f"{int(whole):,}{point}{decimals}"
+    return apart(printed)
+
+
+def apart(numeral: str) -> str:
+    """A plain numeral with its thousands apart and its digits as they are: "-12,039.50"."""
+    whole, point, decimals = numeral.removeprefix("-").partition(".")
+    return f"{'-' * numeral.startswith('-')}{int(whole):,}{point}{decimals}"

@@ -6,11 +6,14 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.published.tables import Published, PublishedTable
 
 DIGITS = 8
 """Significant digits that must agree before two rows count as one measurement printed twice, and not as chance."""
+
+ALIKE = 3
+"""Figures that must be alike before another one that differs counts as a slip."""
 
 
 class Place(NamedTuple):
@@ -35,6 +38,8 @@ def repeats(published: Published) -> Outcomes:
         common = _common(one, other)
         if _digits(one, common) >= DIGITS and len(common) > 1 and _alike(one, other, common):
             yield _repeated(published, one, other, common)
+        elif _nearly(one, other, common):
+            yield _one_apart(published, one, other, common)
         elif common:
             different += 1
     yield Passed("repeated figures", different)
@@ -66,6 +71,30 @@ def _digits(place: Place, metrics: list[str]) -> int:
     return sum(len(text) for text in texts)
 
 
+def _nearly(one: Place, other: Place, common: list[str]) -> bool:
+    """Whether all common figures but one are alike, at least three of them, with seven digits together."""
+    alike = [name for name in common if _alike(one, other, [name])]
+    return len(alike) == len(common) - 1 >= ALIKE and _digits(one, alike) >= DIGITS - 1
+
+
+def _one_apart(published: Published, one: Place, other: Place, common: list[str]) -> Finding:
+    name = next(name for name in common if not _alike(one, other, [name]))
+    rest = [alike for alike in common if alike != name]
+    return Finding(
+        id=f"{one.table.id}.row{one.row + 1}.all_but_{name}.{other.table.id}.row{other.row + 1}",
+        report=published.report.name,
+        where="; ".join(dict.fromkeys((numbers.where(one.table), numbers.where(other.table)))),
+        kind="repeated figures",
+        severity="suspicious",
+        sentence=f"{one.label()} and {other.label()} have the same figures but for {name}: they look like one "
+        "measurement, of which one figure was printed wrongly.",
+        arithmetic=[
+            f"{name}: {one.metrics[name]}, but {other.metrics[name]}",
+            *(f"{alike}: {one.metrics[alike]} = {other.metrics[alike]}" for alike in rest),
+        ],
+    )
+
+
 def _repeated(published: Published, one: Place, other: Place, metrics: list[str]) -> Finding:
     mine, theirs = one.settings, other.settings
     apart = [name for name in mine if name in theirs and mine[name] != theirs[name]]
@@ -94,6 +123,8 @@ def _restated(published: Published, places: list[Place]) -> Outcomes:
         for twin in twins:
             wrong = [name for name in _common(one, twin) if not _alike(one, twin, [name])]
             same += len(_common(one, twin)) - len(wrong)
+            for place in (one, twin):
+                yield Touched(place.table.id, frozenset((place.row, name) for name in _common(one, twin)))
             if wrong:
                 yield _differs(published, one, twin, wrong)
     yield Passed("restated", same)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import combinations, permutations
 from statistics import median
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.audit.judgement import Case, case_of
-from benchbook.published.arithmetic import Number, evaluate, figure, spelled
+from benchbook.published.arithmetic import Number, evaluate, figure, names, spelled
 from benchbook.published.declarations import Companion, Constant, Trend
 from benchbook.published.tables import Published, PublishedTable
 
@@ -34,17 +35,21 @@ def shapes(published: Published) -> Outcomes:
             yield from _companion(published, table, companion)
 
 
+def _touched(table: PublishedTable, rows: Iterable[int], columns: list[str]) -> Touched:
+    return Touched(table.id, frozenset((row, name) for row in rows for name in columns if name in table.metrics))
+
+
 # -- the same in all rows -----------------------------------------------------------------------------------------
 
 
 def _constant(published: Published, table: PublishedTable, constant: Constant) -> Outcomes:
-    cases = [case_of(published, table, row) for row in numbers.rows(table)]
-    values = [(case, value) for case in cases if (value := evaluate(constant.expression, case.known)) is not None]
+    values = constant_values(published, table, constant)
     if not values:
         return
     middle = median(value.value for _, value in values)
     off = [(case, value) for case, value in values if _distance(value, middle) > constant.tolerance]
     yield Passed("constant", len(values) - len(off))
+    yield _touched(table, [case.row for case, _ in values if case.row is not None], names(constant.expression))
     if off:
         text = spelled(constant.expression, lambda name: name)
         yield Finding(
@@ -59,14 +64,25 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
         )
 
 
+def constant_values(published: Published, table: PublishedTable, constant: Constant) -> list[tuple[Case, Number]]:
+    """The rows in which a constant's expression can be computed, and what it comes to."""
+    cases = [case_of(published, table, row) for row in numbers.rows(table)]
+    return [(case, value) for case in cases if (value := evaluate(constant.expression, case.known)) is not None]
+
+
 def _distance(value: Number, middle: float) -> float:
     """Relative distance of the nearer end of an interval; 0 inside it."""
-    return max(value.low - middle, middle - value.high, 0.0) / abs(middle) if middle else 0.0
+    return _relative(max(value.low - middle, middle - value.high, 0.0), middle)
+
+
+def _relative(difference: float, to: float) -> float:
+    """A difference as a share of a figure's size, whatever its sign; infinite against zero."""
+    return difference / abs(to) if to else math.copysign(math.inf, difference) if difference else 0.0
 
 
 def _off(constant: Constant, case: Case, value: Number, middle: float) -> str:
     text = spelled(constant.expression, lambda name: case.words[name])
-    off = f"{value.value / middle - 1:+.1%} off the median {figure(middle)}"
+    off = f"{_relative(value.value - middle, middle):+.1%} off the median {figure(middle)}"
     return f"{case.label}: {text} = {figure(value.value)}, {off}"
 
 
@@ -75,9 +91,10 @@ def _off(constant: Constant, case: Case, value: Number, middle: float) -> str:
 
 def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcomes:
     """One finding per row that must be doubted: the fewest, taken by the number of comparisons they spoil."""
-    pairs = _pairs(table, trend)
+    pairs = trend_pairs(table, trend)
     wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
     yield Passed("trend", len(pairs) - len(wrong))
+    yield _touched(table, [row for pair in pairs for row in pair[:2]], [trend.metric])
     while wrong:
         suspect = max(numbers.rows(table), key=lambda row: sum(row in pair[:2] for pair in wrong))
         mine = [pair for pair in wrong if suspect in pair[:2]]
@@ -85,7 +102,8 @@ def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcome
         yield _outlier(published, table, trend, suspect, mine)
 
 
-def _pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
+def trend_pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
+    """The rows that a trend compares, two by two."""
     rows = [row for row in numbers.rows(table) if numbers.has(table, row, trend.metric, *trend.over)]
     return [
         Pair(small, large, _excess(table, trend, small, large))
@@ -104,7 +122,7 @@ def _excess(table: PublishedTable, trend: Trend, small: int, large: int) -> floa
     """By how much the row that should be the lower one is above the other, relative to that one."""
     low, high = (small, large) if trend.direction == "increases" else (large, small)
     below, above = _value(table, low, trend.metric), _value(table, high, trend.metric)
-    return below / above - 1 if above else math.copysign(math.inf, below)
+    return _relative(below - above, above)
 
 
 def _value(table: PublishedTable, row: int, metric: str) -> float:
@@ -136,7 +154,7 @@ def _outlier(published: Published, table: PublishedTable, trend: Trend, row: int
 
 def _compared(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> tuple[str, int]:
     """On which side the comparisons lie that a row spoils, and how many rows there are on that side."""
-    all_pairs = _pairs(table, trend)
+    all_pairs = trend_pairs(table, trend)
     larger, smaller = ([pair for pair in all_pairs if pair[side] == row] for side in (0, 1))
     if all(pair.small == row for pair in pairs):
         return "larger", len(larger)
@@ -166,21 +184,30 @@ def _levels(table: PublishedTable, trend: Trend, row: int) -> str:
 
 
 def _companion(published: Published, table: PublishedTable, companion: Companion) -> Outcomes:
-    rows = [row for row in numbers.rows(table) if numbers.has(table, row, companion.metric, companion.beside)]
-    rates = {
-        row: _value(table, row, companion.beside) / _value(table, row, companion.metric)
-        for row in rows
-        if min(_value(table, row, name) for name in (companion.metric, companion.beside)) > 0
-    }
-    pairs = [
-        sorted(pair, key=lambda row: _value(table, row, companion.beside))
-        for pair in combinations(rates, 2)
-        if len({numbers.text(table, row, companion.metric) for row in pair}) == 1
-    ]
+    rates, pairs = _rates(table, companion), compared(table, companion)
     apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]
     yield Passed("same value", len(pairs) - len(apart))
+    yield _touched(table, [row for pair in pairs for row in pair], [companion.metric, companion.beside])
     for pair in apart:
         yield _alike(published, table, companion, rates, pair)
+
+
+def _rates(table: PublishedTable, companion: Companion) -> dict[int, float]:
+    """`beside` per `metric` in every row that prints both above 0."""
+    both = (companion.metric, companion.beside)
+    rows = [row for row in numbers.rows(table) if numbers.has(table, row, *both)]
+    positive = [row for row in rows if min(_value(table, row, name) for name in both) > 0]
+    return {row: _value(table, row, companion.beside) / _value(table, row, companion.metric) for row in positive}
+
+
+def compared(table: PublishedTable, companion: Companion) -> list[tuple[int, int]]:
+    """Rows that print the companion's metric alike, two by two: the one with less of `beside` first."""
+    pairs = [
+        sorted(pair, key=lambda row: _value(table, row, companion.beside))
+        for pair in combinations(_rates(table, companion), 2)
+        if len({numbers.text(table, row, companion.metric) for row in pair}) == 1
+    ]
+    return [(low, high) for low, high in pairs]
 
 
 def _alike(

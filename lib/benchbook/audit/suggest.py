@@ -85,7 +85,9 @@ def _slips(table: PublishedTable, identity: Identity, case: Case) -> Iterator[Sw
         text = case.words[name].replace(",", "")
         for slip in _misprints(text) if name in table.printed else ():
             value = float(slip)
-            yield Swap(name, rounded(value, number.high - number.low), _shown(slip), f"{name} with one slip of a digit")
+            yield Swap(
+                name, rounded(value, number.high - number.low), numbers.apart(slip), f"{name} with one slip of a digit"
+            )
 
 
 def _misprints(text: str) -> Iterator[str]:
@@ -97,11 +99,6 @@ def _misprints(text: str) -> Iterator[str]:
         swapped = list(text)
         swapped[place], swapped[following] = swapped[following], swapped[place]
         yield "".join(swapped)
-
-
-def _shown(slip: str) -> str:
-    whole, point, decimals = slip.partition(".")
-    return f"{int(whole):,}{point}{decimals}"
 
 
 def _spelled(identity: Identity, case: Case, swap: Swap) -> str:

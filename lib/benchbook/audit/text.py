@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.audit.judgement import case_of
 from benchbook.published.declarations import Scalar
 from benchbook.published.report_file import FieldMeta, TextFact
@@ -78,6 +78,8 @@ def _results(published: Published, fact: TextFact, table: PublishedTable) -> Out
         return
     if any(_has_all(table, row, said) for row in numbers.rows(table)):
         yield Passed("text against table", 1)
+        rows = [row for row in numbers.rows(table) if _has_all(table, row, said)]
+        yield Touched(table.id, frozenset((row, name) for row in rows for name in said))
         return
     yield Finding(
         id=f"{table.id}.{fact.id}",

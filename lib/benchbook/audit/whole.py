@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from itertools import chain
 
-from benchbook.audit.findings import SEVERITIES, Audit, Finding, Kind, Passed
+from benchbook.audit import numbers
+from benchbook.audit.curves import curves
+from benchbook.audit.digits import digits
+from benchbook.audit.findings import SEVERITIES, Audit, Finding, Kind, Passed, Touched
 from benchbook.audit.identities import identities
+from benchbook.audit.latencies import latencies
 from benchbook.audit.repeats import repeats
 from benchbook.audit.rows import shapes
 from benchbook.audit.text import text
 from benchbook.audit.topology import topology
-from benchbook.published.tables import Published
+from benchbook.published.tables import Published, PublishedTable
 
 
 def audit(published: Published) -> Audit:
@@ -19,7 +23,10 @@ def audit(published: Published) -> Audit:
     outcomes = list(
         chain(
             identities(published),  # arithmetic within a row, bounds, Little's law
+            latencies(published),  # percentiles and means
             shapes(published),  # rows of one table against each other
+            curves(published),  # points that are off their neighbours
+            digits(published),  # printed digits of a column
             repeats(published),  # the same figures in two places
             text(published),  # prose and commands against tables
             topology(published),  # hosts, versions, options
@@ -31,4 +38,30 @@ def audit(published: Published) -> Audit:
         if isinstance(outcome, Passed):
             passed[outcome.kind] += outcome.checks
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    return Audit(report=published.report.name, findings=findings, passed={k: n for k, n in passed.items() if n})
+    touched = {(one.table, *cell) for one in outcomes if isinstance(one, Touched) for cell in one.cells}
+    figures = [(table, *cell) for table in published.tables.values() for cell in _figures(table)]
+    left = [(table, row, metric) for table, row, metric in figures if (table.id, row, metric) not in touched]
+    return Audit(
+        report=published.report.name,
+        findings=findings,
+        passed={kind: count for kind, count in passed.items() if count},
+        figures=len(figures),
+        untouched_figures=len(left),
+        untouched=_named(left),
+    )
+
+
+def _figures(table: PublishedTable) -> list[tuple[int, str]]:
+    """Every cell of a metric in which something is printed."""
+    return [(row, name) for name in table.metrics for row in numbers.rows(table) if numbers.has(table, row, name)]
+
+
+def _named(cells: list[tuple[PublishedTable, int, str]]) -> list[str]:
+    """Cells by table and metric: "dump.speed_mb_s (2 rows)", or the label of a single row."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for table, row, metric in cells:
+        groups.setdefault((table.id, metric), []).append(numbers.label(table, row))
+    return [
+        f"{table}.{metric} ({labels[0] if len(labels) == 1 else f'{len(labels)} rows'})"
+        for (table, metric), labels in groups.items()
+    ]

@@ -17,7 +17,7 @@ from rich.console import Console
 from benchbook import paths, published
 from benchbook.analysis.measured import paired_ratio
 from benchbook.analysis.results import replace_text
-from benchbook.bench import analysis_bench, stopping_bench, transfer_bench
+from benchbook.bench import analysis_bench, planted_errors_bench, stopping_bench, transfer_bench
 from benchbook.bench.stopping_bench import LongLoad
 from benchbook.build import programs
 from benchbook.campaign import design, store
@@ -240,4 +240,5 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "stopping": stopping,
     "bootstrap": bootstrap,
     "analysis": analysis_bench.analysis,
+    "planted_errors": planted_errors_bench.planted_errors,
 }

@@ -8,7 +8,9 @@ never too narrow, so that a violation is always a real one.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from benchbook.errors import BadInput
@@ -56,8 +58,9 @@ def truncated(value: float, place: float) -> Number:
     return Number(value, value, value + place)
 
 
+@lru_cache(maxsize=1024)
 def parse(expression: str) -> ast.expr:
-    """The tree of a plain arithmetic expression. Raises BadInput for anything else: these come from files."""
+    """The tree of a plain arithmetic expression, not to be changed. Raises BadInput for anything else: from files."""
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
@@ -88,7 +91,7 @@ def evaluate(expression: str, known: Mapping[str, Number]) -> Number | None:
 
 def spelled(expression: str, show: Callable[[str], str]) -> str:
     """The expression with `show(name)` in place of each name: "551 x 20" for "global_tps * sql_per_global"."""
-    return ast.unparse(_Spell(show).visit(parse(expression))).replace(" * ", " x ")
+    return ast.unparse(_Spell(show).visit(copy.deepcopy(parse(expression)))).replace(" * ", " x ")
 
 
 def figure(value: float) -> str:
@@ -113,7 +116,7 @@ def _leaves(tree: ast.expr) -> list[ast.expr]:
 
 
 def _name(node: ast.expr) -> str:
-    return ast.unparse(node)
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
 def _evaluate(node: ast.expr, known: Mapping[str, Number]) -> Number | None:

@@ -25,20 +25,24 @@ _KINDS = {
     "integer": (re.compile(r"-?\d+"), int, "a whole number such as 100, without separators"),
     "number": (re.compile(r"-?\d+(\.\d+)?"), float, "a number such as 13890 or 1.93, without unit or separators"),
 }
-_NUMERAL = re.compile(r"\d+(?:\.(\d+))?")
+_NUMERAL = re.compile(r"(?:(?<![\w.])[-\u2212])?(\d+(?:\.(\d+))?)")
+"""A printed number, its sign (a hyphen or U+2212) apart from its digits."""
 
 
 def read_rows(resource: ResourceMeta, path: Path) -> tuple[list[Row], list[dict[str, str]]]:
     """The rows of a CSV, typed and as text. Rows are numbered as in the file: the header is row 1.
 
     Raises BadInput naming the file, the row and the column, the value and the fix: for a missing file or column, a
-    cell that is not of its field's type or bounds, a second row with the same key.
+    cell that is not of its field's type or bounds, a second row with the same key, a table without rows.
     """
     texts = list(_texts(resource, path))
     rows = [
         {field.name: _cell(field, text[field.name], number, path) for field in _fields(resource)}
         for number, text in enumerate(texts, start=2)
     ]
+    if not rows:
+        fix = "transcribe its rows, or take the table out of datapackage.json"
+        raise BadInput("the table has no rows", file=path, key="row 2", fix=fix)
     _unique(resource, rows, path)
     return rows, texts
 
@@ -60,7 +64,7 @@ def resolution(value: float, printed: str) -> float:
     digits = _NUMERAL.search(printed)
     if digits is None:
         raise BadInput("there is no number in a printed cell", value=printed, fix="transcribe the number as printed")
-    return float(10.0 ** (_power(value, float(digits[0])) - len(digits[1] or "")))
+    return float(10.0 ** (_power(value, float(digits[1])) - len(digits[2] or "")))
 
 
 def check_package(package: PackageMeta, path: Path) -> None:
@@ -172,15 +176,17 @@ def _unique(resource: ResourceMeta, rows: list[Row], path: Path) -> None:
 
 
 def _power(value: float, numeral: float) -> int:
-    return round(math.log10(value / numeral)) if value and numeral else 0
+    return round(math.log10(abs(value) / numeral)) if value and numeral else 0
 
 
 def _same_digits(value: float, printed: str) -> bool:
     digits = _NUMERAL.search(printed)
     if digits is None:
         return False
-    numeral = float(digits[0])
-    return math.isclose(numeral * 10.0 ** _power(value, numeral), value, rel_tol=1e-9)
+    numeral = float(digits[1])
+    negative = digits[0] != digits[1]
+    alike = math.isclose(numeral * 10.0 ** _power(value, numeral), abs(value), rel_tol=1e-9)
+    return alike and (negative == (value < 0) or not value)
 
 
 def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:

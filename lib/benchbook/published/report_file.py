@@ -76,13 +76,17 @@ class EnvironmentFact(_Strict):
 
 
 class TextFact(_Strict):
-    """A fact in prose or in a command: the words, where they stand, the numbers in them, the tables they are about."""
+    """A fact in prose or in a command: the words, where they stand, the numbers in them, the tables they are about.
+
+    `unchecked` lists the values that are no column of these tables, on purpose; any other is taken for a slip.
+    """
 
     id: str
     where: str
     printed: str
     values: dict[str, Scalar | list[Scalar]] = {}
     tables: list[str] = []
+    unchecked: list[str] = []
     note: str | None = None
 
 

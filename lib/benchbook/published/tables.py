@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ class PublishedTable:
     fields: dict[str, Field]
     fixed: dict[str, Scalar]
     meta: ResourceMeta
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """The rows of `frame`, each a cell by the name of its column: for what asks cell by cell."""
+        return [{str(name): cell for name, cell in row.items()} for row in self.frame.to_dict("records")]
 
     @property
     def identities(self) -> list[Identity]:

@@ -1,0 +1,154 @@
+"""Checks every metric along a level of numbers for a point that is off its neighbours: a unit slip, a decimal shift.
+
+Nothing is declared for it. The table's own steps from row to row say how much a curve varies; a point counts only
+where it is further off than the largest step between the other points, and a factor more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from benchbook.audit import numbers
+from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
+from benchbook.audit.judgement import state
+from benchbook.published.arithmetic import names
+from benchbook.published.tables import Published, PublishedTable
+
+POINTS = 3
+"""The fewest points of a curve that is looked at."""
+INSIDE = 4.0
+"""A point between two others must be beyond both by this factor at least, and by twice the largest other step."""
+END = 5.0
+"""A first or last point must be this factor beyond what goes on from its neighbours, and 2.5 times that step."""
+QUEUE = 40.0
+"""The same for a time that rises at an end: latencies of an overloaded server explode."""
+_TIMES = {"s", "ms", "us", "µs", "ns", "min"}
+
+
+class Curve(NamedTuple):
+    """A metric along a level: the rows in the order of the level, the level's and the metric's numbers."""
+
+    level: str
+    metric: str
+    rows: list[int]
+    x: list[float]
+    y: list[float]
+
+
+class Off(NamedTuple):
+    """How far a point is from what its neighbours say, and how far it may be; logarithms."""
+
+    distance: float
+    limit: float
+
+
+def curves(published: Published) -> Outcomes:
+    """Every metric of every table along each of its levels that are numbers."""
+    for table in published.tables.values():
+        for curve in _curves(table):
+            yield from _outliers(published, table, curve)
+
+
+def _curves(table: PublishedTable) -> Iterator[Curve]:
+    for level in _ladders(table):
+        keys = [key for key in table.meta.table_schema.primary_key if key != level]
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for row in numbers.rows(table):
+            if numbers.has(table, row, level):
+                groups.setdefault(tuple(numbers.raw(table, row, key) for key in keys), []).append(row)
+        for rows in groups.values():
+            ordered = sorted(rows, key=lambda row: float(numbers.raw(table, row, level)))
+            yield from (curve for metric in table.metrics if (curve := _curve(table, level, metric, ordered)))
+
+
+def _ladders(table: PublishedTable) -> list[str]:
+    """Levels of the key that are numbers."""
+    keys = table.meta.table_schema.primary_key
+    return [field.name for field in table.meta.table_schema.fields if field.name in keys and field.type != "string"]
+
+
+def _curve(table: PublishedTable, level: str, metric: str, rows: list[int]) -> Curve | None:
+    printed = [row for row in rows if numbers.has(table, row, metric)]
+    x = [float(numbers.raw(table, row, level)) for row in printed]
+    y = [float(numbers.raw(table, row, metric)) for row in printed]
+    drawn = len(y) >= POINTS and len(set(x)) == len(x) and min(y) > 0
+    return Curve(level, metric, printed, x, y) if drawn else None
+
+
+def _outliers(published: Published, table: PublishedTable, curve: Curve) -> Outcomes:
+    time = table.fields[curve.metric].unit in _TIMES
+    off = {place: _off(curve, place, time=time) for place in range(len(curve.rows))}
+    far = {place: it for place, it in off.items() if it.distance > it.limit}
+    wrong = {place: it for place, it in far.items() if not _confirmed(published, table, curve, place)}
+    yield Touched(table.id, frozenset((row, curve.metric) for row in curve.rows))
+    # One slip spoils what is expected of its neighbours too: only one is named, and one inside before an end.
+    inside = range(1, len(curve.rows) - 1)
+    worst = max(wrong, key=lambda at: (at in inside, wrong[at].distance - wrong[at].limit), default=None)
+    yield Passed("outlier", len(curve.rows) - (worst is not None))
+    if worst is not None:
+        yield _finding(published, table, curve, worst)
+
+
+def _confirmed(published: Published, table: PublishedTable, curve: Curve, place: int) -> bool:
+    """Whether a declared equality holds in the row, so that other printed figures confirm this one."""
+    row = curve.rows[place]
+    mine = [one for one in table.identities if curve.metric in {*names(one.left), *names(one.right)}]
+    declared = [one for one in mine if one.relation == "=" and row in table.matching(one.rows)]
+    return any(state(one, numbers.of_row(published, table, row)) in {"holds", "truncated"} for one in declared)
+
+
+def _off(curve: Curve, place: int, *, time: bool) -> Off:
+    y = [math.log(value) for value in curve.y]
+    others = [value for other, value in enumerate(y) if other != place]
+    step = max(abs(b - a) for a, b in pairwise(others))
+    if 0 < place < len(y) - 1:
+        return Off(_beyond(y[place], y[place - 1], y[place + 1]), max(math.log(INSIDE), step + math.log(2)))
+    near, far = (1, 2) if place == 0 else (-2, -3)
+    expected = _further(curve.x, place, near, y[near] + (y[near] - y[far]), slope=(y[near] - y[far]))
+    distance = _beyond(y[place], y[near], expected)
+    limit = max(math.log(END), step + math.log(2.5))
+    if min(curve.x) > 0:  # a longer step of the level explains a larger change
+        limit += max(0.0, abs(math.log(curve.x[place] / curve.x[near])) - math.log(2))
+    rises = y[place] > max(y[near], expected)
+    return Off(distance, max(limit, math.log(QUEUE)) if time and rises else limit)
+
+
+def _further(x: list[float], place: int, near: int, even: float, *, slope: float) -> float:
+    """A straight line through the two nearest points in logarithms, drawn on; by rows where a level is not above 0."""
+    far = near + (1 if place == 0 else -1)
+    if min(x) <= 0:
+        return even
+    here, first, second = (math.log(x[at]) for at in (place, near, far))
+    return even - slope + slope * (here - first) / (first - second)
+
+
+def _beyond(value: float, one: float, other: float) -> float:
+    """How far a value lies outside two others; 0 between them."""
+    return max(value - max(one, other), min(one, other) - value, 0.0)
+
+
+def _finding(published: Published, table: PublishedTable, curve: Curve, place: int) -> Finding:
+    row, metric = curve.rows[place], curve.metric
+    near = [other for other in (place - 1, place + 1) if 0 <= other < len(curve.rows)]
+    value = numbers.cell(table, row, metric)
+    factor = min(max(curve.y[place] / curve.y[other], curve.y[other] / curve.y[place]) for other in near)
+    side = "above" if curve.y[place] > curve.y[near[0]] else "below"
+    key = ".".join(str(numbers.raw(table, row, name)) for name in table.meta.table_schema.primary_key)
+    return Finding(
+        id=f"{table.id}.{metric}.outlier.{key}",
+        report=published.report.name,
+        where=numbers.where(table),
+        kind="outlier",
+        severity="suspicious",
+        sentence=f"{metric} of {numbers.label(table, row)} is {value}, {factor:.1f} times {side} its "
+        f"{'neighbours' if len(near) > 1 else 'neighbour'} along {curve.level}; the other rows do not vary like this: "
+        "a digit, a unit or a decimal point may have slipped.",
+        arithmetic=[
+            f"{value} against {numbers.cell(table, curve.rows[other], metric)} "
+            f"({curve.level} {numbers.cell(table, curve.rows[other], curve.level)})"
+            for other in near
+        ],
+    )

@@ -1,0 +1,79 @@
+"""Refuses declarations that check nothing, and keys of text facts that match nothing: both look like checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchbook import paths
+from benchbook.audit.judgement import case_of, state
+from benchbook.audit.rows import compared, constant_values, trend_pairs
+from benchbook.errors import BadInput
+from benchbook.published.arithmetic import names
+from benchbook.published.report_file import TextFact
+from benchbook.published.tables import Published, PublishedTable
+
+_ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
+"""Addresses are held against the report's hosts, whatever they are called."""
+
+
+def refuse_dead(published: Published, root: Path | None = None) -> None:
+    """Raises BadInput naming the file, the key and the fix, for the first declaration that checks nothing."""
+    folder = (root or paths.home() / "data" / "published") / published.report.name
+    for table in published.tables.values():
+        for id, why in _dead(published, table):
+            fix = "correct the rows or columns that it names, or take it out"
+            raise BadInput(why, file=folder / "datapackage.json", key=f"{table.id}.{id}", fix=fix)
+    for fact in published.report.text_facts:
+        for name in _unmatched(published, fact):
+            tables = ", ".join(fact.tables)
+            raise BadInput(
+                f"it is no level and no metric of {tables}, and no identity uses it",
+                file=folder / "report.yaml",
+                key=f"text_facts.{fact.id}.values.{name}",
+                fix=f"name a column or a fixed level of {tables}, or list it in `unchecked`",
+            )
+
+
+def _dead(published: Published, table: PublishedTable) -> Iterator[tuple[str, str]]:
+    for identity in table.identities:
+        cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
+        if all(state(identity, case.known) is None for case in cases):
+            yield identity.id, "the identity checks nothing: no row has all of its numbers"
+    for constant in table.meta.constants:
+        if len(constant_values(published, table, constant)) < 2:
+            yield constant.id, "the constant checks nothing: fewer than two rows have its numbers"
+    for trend in table.meta.trends:
+        if not trend_pairs(table, trend):
+            yield trend.id, "the trend checks nothing: no two rows differ in its levels and print its metric"
+    for companion in table.meta.companions:
+        if not compared(table, companion):
+            yield companion.id, "the companion checks nothing: no two rows print its metric alike"
+
+
+def _unmatched(published: Published, fact: TextFact) -> list[str]:
+    """The values of a fact about tables that no check of the audit looks at."""
+    if not fact.tables:
+        return []
+    tables = [published.tables[id] for id in fact.tables]
+    columns = {name for table in tables for name in [*table.levels, *table.fixed, *table.metrics]}
+    columns |= {role for host in published.report.hosts for role in host.runs}
+    used = _used(published)
+    return [
+        name
+        for name, value in fact.values.items()
+        if name not in columns
+        and f"{fact.id}.{name}" not in used
+        and not _ADDRESS.fullmatch(str(value))
+        and name not in fact.unchecked
+    ]
+
+
+def _used(published: Published) -> set[str]:
+    """Every name in an expression of the report."""
+    tables = published.tables.values()
+    identities = [*published.report.identities, *(one for table in tables for one in table.identities)]
+    sides = [side for one in identities for side in (one.left, one.right)]
+    sides += [constant.expression for table in tables for constant in table.meta.constants]
+    return {name for side in sides for name in names(side)}

@@ -1,0 +1,137 @@
+"""Checks latencies against each other: percentiles in order, and a percentile against the mean.
+
+Markov's inequality: of times that are not negative, at most a share of 1/k is k times the mean or more (A. A. Markov,
+1884; W. Feller, *An Introduction to Probability Theory and Its Applications* 2, 1971, V.7), so the 95% quantile is at
+most 20 means, the 99% quantile at most 100.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from typing import NamedTuple
+
+from benchbook.audit import numbers
+from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
+from benchbook.audit.judgement import Case, case_of
+from benchbook.published.arithmetic import above, evaluate, figure, names, spelled
+from benchbook.published.declarations import Severity
+from benchbook.published.tables import Published, PublishedTable
+
+_PERCENTILE = re.compile(r"^(?P<before>(?:.*_)?)p(?P<digits>\d{1,4})(?P<after>(?:_.*)?)$")
+_MEAN = re.compile(r"^(?P<before>(?:.*_)?)(?:mean|avg|average)(?P<after>(?:_.*)?)$")
+_OPEN = {"rate", "target_rate", "offered_rate"}
+
+
+class Percentile(NamedTuple):
+    """A column of a percentile: its share in percent, and what else its name says."""
+
+    column: str
+    percent: float
+    of: tuple[str, str]
+
+
+class Mean(NamedTuple):
+    """Arithmetic that comes to the mean of what a percentile is of, in the rows where it does."""
+
+    expression: str
+    rows: list[int]
+    severity: Severity
+    why: str
+
+
+def latencies(published: Published) -> Outcomes:
+    """Percentiles of every table, by the names of its columns."""
+    for table in published.tables.values():
+        found = percentiles(table)
+        for low, high in combinations(sorted(found, key=lambda one: one.percent), 2):
+            if low.of == high.of and low.percent < high.percent:
+                yield from _ordered(published, table, low, high)
+        for percentile in found:
+            for mean in _means(table, percentile):
+                yield from _markov(published, table, percentile, mean)
+
+
+def percentiles(table: PublishedTable) -> list[Percentile]:
+    """The metrics that are percentiles: p50_ms, tidb_p99_s, p999_ms (99.9%)."""
+    found = ((name, _PERCENTILE.match(name)) for name in table.metrics)
+    return [Percentile(name, _percent(m["digits"]), (m["before"], m["after"])) for name, m in found if m]
+
+
+def _percent(digits: str) -> float:
+    return 100.0 if digits == "100" else float(f"{digits[:2]}.{digits[2:] or 0}")
+
+
+def _ordered(published: Published, table: PublishedTable, low: Percentile, high: Percentile) -> Outcomes:
+    columns = (low.column, high.column)
+    cases = [case_of(published, table, row) for row in numbers.rows(table) if numbers.has(table, row, *columns)]
+    wrong = [case for case in cases if above(case.known[low.column], case.known[high.column])]
+    yield Passed("percentiles", len(cases) - len(wrong))
+    yield _touched(table, cases, list(columns))
+    if wrong:
+        yield Finding(
+            id=f"{table.id}.{low.column}.above.{high.column}",
+            report=published.report.name,
+            where=numbers.where(table),
+            kind="percentiles",
+            severity="contradiction",
+            sentence=f"In {len(wrong)} of {len(cases)} rows {low.column} is above {high.column}, which cannot be: "
+            "a higher percentile of the same times is never smaller.",
+            arithmetic=[f"{case.label}: {case.words[low.column]} > {case.words[high.column]}" for case in wrong],
+        )
+
+
+def _touched(table: PublishedTable, cases: list[Case], columns: list[str]) -> Touched:
+    metrics = [name for name in columns if name in table.metrics]
+    return Touched(table.id, frozenset((case.row, name) for case in cases if case.row is not None for name in metrics))
+
+
+def _means(table: PublishedTable, percentile: Percentile) -> list[Mean]:
+    """Means by a column's name, by what is declared of Little's law, and else by threads / tps of a closed loop."""
+    rows = list(numbers.rows(table))
+    found = [
+        Mean(name, rows, "contradiction", "both are printed")
+        for name in table.metrics
+        if (match := _MEAN.match(name)) and (match["before"], match["after"]) == percentile.of
+    ]
+    declared = [one for one in table.identities if one.kind == "Little's law" and one.right == percentile.column]
+    law = "in a closed loop the mean time is the clients over the throughput (Little's law)"
+    found += [Mean(one.left, table.matching(one.rows), "suspicious", law) for one in declared if one.relation == "<="]
+    return found or _closed_loop(table, percentile, rows, law)
+
+
+def _closed_loop(table: PublishedTable, percentile: Percentile, rows: list[int], law: str) -> list[Mean]:
+    """A ladder of threads with tps and a latency of nothing but the load is a closed loop, if no rate is offered."""
+    scale = {"_ms": "1000", "_s": "1", "_us": "1000000"}.get(percentile.of[1])
+    ladder = "threads" in table.meta.table_schema.primary_key and "tps" in table.metrics
+    if not ladder or not scale or percentile.of[0] or _OPEN & {*table.levels, *table.fixed}:
+        return []
+    return [Mean(f"threads / tps * {scale}", rows, "suspicious", law)]
+
+
+def _markov(published: Published, table: PublishedTable, percentile: Percentile, mean: Mean) -> Outcomes:
+    if percentile.percent >= 100:
+        return
+    times = 100 / (100 - percentile.percent)
+    cases = [case_of(published, table, row) for row in mean.rows if numbers.has(table, row, percentile.column)]
+    bounds = [(case, bound) for case in cases if (bound := evaluate(f"({mean.expression}) * {times:g}", case.known))]
+    wrong = [(case, bound) for case, bound in bounds if above(case.known[percentile.column], bound)]
+    yield Passed("Markov's inequality", len(bounds) - len(wrong))
+    yield _touched(table, [case for case, _ in bounds], [percentile.column, *names(mean.expression)])
+    if wrong:
+        text = spelled(mean.expression, lambda name: name)
+        yield Finding(
+            id=f"{table.id}.{percentile.column}.far_above_mean",
+            report=published.report.name,
+            where=numbers.where(table),
+            kind="Markov's inequality",
+            severity=mean.severity,
+            sentence=f"In {len(wrong)} of {len(bounds)} rows {percentile.column} is more than {times:g} times the mean "
+            f"{text}, which no distribution allows: more than {100 - percentile.percent:g}% of the times would have "
+            f"to be that long, and they alone would raise the mean above itself; {mean.why}.",
+            arithmetic=[
+                f"{case.label}: {case.words[percentile.column]} > {times:g} x "
+                f"{spelled(mean.expression, case.words.__getitem__)} = {figure(bound.value)}"
+                for case, bound in wrong
+            ],
+        )
