@@ -220,7 +220,7 @@ def _belief(ratio: Array, df: Array, prior_df: float) -> Array:
     Phipson et al. (2016), eq. 5: the chance of so large a ratio over the share of ratios that are as large. Where even
     the family of all features has less than 5% chance to show it (Bonferroni), the cell differs in kind: 0.
     """
-    tail = stats.f.sf(ratio, df, min(prior_df, _MOST_DF))
+    tail = np.asarray(stats.f.sf(ratio, df, min(prior_df, _MOST_DF)), dtype=np.float64)
     order = np.argsort(tail)
     share = np.minimum(tail[order] / ((np.arange(tail.size) + 0.5) / tail.size), 1.0)
     out = np.empty(tail.size)
