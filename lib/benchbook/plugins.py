@@ -39,6 +39,11 @@ def names(group: str) -> list[str]:
     return list(_points(group))
 
 
+def find(group: str, name: str, *, key: str) -> Any | None:
+    """The part of this name, None where nobody gives one. Raises BadInput for one that cannot be imported."""
+    return load(group, name, key=key) if name in _points(group) else None
+
+
 def load(group: str, name: str, *, key: str) -> Any:
     """The part of this name. Raises BadInput, naming `key`, for an unknown one and for one that cannot be imported."""
     if name not in _points(group):

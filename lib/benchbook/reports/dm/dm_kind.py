@@ -117,7 +117,9 @@ class DmKind(Kind[DmParameters]):
             for levels in _levels(published, published.table(name), parameters)
         ]
 
-    def asked(self, parameters: DmParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(
+        self, published: Published, parameters: DmParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         size = profile.dm
         return {

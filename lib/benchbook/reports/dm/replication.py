@@ -14,19 +14,22 @@ import pandas as pd
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import BenchbookError, WorkloadFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.probes import prometheus
+from benchbook.probes.host import HostProbe
+from benchbook.probes.mysql import MysqlProbe
 from benchbook.probes.samples import COLUMNS
 from benchbook.probes.scrape import Scraped, Target, scraping
-from benchbook.probes.watch import Watched, host_probe, mysql_probe, watching
+from benchbook.probes.watch import Watched, watching
 from benchbook.reports.dm import checksum, dm_summary, dump_statements, worker_log
 from benchbook.reports.dm.stage import DmStage
 from benchbook.reports.dm.standstill import Standstill
 from benchbook.reports.dm.task import SYNC, TASK, task_of
 from benchbook.systems import dm_config
 from benchbook.systems.dm_status import BinlogPosition, Status
-from benchbook.systems.sql import SqlEndpoint, connection
+from benchbook.systems.sql import connection
 from benchbook.workloads import sysbench, sysbench_output
 from benchbook.workloads.sysbench_stream import IntervalReader, check_end, interval_series
 
@@ -198,11 +201,11 @@ class DmReplication(DmStage):
         machines = {h.name: h for h in (self.client, self._upstream.hosts[0], self._dm.worker, self._target.hosts[0])}
         upstream = self._upstream.hosts[0]
         probes = [
-            *map(host_probe, machines.values()),
-            mysql_probe(upstream, self._upstream.endpoints()[0], upstream.name),
+            *map(HostProbe, machines.values()),
+            MysqlProbe(upstream, self._upstream.endpoints()[0], upstream.name),
         ]
         tidb = self._target.hosts[0]
-        status = f"http://{tidb.address}:{self._target.settings.status_port or 10080}/metrics"
+        status = f"http://{tidb.address}:{self._target.status_port}/metrics"
         targets = [
             Target(self._dm.worker, "dm", self._dm.metrics_url, dm_summary.DM_MATCH),
             Target(tidb, "tidb", status, dm_summary.TIDB_MATCH),
@@ -259,7 +262,7 @@ def _jobs(metrics: str, what: str) -> float:
 
 
 @contextmanager
-def _executing(via: RemoteHost, endpoint: SqlEndpoint) -> Iterator[checksum.Execute]:
+def _executing(via: RemoteHost, endpoint: Endpoint) -> Iterator[checksum.Execute]:
     with connection(via, endpoint) as link, link.cursor() as cursor:
 
         def execute(statement: str) -> Sequence[Sequence[Any]]:
