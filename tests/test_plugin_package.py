@@ -20,7 +20,8 @@ PACKAGE = Path(__file__).parent / "plugin_package"
 GUIDE = ROOT / "docs" / "extending.md"
 NAME = "redis_points"
 TABLES = {"oltp_point_select": "get", "oltp_update_non_index": "set"}
-KEYS, REQUESTS = 500, 20_000
+# Enough for a few seconds of load: the probe looks once a second.
+KEYS, REQUESTS = 500, 150_000
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +174,28 @@ print(json.dumps([good.port("redis"), systems.check_names(["redis"], good), said
 
 
 @pytest.mark.parametrize(
-    "changed", [{}, {"loads": {"redis_benchmark": {"keys": 0, "requests": 1, "time_s": 1}}}], ids=["none", "wrong"]
+    ("loads", "said"),
+    [
+        ({}, "loads.redis_benchmark: the profile has no size for this load generator"),
+        ({"redis_benchmark": {"keys": 0, "requests": 1, "time_s": 1}}, "loads.redis_benchmark.keys: "),
+        ({"redis_benchmark": {"kyes": 1, "keys": 1, "requests": 1, "time_s": 1}}, "loads.redis_benchmark.kyes: "),
+    ],
 )
 def test_a_profile_s_section_for_the_generator_is_checked_by_its_own_model(
-    home: Home, site: Path, changed: dict[str, Any]
+    home: Home, site: Path, loads: dict[str, Any], said: str
 ) -> None:
-    report_of_redis(home, "127.0.90")
-    home.write("env/profiles/tiny.yaml", {**PROFILE, **changed})
-    status, said = home.run(*WORDS, **installed(site))
-    assert status == 2
-    assert "loads.redis_benchmark.keys" in said if changed else "no size for this load generator" in said
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "loads": loads})
+    code = """
+import json
+from benchbook.errors import BadInput
+from benchbook.profiles import load_profile
+from benchbook.workloads.generator import generator
+try:
+    generator("redis_benchmark").size_in(load_profile("tiny"))
+except BadInput as problem:
+    print(json.dumps(str(problem)))
+"""
+    assert f"tiny.yaml: {said}" in _in_child(site, home, code)
 
 
 def test_the_guide_shows_the_package_s_files_as_they_are() -> None:

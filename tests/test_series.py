@@ -15,9 +15,9 @@ from kit import until
 
 from benchbook.errors import OutputNotParseable
 from benchbook.hosts.jobs import remote_program
-from benchbook.probes.host import HostProbe
+from benchbook.probes.host_probe import HostProbe
 from benchbook.probes.metric import counter, level
-from benchbook.probes.mysql import MysqlProbe
+from benchbook.probes.mysql_probe import MysqlProbe
 from benchbook.probes.samples import COLUMNS, busy_cores, empty, to_series
 
 COUNTERS = {name: counter() for name in ("A", "B", "Questions")}

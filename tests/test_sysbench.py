@@ -17,6 +17,7 @@ from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
 from benchbook.workloads import sysbench
+from benchbook.workloads.generator import RateReader
 from benchbook.workloads.sysbench_output import parse
 from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
 
@@ -184,3 +185,35 @@ def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own(
         "auto-inc": "false",
     }
     assert sysbench.also_ignoring({}, ()) == {}
+
+
+def test_another_protocol_has_another_driver_and_options_of_its_name() -> None:
+    end = Endpoint("127.0.90.13", 5432, "bench", "hush", tls=True, protocol="pgsql")
+    command = sysbench.run("sysbench", [end], sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
+    assert {"--db-driver=pgsql", "--pgsql-host=127.0.90.13", "--pgsql-port=5432", "--pgsql-user=bench"} <= set(
+        command.argv
+    )
+    assert not [word for word in command.argv if "mysql" in str(word)]
+    assert (command.secrets, command.env) == ({"password.cnf": "pgsql-password=hush\n"}, {"PGSSLMODE": "require"})
+    with pytest.raises(BadInput, match=r"does not speak the protocol of this server \(got 'redis'\)"):
+        sysbench.prepare("sysbench", Endpoint("a", 1, protocol="redis"), DATASET, threads=1, seed=1)
+
+
+def test_rates_are_read_line_by_line_however_the_output_is_cut() -> None:
+    seen: list[tuple[float, float]] = []
+    reader = RateReader(lambda line: (float(line), 2.0) if line.strip() else None, lambda *rate: seen.append(rate))
+    for part in (b"1\n2", b"0\r3", b"0\n\n4"):
+        reader(part)
+    assert seen == [(1, 2), (20, 2), (30, 2)]
+    assert reader.text == "1\n20\r30\n\n4"
+
+
+def test_a_report_has_one_load_generator(tables: Published) -> None:
+    first, *others = tables.report.design
+    assert report.load_of(tables).name == "sysbench"
+    mixed = [first.model_copy(update={"load": "other"}), *others]
+    with pytest.raises(BadInput, match=r"design\.\*\.load: one report is restaged by one load generator"):
+        report.load_of(Published(tables.report.model_copy(update={"design": mixed}), tables.tables))
+    unknown = [each.model_copy(update={"load": "other"}) for each in tables.report.design]
+    with pytest.raises(BadInput, match=r"no such part of benchbook\.workloads \(got 'other'\)\. Fix: use one of sysb"):
+        report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))

@@ -24,8 +24,8 @@ from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.workloads.base import Ran
 from benchbook.workloads.crowd import Crowd, _Summed, shares
+from benchbook.workloads.generator import Ran
 from benchbook.workloads.merging import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
 from benchbook.workloads.sysbench_output import IntervalLine, Output, parse
 from benchbook.workloads.sysbench_stream import rate_in

@@ -20,7 +20,7 @@ from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.probes.processes import ProcessProbe
+from benchbook.probes.process_probe import ProcessProbe
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.reports.transfer import engines, transfer_kind, transfer_plots
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo

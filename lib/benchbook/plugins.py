@@ -1,8 +1,8 @@
 """Finds what the kit is made of by entry points, its own parts and those of installed packages alike.
 
-    benchbook.systems      name -> class of benchbook.systems.base.System
-    benchbook.workloads    name -> class of benchbook.workloads.base.LoadGenerator
-    benchbook.probes       name -> class of benchbook.probes.base.Probe
+    benchbook.systems      name -> class of benchbook.systems.base.System, or of another NamedServer
+    benchbook.workloads    name -> class of benchbook.workloads.generator.LoadGenerator
+    benchbook.probes       name -> class of benchbook.probes.probe.Probe
     benchbook.kinds        name -> class of benchbook.reports.kind.Kind
     benchbook.hypotheses   name -> class of benchbook.claims.hypothesis.Hypothesis
 

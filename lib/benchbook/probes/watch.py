@@ -17,7 +17,7 @@ import pandas as pd
 
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
-from benchbook.probes.base import Probe
+from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
 
 

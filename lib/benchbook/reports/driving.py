@@ -14,13 +14,13 @@ from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes import base as probes
-from benchbook.probes.base import Probe
+from benchbook.probes import probe as probes
+from benchbook.probes.probe import Probe
 from benchbook.probes.watch import Watched, watching
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
-from benchbook.workloads.base import Level, Load, LoadGenerator, Ran
 from benchbook.workloads.crowd import Crowd, shares
+from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
 
 
 @dataclass

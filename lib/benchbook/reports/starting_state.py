@@ -11,7 +11,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.base import System
-from benchbook.workloads.base import LoadGenerator
+from benchbook.workloads.generator import LoadGenerator
 
 Say = Callable[[str], None]
 

@@ -21,7 +21,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.base import Probe, make
+from benchbook.probes.probe import Probe, make
 from benchbook.profiles import Profile
 
 # Of what a server printed before it died, so many characters of each end go into the record.
@@ -85,7 +85,7 @@ def _shortened(said: str) -> str:
     return said if len(said) <= 2 * _KEPT else f"{said[:_KEPT]}\n[...]\n{said[-_KEPT:]}"
 
 
-class Server:
+class NamedServer:
     """What a server's class declares before any host is known; the inventory and the build ask for it by its name.
 
     `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
@@ -104,7 +104,7 @@ class Server:
         return cls.role or cls.name
 
 
-class System(Server, ABC):
+class System(NamedServer, ABC):
     """A system under test on the hosts of a session, found by name (entry point `benchbook.systems`).
 
     `protocol` is what its endpoints speak: a load generator says which ones it can drive. `watched_by` names the probes

@@ -12,7 +12,7 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import About
 from benchbook.systems.data_server import wrong_password
-from benchbook.systems.mysql import MysqlSystem
+from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import query, try_login
 
 

@@ -12,10 +12,10 @@ from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.systems.base import About, Server, await_answer, died
+from benchbook.systems.base import About, NamedServer, await_answer, died
 
 
-class HttpServer(Server, ABC):
+class HttpServer(NamedServer, ABC):
     """The verbs of a system for a server without data of its own: what it keeps, it keeps in the database `store`."""
 
     builds = ("dtm",)

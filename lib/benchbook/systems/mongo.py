@@ -12,7 +12,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
-from benchbook.systems.base import About, Server, await_answer, died
+from benchbook.systems.base import About, NamedServer, await_answer, died
 from benchbook.transfer.settings import MongoEndpoint
 
 SIDES = ("source", "target")
@@ -21,7 +21,7 @@ PUBLISHED = "MongoDB, single-node replica set, cacheSize 30GB"
 _NOT_INITIALIZED = 94
 
 
-class MongoServer(Server, ABC):
+class MongoServer(NamedServer, ABC):
     """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already."""
 
     name = "mongo"

@@ -6,7 +6,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems.data_server import DataServer, wrong_password
-from benchbook.systems.mysql import MysqlSystem
+from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import query, try_login
 
 

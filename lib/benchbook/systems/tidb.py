@@ -6,7 +6,7 @@ from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
-from benchbook.systems.mysql import RETRY_NOTE
+from benchbook.systems.mysql_system import RETRY_NOTE
 from benchbook.systems.sql import query, try_login
 from benchbook.systems.sql_server import SqlServer
 

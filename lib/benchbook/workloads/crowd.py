@@ -11,7 +11,7 @@ from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.workloads.base import Ran, RateReader
+from benchbook.workloads.generator import Ran, RateReader
 
 
 def shares(total: int, clients: int) -> list[int]:

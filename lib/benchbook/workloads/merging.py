@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from benchbook.stats.latency import merge_histograms, percentile
-from benchbook.workloads.base import Ran
+from benchbook.workloads.generator import Ran
 from benchbook.workloads.sysbench_output import IntervalLine, Output
 from benchbook.workloads.sysbench_stream import interval_series
 

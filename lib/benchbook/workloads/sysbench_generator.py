@@ -14,7 +14,7 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize
 from benchbook.workloads import sysbench, sysbench_output, sysbench_stream
-from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store
+from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
 from benchbook.workloads.merging import merged, proof_of, series_of
 
 

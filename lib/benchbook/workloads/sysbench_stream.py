@@ -9,8 +9,8 @@ import pandas as pd
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
-from benchbook.workloads import base, sysbench_output
-from benchbook.workloads.base import RateReader
+from benchbook.workloads import generator, sysbench_output
+from benchbook.workloads.generator import RateReader
 
 
 def rate_in(line: str) -> tuple[float, float] | None:
@@ -28,7 +28,7 @@ class IntervalReader(RateReader):
 
 def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:
     """Raises WorkloadFailed unless sysbench ended by itself with status 0; its output goes along."""
-    base.check_end(ended, text, name, sysbench_output.failure)
+    generator.check_end(ended, text, name, sysbench_output.failure)
 
 
 def summarise(output: sysbench_output.Output) -> dict[str, Quantity]:

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from benchbook.errors import BadInput
 from benchbook.hosts.jobs import Command
-from benchbook.probes.base import LONGEST_S, Probe
 from benchbook.probes.metric import Metric, counter, level
+from benchbook.probes.probe import LONGEST_S, Probe
 
 
 class RedisProbe(Probe):

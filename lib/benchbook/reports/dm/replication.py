@@ -18,8 +18,8 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.probes import prometheus
-from benchbook.probes.host import HostProbe
-from benchbook.probes.mysql import MysqlProbe
+from benchbook.probes.host_probe import HostProbe
+from benchbook.probes.mysql_probe import MysqlProbe
 from benchbook.probes.samples import COLUMNS
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching

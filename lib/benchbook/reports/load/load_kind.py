@@ -22,7 +22,7 @@ from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind
 from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.workloads.base import LoadGenerator, generator
+from benchbook.workloads.generator import LoadGenerator, generator
 
 # The load generator of a report whose design names none, and of records that name none.
 DEFAULT = "sysbench"

@@ -20,7 +20,7 @@ from benchbook.reports.driving import Driver
 from benchbook.reports.starting_state import StartingState
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
-from benchbook.workloads.base import LoadGenerator
+from benchbook.workloads.generator import LoadGenerator
 
 
 @dataclass

@@ -18,9 +18,9 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.base import Probe
-from benchbook.probes.host import HostProbe
-from benchbook.probes.processes import ProcessProbe
+from benchbook.probes.host_probe import HostProbe
+from benchbook.probes.probe import Probe
+from benchbook.probes.process_probe import ProcessProbe
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from benchbook.hosts.jobs import Command, remote_program
-from benchbook.probes.base import LONGEST_S, Probe
 from benchbook.probes.metric import Metric, counter, level
+from benchbook.probes.probe import LONGEST_S, Probe
 
 
 class HostProbe(Probe):

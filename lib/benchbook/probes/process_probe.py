@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.probes.base import LONGEST_S, Probe
 from benchbook.probes.metric import Metric, counter, level
+from benchbook.probes.probe import LONGEST_S, Probe
 
 
 class ProcessProbe(Probe):

@@ -15,8 +15,8 @@ import pymysql
 from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.hosts.jobs import Command, remote_program
-from benchbook.probes.base import LONGEST_S, Probe
 from benchbook.probes.metric import Metric, counter, level
+from benchbook.probes.probe import LONGEST_S, Probe
 
 _STATEMENTS = "select insert update delete replace commit rollback begin".split()
 _ROWS = "inserted updated read deleted".split()
