@@ -74,7 +74,7 @@ def _planned(*tables: str) -> tuple[Faulty, Campaign]:
     asked = parameters.check(dm_kind.DmParameters, REPORT, said)
     made = dm_kind.DmKind().experiment(data, asked, profile, inventory)
     own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
-    conditions = dm_kind.DmKind().asked(asked, profile, inventory)
+    conditions = dm_kind.DmKind().asked(data, asked, profile, inventory)
     trials = design.plan(dm_kind.DmKind().cells(data, asked), 1, seed=1, asked=conditions)
     return Faulty(**own, seed=1), store.start_or_continue(REPORT, conditions, trials, seed=1)
 

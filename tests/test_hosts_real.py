@@ -20,13 +20,14 @@ from kit import Home, until
 
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusable, JobLost, RemoteFailed
 from benchbook.hosts import lab as labs
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, on_each, try_on_each
 from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.systems.sql import SqlEndpoint, query, try_login
+from benchbook.systems.sql import query, try_login
 
 pytestmark = pytest.mark.real
 
@@ -478,15 +479,15 @@ def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> 
 
 
 def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: Database) -> None:
-    end = SqlEndpoint(database.address, database.port, "bench", database.password)
+    end = Endpoint(database.address, database.port, "bench", database.password)
     assert query(host, end, "SELECT 1 + 1, 'é'") == [(2, "é")]
     server = lab_sshd(host)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected past the host"))
         assert try_login(host, end) is None
     assert psutil.Process(server).is_running()
-    assert try_login(host, SqlEndpoint(database.address, database.port, "bench", "wrong")) == "denied"
-    assert "no connection to" in str(try_login(host, SqlEndpoint(database.address, 3999, "bench", "")))
+    assert try_login(host, Endpoint(database.address, database.port, "bench", "wrong")) == "denied"
+    assert "no connection to" in str(try_login(host, Endpoint(database.address, 3999, "bench", "")))
     with pytest.raises(BenchbookError, match=r"127\.0\.\d+\.30:3306: `SELECT nothing`: 1054: Unknown column"):
         query(host, end, "SELECT nothing")
     assert database.password not in repr(end)

@@ -60,7 +60,7 @@ def test_it_can_be_planned_with_every_profile(made: list[Path]) -> None:
         size, where, data = load_profile(said.profile), load_inventory(said.inventory), published.load(NAME)
         cells = kind.cells(data, said)
         kind.experiment(data, said, size, where)
-        trials = design.plan(cells, kind.repetitions(size), seed=1, asked=kind.asked(said, size, where))
+        trials = design.plan(cells, kind.repetitions(size), seed=1, asked=kind.asked(data, said, size, where))
         assert len(trials) == 2 * 3 * size.repetitions
         assert {trial.cell.system for trial in trials} == {"mariadb"}
 
@@ -117,7 +117,7 @@ def test_a_bad_name_is_refused(home: Home, name: str) -> None:
 def test_a_kind_that_nobody_knows(made: list[Path], said: str, why: str) -> None:
     path = paths.published_dir(NAME) / "report.yaml"
     path.write_text(path.read_text().replace("restaged_by: sysbench", said))
-    with pytest.raises(BadInput, match=rf"report\.yaml: restaged_by: {why}.*dm, .*saga, sysbench, transfer"):
+    with pytest.raises(BadInput, match=rf"report\.yaml: restaged_by: {why}.*dm, .*load, saga, sysbench, transfer"):
         kind_of(NAME)
 
 

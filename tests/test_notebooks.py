@@ -22,7 +22,7 @@ from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.reports.kinds import kind_of
-from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
+from benchbook.reports.load.load_kind import LoadParameters
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 REPORTS = [path.stem for path in NOTEBOOKS if path.stem != NOTEBOOK]
@@ -81,17 +81,17 @@ def namespace(*injected: str, **values: Any) -> dict[str, Any]:
 
 
 def test_parameters_are_what_the_notebook_holds() -> None:
-    found = parameters.from_namespace(SysbenchParameters, NAME, namespace("# Parameters\nthreads = [3]\n", threads=[3]))
+    found = parameters.from_namespace(LoadParameters, NAME, namespace("# Parameters\nthreads = [3]\n", threads=[3]))
     assert (found.threads, found.profile, found.names()) == ([3], "smoke", ["tidb"])
 
 
 def test_an_injected_name_that_nobody_knows_is_refused() -> None:
     with pytest.raises(BadInput, match=r"tidb_v7_1_3_sysbench\.ipynb: thraeds: .*\(got \[3\]\)\. Fix: .*threads"):
-        parameters.from_namespace(SysbenchParameters, NAME, namespace("# Parameters\nthraeds = [3]\n", thraeds=[3]))
+        parameters.from_namespace(LoadParameters, NAME, namespace("# Parameters\nthraeds = [3]\n", thraeds=[3]))
 
 
 def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
-    assert parameters.from_namespace(SysbenchParameters, NAME, namespace(report=object())).seed == 1
+    assert parameters.from_namespace(LoadParameters, NAME, namespace(report=object())).seed == 1
 
 
 @pytest.mark.parametrize(
@@ -102,20 +102,20 @@ def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
 )  # fmt: skip
 def test_a_value_of_another_kind_is_refused(name: str, value: Any) -> None:
     with pytest.raises(BadInput) as caught:
-        parameters.check(SysbenchParameters, NAME, {"inventory": "x", name: value})
+        parameters.check(LoadParameters, NAME, {"inventory": "x", name: value})
     assert str(caught.value.key).split(".")[0] == name
     assert caught.value.fix
 
 
 def test_a_list_may_come_as_text_as_papermill_passes_it_on() -> None:
     given = {"inventory": "x", "systems": '["tidb","mariadb"]', "threads": "[2, 3]", "workloads": []}
-    found = parameters.check(SysbenchParameters, NAME, given)
+    found = parameters.check(LoadParameters, NAME, given)
     assert (found.systems, found.threads, found.workloads) == (["tidb", "mariadb"], [2, 3], [])
 
 
 def test_a_list_that_is_not_one_is_told_how_to_write_one() -> None:
     with pytest.raises(BadInput, match=r"systems: Input should be a valid list \(got 'tidb'\)\. Fix: write a list"):
-        parameters.check(SysbenchParameters, NAME, {"inventory": "x", "systems": "tidb"})
+        parameters.check(LoadParameters, NAME, {"inventory": "x", "systems": "tidb"})
 
 
 def test_assignments_of_a_cell() -> None:

@@ -77,7 +77,7 @@ def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest()
 def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Home) -> None:
     lab, profile = load_inventory("lab_dtm") if _copied(home) else None, load_profile("smoke")
     assert lab is not None
-    assert saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab).dataset.tables == 10
+    assert saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab).generator.dataset.tables == 10
     hosts = {name: host for name, host in lab.hosts.items() if "client" in host.roles}
     with pytest.raises(BadInput, match="no host has a role"):
         saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts}))

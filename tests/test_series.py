@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,15 @@ import pandas as pd
 import pytest
 from kit import until
 
+from benchbook.errors import OutputNotParseable
 from benchbook.hosts.jobs import remote_program
+from benchbook.probes.host_probe import HostProbe
+from benchbook.probes.metric import counter, level
+from benchbook.probes.mysql_probe import MysqlProbe
 from benchbook.probes.samples import COLUMNS, busy_cores, empty, to_series
+
+COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
+KIT = {**MysqlProbe.metrics, **HostProbe.metrics}
 
 
 def sample(t: float, **values: float) -> dict[str, Any]:
@@ -27,7 +35,7 @@ def rows(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def test_counters_become_rates_and_levels_stay() -> None:
     samples = [sample(10, Questions=100, Threads_running=3), sample(12, Questions=150, Threads_running=5)]
-    assert rows(to_series(samples, "db1", "mysql")) == [
+    assert rows(to_series(samples, "db1", "mysql", MysqlProbe.metrics)) == [
         (10, "db1", "mysql", "Threads_running", 3, "threads"),
         (12, "db1", "mysql", "Threads_running", 5, "threads"),
         (12, "db1", "mysql", "Questions", 25, "1/s"),  # 50 in 2 s
@@ -37,16 +45,39 @@ def test_counters_become_rates_and_levels_stay() -> None:
 @pytest.mark.parametrize(
     ("name", "unit"),
     [("cpu__user", "cores"), ("disk__read_bytes", "B/s"), ("disk__reads", "1/s"), ("disk__busy_s", "1"),
-     ("Bytes_sent", "B/s"), ("Innodb_data_written", "B/s"), ("Com_commit", "1/s"), ("loopback__sent_bytes", "B/s")],
+     ("Bytes_sent", "B/s"), ("Innodb_data_written", "B/s"), ("Com_commit", "1/s"), ("loopback__sent_bytes", "B/s"),
+     ("ctxt", "1/s"), ("Innodb_row_lock_time", "ms/s"), ("Innodb_buffer_pool_reads", "1/s"),
+     ("Binlog_bytes_written", "B/s")],
 )  # fmt: skip
 def test_every_rate_has_its_unit(name: str, unit: str) -> None:
-    ((_, _, _, _, value, found),) = rows(to_series([sample(1, **{name: 1}), sample(2, **{name: 3})], "h", "s"))
+    ((_, _, _, _, value, found),) = rows(to_series([sample(1, **{name: 1}), sample(2, **{name: 3})], "h", "s", KIT))
     assert (value, found) == (2, unit)
+
+
+def test_a_metric_is_a_level_or_a_counter_by_its_probe_s_word_and_not_by_its_name() -> None:
+    samples = [sample(1, bytes_written=5, queue__a=7), sample(3, bytes_written=9, queue__a=7)]
+    declared = {"bytes_written": level("B"), "queue.*": counter("ms/s")}
+    assert rows(to_series(samples, "h", "s", declared)) == [
+        (1, "h", "s", "bytes_written", 5, "B"), (3, "h", "s", "bytes_written", 9, "B"),
+        (3, "h", "s", "queue.a", 0, "ms/s"),
+    ]  # fmt: skip
+
+
+def test_a_metric_that_its_probe_does_not_declare_is_named() -> None:
+    with pytest.raises(OutputNotParseable, match="the probe s sampled 'C', which it does not declare"):
+        to_series([sample(1, C=1)], "h", "s", COUNTERS)
+
+
+def test_the_mysql_probe_declares_just_what_its_program_asks_for() -> None:
+    program = remote_program("probes", "sample_mysql.py").read_text()
+    wanted = re.search(r"^WANTED = \((.*?)^\)", program, re.MULTILINE | re.DOTALL)
+    assert wanted is not None
+    assert {*re.findall(r'"(\w+)"', wanted[1]), "answer_ms"} == set(MysqlProbe.metrics)
 
 
 def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
     samples = [sample(1, Questions=100), sample(2, Questions=160), sample(3, Questions=5), sample(4, Questions=25)]
-    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s"))] == [(2, 60), (4, 20)]
+    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [(2, 60), (4, 20)]
 
 
 def test_no_rate_is_drawn_across_a_gap() -> None:
@@ -56,25 +87,30 @@ def test_no_rate_is_drawn_across_a_gap() -> None:
         sample(3, Questions=30),
         sample(4, Questions=70),
     ]
-    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s"))] == [(4, 40)]
+    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [(4, 40)]
 
 
 def test_a_counter_that_appears_later_and_equal_times() -> None:
     samples = [sample(1, A=1), sample(1, A=5), sample(2, A=6, B=9), sample(3, A=7, B=10)]
-    assert [(t, name, value) for t, _, _, name, value, _ in rows(to_series(samples, "h", "s"))] == [
+    assert [(t, name, value) for t, _, _, name, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [
         (2, "A", 1), (3, "A", 1), (3, "B", 1),
     ]  # fmt: skip
 
 
 def test_nothing_is_an_empty_table() -> None:
-    assert rows(empty()) == rows(to_series([], "h", "s")) == rows(to_series([sample(1, A=1)], "h", "s")) == []
+    assert (
+        rows(empty())
+        == rows(to_series([], "h", "s", {}))
+        == rows(to_series([sample(1, A=1)], "h", "s", COUNTERS))
+        == []
+    )
 
 
 def test_cores_in_use_leave_out_what_is_not_use() -> None:
     seconds = {"cpu__user": 1.2, "cpu__system": 0.4, "cpu__idle": 0.3, "cpu__iowait": 0.1, "cpu__steal": 0.05}
     samples = [sample(1, **dict.fromkeys(seconds, 0)), sample(2, **seconds)]
     frame = pd.concat(
-        [to_series(samples, "a", "host"), to_series(samples, "a", "mysql"), to_series(samples, "b", "host")]
+        [to_series(samples, host, source, KIT) for host, source in (("a", "host"), ("a", "mysql"), ("b", "host"))]
     )
     found = busy_cores(frame)
     assert [(r.t, r.host) for r in found.itertuples()] == [(2, "a"), (2, "b")]
@@ -92,7 +128,7 @@ def test_the_host_probe_samples_this_host_and_its_last_sample_is_at_its_end(tmp_
         probe.terminate()
     assert probe.wait(timeout=30) == 0
     samples = [json.loads(line) for line in out.read_text().splitlines()]
-    frame = to_series(samples, "here", "host")
+    frame = to_series(samples, "here", "host", HostProbe.metrics)
     assert {"cpu.user", "cpu.idle", "load.1min", "memory.available", "procs_running", "disk.reads"} <= set(frame.metric)
     assert {"loopback.received_bytes", "disk.written_bytes"} <= set(frame.metric)
     assert (frame.value >= 0).all()

@@ -25,7 +25,7 @@ REPORT = {
     "ab",
     "mydumper",
 }
-TEST = {"chromium"}
+TEST = {"chromium", "redis-check-rdb", "redis-benchmark", "redis-cli"}
 
 # Pretends to install: makes each program that the test says a package holds.
 APT_GET = """\

@@ -9,23 +9,22 @@ from benchbook import published
 from benchbook.campaign import design
 from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
-from benchbook.reports.sysbench import sysbench_kind
-from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.stats.stopping import StopRule
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 # Nearly any interval at any look will do: what is tested is how a load ends, not when.
 SOON = StopRule(maximum_s=120, minimum_s=10, target=0.99, consecutive=1, minimum_freedom=1)
-WHAT = SysbenchParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2])
+WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2])
 
 
 def test_a_load_that_is_asked_to_end_reports_all_that_it_did(lab_home: Home, lab: Inventory) -> None:
     lab_home.write("env/profiles/early.yaml", {**PROFILE, "stopping": {"minimum_s": 10, "maximum_s": 120}})
     report, profile = published.load(REPORT), load_profile("early")
-    experiment = sysbench_kind.SysbenchKind().experiment(report, WHAT, profile, lab)
+    experiment = LoadKind().experiment(report, WHAT, profile, lab)
     experiment.stop_rule = SOON
-    (trial,) = design.plan(sysbench_kind.SysbenchKind().cells(report, WHAT), 1, seed=1, asked={})
+    (trial,) = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked={})
     with experiment.running():
         experiment.begin([trial], lambda _: None)
         measured = experiment.measure(trial, lambda second, rate: None)

@@ -10,13 +10,14 @@ from kit import INVENTORY, ROOT, Home
 
 from benchbook import published
 from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
-from benchbook.reports.sysbench import sysbench_kind as report
-from benchbook.systems.sql import SqlEndpoint
+from benchbook.reports.load import load_kind as report
 from benchbook.workloads import sysbench
+from benchbook.workloads.generator import RateReader
 from benchbook.workloads.sysbench_output import parse
 from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
 
@@ -29,15 +30,15 @@ def tables() -> Published:
     return published.load(NAME, ROOT / "data" / "published")
 
 
-def asked_for(**given: Any) -> report.SysbenchParameters:
-    return report.SysbenchParameters.model_validate({"inventory": INVENTORY, **given})
+def asked_for(**given: Any) -> report.LoadParameters:
+    return report.LoadParameters.model_validate({"inventory": INVENTORY, **given})
 
 
 # -- cells --------------------------------------------------------------------------------------------------------
 
 
 def test_every_published_row_is_a_cell(tables: Published) -> None:
-    cells = report.SysbenchKind().cells(tables, asked_for())
+    cells = report.LoadKind().cells(tables, asked_for())
     assert len(cells) == 15
     for name, table in tables.tables.items():
         ours = [c.levels["threads"] for c in cells if c.table == name]
@@ -45,8 +46,8 @@ def test_every_published_row_is_a_cell(tables: Published) -> None:
 
 
 def test_systems_workloads_and_threads_can_be_chosen(tables: Published) -> None:
-    assert len(report.SysbenchKind().cells(tables, asked_for(systems=["tidb", "mariadb"]))) == 30
-    cells = report.SysbenchKind().cells(tables, asked_for(workloads=["oltp_insert"], threads=[2, 4]))
+    assert len(report.LoadKind().cells(tables, asked_for(systems=["tidb", "mariadb"]))) == 30
+    cells = report.LoadKind().cells(tables, asked_for(workloads=["oltp_insert"], threads=[2, 4]))
     assert [(c.system, c.levels) for c in cells] == [
         ("tidb", {"workload": "oltp_insert", "threads": 2}), ("tidb", {"workload": "oltp_insert", "threads": 4}),
     ]  # fmt: skip
@@ -57,32 +58,32 @@ def test_an_unknown_workload(tables: Published) -> None:
     with pytest.raises(
         BadInput, match=r"workloads: unknown workload \(got 'oltp_inset'\)\. Fix: use some of .*oltp_insert"
     ):
-        report.SysbenchKind().cells(tables, asked_for(workloads=["oltp_inset"]))
+        report.LoadKind().cells(tables, asked_for(workloads=["oltp_inset"]))
 
 
-def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home) -> None:
+def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
-    asked = report.SysbenchKind().asked(asked_for(), profile, lab)
+    asked = report.LoadKind().asked(tables, asked_for(), profile, lab)
     assert (asked["time_s"], asked["tables"], asked["table_size"], asked["reset"]) == (2, 4, 2000, "restart")
-    longer = report.SysbenchKind().asked(asked_for(time_s=7, rate=50), profile, lab)
+    longer = report.LoadKind().asked(tables, asked_for(time_s=7, rate=50), profile, lab)
     assert (longer["time_s"], longer["rate"]) == (7, 50)
-    assert report.SysbenchKind().builds(asked_for()) == ["tidb"]
-    assert report.SysbenchKind().builds(asked_for(system="mariadb")) == []
+    assert report.LoadKind().builds(asked_for()) == ["tidb"]
+    assert report.LoadKind().builds(asked_for(system="mariadb")) == []
 
 
 def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
-    made = report.SysbenchKind().experiment(tables, asked_for(), profile, lab)
-    assert made.options["mysql-ignore-errors"] == "1062,2013,8028,9007"
-    assert made.options["auto-inc"] == "false"
-    assert "db-driver" not in made.options
+    made = report.LoadKind().experiment(tables, asked_for(), profile, lab)
+    assert made.generator.given["mysql-ignore-errors"] == "1062,2013,8028,9007"
+    assert made.generator.given["auto-inc"] == "false"
+    assert "db-driver" not in made.generator.given
     with pytest.raises(BadInput, match="unknown system"):
-        report.SysbenchKind().experiment(tables, asked_for(system="tibd"), profile, lab)
+        report.LoadKind().experiment(tables, asked_for(system="tibd"), profile, lab)
 
 
 # -- command lines ------------------------------------------------------------------------------------------------
 
-ENDS = [SqlEndpoint(f"127.0.90.1{i}", 4000, "root", "hush-3c1d") for i in (1, 2)]
+ENDS = [Endpoint(f"127.0.90.1{i}", 4000, "root", "hush-3c1d") for i in (1, 2)]
 DATASET = sysbench.Dataset(4, 1000)
 
 
@@ -120,7 +121,7 @@ def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
 
 
 def test_servers_of_one_system_share_a_port() -> None:
-    ends = [ENDS[0], SqlEndpoint("127.0.90.12", 4001, "root", "")]
+    ends = [ENDS[0], Endpoint("127.0.90.12", 4001, "root", "")]
     with pytest.raises(BadInput, match=r"one port on all servers \(got \[4000, 4001\]\)"):
         sysbench.run("sysbench", ends, sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
 
@@ -184,3 +185,35 @@ def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own(
         "auto-inc": "false",
     }
     assert sysbench.also_ignoring({}, ()) == {}
+
+
+def test_another_protocol_has_another_driver_and_options_of_its_name() -> None:
+    end = Endpoint("127.0.90.13", 5432, "bench", "hush", tls=True, protocol="pgsql")
+    command = sysbench.run("sysbench", [end], sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
+    assert {"--db-driver=pgsql", "--pgsql-host=127.0.90.13", "--pgsql-port=5432", "--pgsql-user=bench"} <= set(
+        command.argv
+    )
+    assert not [word for word in command.argv if "mysql" in str(word)]
+    assert (command.secrets, command.env) == ({"password.cnf": "pgsql-password=hush\n"}, {"PGSSLMODE": "require"})
+    with pytest.raises(BadInput, match=r"does not speak the protocol of this server \(got 'redis'\)"):
+        sysbench.prepare("sysbench", Endpoint("a", 1, protocol="redis"), DATASET, threads=1, seed=1)
+
+
+def test_rates_are_read_line_by_line_however_the_output_is_cut() -> None:
+    seen: list[tuple[float, float]] = []
+    reader = RateReader(lambda line: (float(line), 2.0) if line.strip() else None, lambda *rate: seen.append(rate))
+    for part in (b"1\n2", b"0\r3", b"0\n\n4"):
+        reader(part)
+    assert seen == [(1, 2), (20, 2), (30, 2)]
+    assert reader.text == "1\n20\r30\n\n4"
+
+
+def test_a_report_has_one_load_generator(tables: Published) -> None:
+    first, *others = tables.report.design
+    assert report.load_of(tables).name == "sysbench"
+    mixed = [first.model_copy(update={"load": "other"}), *others]
+    with pytest.raises(BadInput, match=r"design\.\*\.load: one report is restaged by one load generator"):
+        report.load_of(Published(tables.report.model_copy(update={"design": mixed}), tables.tables))
+    unknown = [each.model_copy(update={"load": "other"}) for each in tables.report.design]
+    with pytest.raises(BadInput, match=r"no such part of benchbook\.workloads \(got 'other'\)\. Fix: use one of sysb"):
+        report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))

@@ -24,12 +24,13 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import load_profile
-from benchbook.reports.sysbench import sysbench_kind
-from benchbook.reports.sysbench.oltp import SysbenchOltp
-from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
-from benchbook.workloads.crowd import Crowd, Ran, _Summed, shares
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.workloads.crowd import Crowd, _Summed, shares
+from benchbook.workloads.generator import Ran
 from benchbook.workloads.merging import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
 from benchbook.workloads.sysbench_output import IntervalLine, Output, parse
+from benchbook.workloads.sysbench_stream import rate_in
 
 PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
 ONE = parse(PRINTED)
@@ -121,13 +122,13 @@ def two_clients(lab: Inventory) -> Inventory:
     return lab.model_copy(update={"hosts": {**lab.hosts, "db1": db1}})
 
 
-def campaign(inventory: Inventory, **asked: object) -> tuple[SysbenchOltp, Trial]:
-    what = SysbenchParameters.model_validate(
+def campaign(inventory: Inventory, **asked: object) -> tuple[LoadTrials, Trial]:
+    what = LoadParameters.model_validate(
         {"inventory": INVENTORY, "system": "mariadb", "workloads": ["oltp_point_select"], "threads": [3], **asked}
     )
     report = published.load(REPORT)
-    (trial,) = design.plan(sysbench_kind.SysbenchKind().cells(report, what), 1, seed=1, asked={})
-    return sysbench_kind.SysbenchKind().experiment(report, what, load_profile("tiny"), inventory), trial
+    (trial,) = design.plan(LoadKind().cells(report, what), 1, seed=1, asked={})
+    return LoadKind().experiment(report, what, load_profile("tiny"), inventory), trial
 
 
 @pytest.mark.real
@@ -200,7 +201,7 @@ def test_an_interrupt_ends_the_load_of_all(lab_home: Home, two_clients: Inventor
         experiment.begin([trial], lambda _: None)
         with pytest.raises(KeyboardInterrupt):
             experiment.measure(trial, press_once)
-        assert not [each for each in threading.enumerate() if each.name.startswith("sysbench-client")]
+        assert not [each for each in threading.enumerate() if each.name.startswith("load-client")]
         assert not lab_home.processes("sysbench", " run ")
 
 
@@ -221,5 +222,5 @@ def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
         waits = Command(["python3", "-c", WAITS, "{job}"], timeout_s=70)
         commands = [(host, waits) for host in session.with_role("client")]
         with pytest.raises(ConnectionLost):
-            Crowd(session, commands)
+            Crowd(session, "sysbench", commands, rate_in)
         assert not lab_home.processes(WAITS)

@@ -9,9 +9,10 @@ import pymysql
 import pytest
 from kit import Home
 
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
-from benchbook.systems.sql import SqlEndpoint, query
+from benchbook.systems.sql import query
 from benchbook.systems.tidb import TiDB
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -42,7 +43,7 @@ def test_a_tidb_server_outlives_hot_rows(lab_home: Home, session: Session) -> No
         system.stop()
 
 
-def increments(endpoint: SqlEndpoint, client: int) -> int:
+def increments(endpoint: Endpoint, client: int) -> int:
     """Pessimistic transactions, each of which waits for the others at one of a few rows; how many were committed."""
     done = 0
     with pymysql.connect(

@@ -21,6 +21,7 @@ from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.probes.process_probe import ProcessProbe
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.reports.transfer import engines, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
@@ -262,7 +263,7 @@ def test_the_probe_sums_over_the_group_that_a_pid_file_names(tmp_path: Path) -> 
     assert last["cpu.transfer"] > 0
     assert last["rss.transfer"] > 1e6
     assert (last["cpu.source"], last["rss.source"]) == (0, 0)
-    frame = to_series(samples, "client", "process")
+    frame = to_series(samples, "client", "process", ProcessProbe.metrics)
     assert set(frame[frame.metric == "cpu.transfer"].unit) == {"cores"}
     assert set(frame[frame.metric == "rss.transfer"].unit) == {"B"}
 

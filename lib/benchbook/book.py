@@ -79,7 +79,7 @@ class Book(Recorded):
         return store.latest(self.report, self.parameters.campaign)
 
     def _planned(self) -> Campaign:
-        asked = self.kind.asked(self.parameters, self.profile, self.inventory)
+        asked = self.kind.asked(self.published, self.parameters, self.profile, self.inventory)
         cells = self.kind.cells(self.published, self.parameters)
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)

@@ -1,8 +1,8 @@
 """Finds what the kit is made of by entry points, its own parts and those of installed packages alike.
 
-    benchbook.systems      name -> class of benchbook.systems.base.System
-    benchbook.workloads    name -> class of benchbook.workloads.base.LoadGenerator
-    benchbook.probes       name -> class of benchbook.probes.base.Probe
+    benchbook.systems      name -> class of benchbook.systems.base.System, or of another NamedServer
+    benchbook.workloads    name -> class of benchbook.workloads.generator.LoadGenerator
+    benchbook.probes       name -> class of benchbook.probes.probe.Probe
     benchbook.kinds        name -> class of benchbook.reports.kind.Kind
     benchbook.hypotheses   name -> class of benchbook.claims.hypothesis.Hypothesis
 
@@ -37,6 +37,11 @@ def _points(group: str) -> dict[str, EntryPoint]:
 def names(group: str) -> list[str]:
     """The names of all parts of a group, sorted. Raises BadInput where two packages give the same one."""
     return list(_points(group))
+
+
+def find(group: str, name: str, *, key: str) -> Any | None:
+    """The part of this name, None where nobody gives one. Raises BadInput for one that cannot be imported."""
+    return load(group, name, key=key) if name in _points(group) else None
 
 
 def load(group: str, name: str, *, key: str) -> Any:

@@ -18,14 +18,19 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SysbenchSize(_Strict):
-    """sysbench's dataset and duration. `time_s` is the load's duration; null levels mean the published ones."""
+class LoadSize(_Strict):
+    """What the size of every load says: seconds that it lasts, and the transactions/s that are offered."""
+
+    time_s: Annotated[int, Field(ge=1, le=86_400)]
+    rate: Annotated[int, Field(ge=0, description="offered transactions/s; 0 = closed loop")] = 0
+
+
+class SysbenchSize(LoadSize):
+    """sysbench's dataset: `tables` tables of `table_size` rows, filled by `prepare_threads` threads."""
 
     tables: Count
     table_size: Count
-    time_s: Annotated[int, Field(ge=1, le=86_400)]
     prepare_threads: Count = 8
-    rate: Annotated[int, Field(ge=0, description="offered transactions/s; 0 = closed loop")] = 0
 
 
 class SagaSize(_Strict):
@@ -92,7 +97,9 @@ class Stopping(_Strict):
 class Profile(_Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
 
-    With `stopping`, sysbench's loads end by that rule instead of after `time_s`.
+    With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`
+    holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what watches
+    every machine beside the probe `host`.
     """
 
     name: str
@@ -106,6 +113,8 @@ class Profile(_Strict):
     saga: SagaSize = SagaSize()
     dm: DmSize = DmSize()
     transfer: TransferSize = TransferSize()
+    loads: dict[str, dict[str, Any]] = {}
+    probes: tuple[str, ...] = ()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
 

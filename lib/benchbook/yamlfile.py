@@ -54,18 +54,18 @@ def load_model(model: type[Model], path: Path, **extra: object) -> Model:
     return validate(model, {**load_yaml(path), **extra}, path)
 
 
-def validate(model: type[Model], values: Mapping[str, object], file: object) -> Model:
-    """`values` as `model`; the first thing wrong becomes a BadInput."""
+def validate(model: type[Model], values: Mapping[str, object], file: object, *, below: str = "") -> Model:
+    """`values` as `model`; the first thing wrong becomes a BadInput. `below` is the key of the file that holds them."""
     try:
         return model.model_validate(values)
     except ValidationError as problem:
-        raise bad_input(problem, file, model) from problem
+        raise bad_input(problem, file, model, below=below) from problem
 
 
-def bad_input(problem: ValidationError, file: object, model: type[BaseModel]) -> BadInput:
+def bad_input(problem: ValidationError, file: object, model: type[BaseModel], *, below: str = "") -> BadInput:
     """The first of pydantic's findings as one paragraph with a fix."""
     first = problem.errors()[0]
-    key = ".".join(str(part) for part in first["loc"]) or "the file"
+    key = ".".join(str(part) for part in (*filter(None, [below]), *first["loc"])) or "the file"
     more = f" ({problem.error_count() - 1} more like it)" if problem.error_count() > 1 else ""
     return BadInput(
         first["msg"].rstrip(".") + more, file=file, key=key, value=first.get("input"), fix=_fix(first, model)

@@ -27,8 +27,7 @@ from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
 from benchbook.probes.samples import COLUMNS
-from benchbook.reports.sysbench import sysbench_kind
-from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
 REPORT = "tidb_v7_1_3_sysbench"
 # 15 cells on two systems: 1,020 trials of 30 s, each with 83 series.
@@ -89,7 +88,7 @@ def _child(home: Path, step: str) -> str:
 
 def make(repetitions: int = REPETITIONS) -> Campaign:
     """A finished campaign in data/runs: every trial whole, seeded, its seconds autocorrelated (AR(1), phi 0.7)."""
-    parameters = SysbenchParameters(inventory="lab_tidb", systems=list(SYSTEMS))
+    parameters = LoadParameters(inventory="lab_tidb", systems=list(SYSTEMS))
     asked = {
         "profile": "lab",
         "inventory": "lab_tidb",
@@ -104,7 +103,7 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
         "buffer_pool_mb": 1024,
         "hosts": {},
     }
-    cells = sysbench_kind.SysbenchKind().cells(published.load(REPORT), parameters)
+    cells = LoadKind().cells(published.load(REPORT), parameters)
     trials = design.plan(cells, repetitions, seed=1, asked=asked)
     made = store.start_or_continue(REPORT, asked, trials, seed=1)
     made.note(_environment())

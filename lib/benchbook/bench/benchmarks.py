@@ -29,9 +29,8 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote_host import quote
 from benchbook.paths import resolve
 from benchbook.profiles import load_profile
-from benchbook.reports.sysbench import sysbench_kind
-from benchbook.reports.sysbench.oltp import SysbenchOltp
-from benchbook.reports.sysbench.sysbench_kind import SysbenchParameters
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.stats.cost import measure_bootstrap_cost
 from benchbook.stats.estimates import Array
 from benchbook.workloads import sysbench_output
@@ -65,30 +64,29 @@ def results_file() -> Path:
 
 
 @contextmanager
-def _lab(parameters: SysbenchParameters) -> Iterator[SysbenchOltp]:
+def _lab(parameters: LoadParameters) -> Iterator[LoadTrials]:
     inventory = load_inventory(parameters.inventory)
-    for name in sysbench_kind.SysbenchKind().builds(parameters):
+    for name in LoadKind().builds(parameters):
         programs.build(name)
     lab.up(inventory)
     try:
-        yield sysbench_kind.SysbenchKind().experiment(
-            published.load(REPORT), parameters, load_profile("smoke"), inventory
-        )
+        yield LoadKind().experiment(published.load(REPORT), parameters, load_profile("smoke"), inventory)
     finally:
         if not lab.by_hand(inventory):
             lab.down(inventory)
 
 
-def _plan(parameters: SysbenchParameters) -> tuple[dict[str, Any], list[design.Trial]]:
-    asked = sysbench_kind.SysbenchKind().asked(parameters, load_profile("smoke"), load_inventory(parameters.inventory))
-    cells = sysbench_kind.SysbenchKind().cells(published.load(REPORT), parameters)
+def _plan(parameters: LoadParameters) -> tuple[dict[str, Any], list[design.Trial]]:
+    report = published.load(REPORT)
+    asked = LoadKind().asked(report, parameters, load_profile("smoke"), load_inventory(parameters.inventory))
+    cells = LoadKind().cells(report, parameters)
     trials = design.plan(cells, parameters.repetitions, seed=1, asked={**asked, "bench": time.time()})
     return {**asked, "bench": True}, trials
 
 
 def tps_ratio(console: Console) -> dict[str, Any]:
     """tps of a trial run by the kit over tps of the same command typed over plain ssh, in alternating pairs"""
-    parameters = SysbenchParameters(
+    parameters = LoadParameters(
         inventory="lab_tidb",
         system="mariadb",
         workloads=["oltp_point_select"],
@@ -117,7 +115,7 @@ def _in_words(found: dict[str, Any]) -> str:
     return f"{found['ratio']:.4f} [{found['low']:.4f}, {found['high']:.4f}]"
 
 
-def _pair(experiment: SysbenchOltp, trial: design.Trial, *, kit_first: bool) -> tuple[float, float]:
+def _pair(experiment: LoadTrials, trial: design.Trial, *, kit_first: bool) -> tuple[float, float]:
     """tps by the kit and tps over plain ssh, each as its sysbench counted it."""
 
     def by_kit() -> float:
@@ -131,7 +129,7 @@ def _pair(experiment: SysbenchOltp, trial: design.Trial, *, kit_first: bool) -> 
     return tps["kit"], tps["ssh"]
 
 
-def _typed(experiment: SysbenchOltp, trial: design.Trial) -> str:
+def _typed(experiment: LoadTrials, trial: design.Trial) -> str:
     """What the same sysbench command prints through the system's own ssh client, as typed at a terminal."""
     ((client, command),) = experiment.commands(trial)
     folder = client.path("typed")
@@ -156,7 +154,7 @@ def _typed(experiment: SysbenchOltp, trial: design.Trial) -> str:
 
 def load_share(console: Console) -> dict[str, Any]:
     """the share of a campaign's wall time in which load runs: 15 cells, 10-s trials, prepared data"""
-    parameters = SysbenchParameters(inventory="lab_tidb", system="tidb", time_s=TRIAL_S, repetitions=1)
+    parameters = LoadParameters(inventory="lab_tidb", system="tidb", time_s=TRIAL_S, repetitions=1)
     with _lab(parameters) as experiment:
         with experiment.running():
             # The dataset is made once for all campaigns: it is no part of this one.
@@ -172,7 +170,7 @@ def load_share(console: Console) -> dict[str, Any]:
 
 def probe_cpu(console: Console) -> dict[str, Any]:
     """CPU that each probe uses, in shares of one core, over a 30-s trial under load"""
-    parameters = SysbenchParameters(
+    parameters = LoadParameters(
         inventory="lab_tidb",
         systems=["mariadb", "tidb"],
         workloads=["oltp_insert"],
@@ -206,7 +204,7 @@ def stopping(console: Console) -> dict[str, Any]:
 
 def _rates(load: LongLoad) -> Array:
     """The load, on MariaDB; transactions/s, a value per second."""
-    parameters = SysbenchParameters(
+    parameters = LoadParameters(
         inventory="lab_tidb",
         system="mariadb",
         workloads=[load.workload],

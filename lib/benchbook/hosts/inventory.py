@@ -6,11 +6,11 @@ import ipaddress
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from benchbook import paths
+from benchbook import paths, plugins
 from benchbook.errors import BadInput
 from benchbook.paths import resolve
 from benchbook.yamlfile import load_model
@@ -18,10 +18,15 @@ from benchbook.yamlfile import load_model
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
-# The port each server listens on when the inventory does not say; the kit's own systems, by role.
-DEFAULT_PORTS = {"tidb": 4000, "mariadb": 3306, "mongo": 27017, "dtm": 36789}
-# The role a system's hosts carry, where it is not the system's own name.
-SYSTEM_ROLES = {"mariadb": "mysql"}
+
+class Declared(Protocol):
+    """What an inventory asks of the class of a server (entry point `benchbook.systems`)."""
+
+    default_port: int | None
+    default_status_port: int | None
+
+    def role_name(self) -> str:
+        """The role that its hosts carry."""
 
 
 class _Strict(BaseModel):
@@ -137,7 +142,7 @@ class Inventory(_Strict):
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}
         for system in self.systems:
-            ports = {self.port(system), self.systems[system].status_port} - {None}
+            ports = {self.port(system), self.status_port(system)} - {None}
             for host in self.with_role(role_of(system)):
                 for port in ports:
                     door = (self.hosts[host].address, int(port or 0))
@@ -193,8 +198,14 @@ class Inventory(_Strict):
         return names[0]
 
     def port(self, system: str) -> int | None:
-        settings = self.systems.get(system)
-        return settings.port if settings and settings.port else DEFAULT_PORTS.get(system)
+        """Where the server of this name listens: as the inventory says, else as it declares itself."""
+        known = declared(system)
+        return self.settings(system).port or (known.default_port if known else None)
+
+    def status_port(self, system: str) -> int | None:
+        """Where it answers about itself, for a server that has a port for that."""
+        known = declared(system)
+        return self.settings(system).status_port or (known.default_status_port if known else None)
 
     def settings(self, system: str) -> SystemSettings:
         return self.systems.get(system) or SystemSettings()
@@ -210,8 +221,16 @@ class Inventory(_Strict):
         return str(paths.lab_dir() / self.name / host / "work") if self.lab else f".benchbook/{self.name}"
 
 
+def declared(system: str) -> Declared | None:
+    """What the server of this name declares; None for one that only the inventory knows. Raises BadInput."""
+    found: Declared | None = plugins.find("systems", system, key=f"systems.{system}")
+    return found
+
+
 def role_of(system: str) -> str:
-    return SYSTEM_ROLES.get(system, system)
+    """The role of the hosts of the server of this name: as it declares, else its name."""
+    known = declared(system)
+    return known.role_name() if known else system
 
 
 def _is_loopback(address: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.watch import LONGEST_S
+from benchbook.probes.probe import LONGEST_S
 
 
 @dataclass(frozen=True)

@@ -6,40 +6,19 @@ would take as long as a short load. Those that watch the processes of one trial 
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pymysql
 
-from benchbook import paths
-from benchbook.hosts.jobs import Command, Ended, Job, remote_program
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
+from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
-from benchbook.systems.sql import SqlEndpoint
-
-LONGEST_S = 2 * 86_400
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One probe to start: on `host`, known in the series as `source`, watching `about`."""
-
-    host: RemoteHost
-    source: str
-    about: str
-    command: Command
-    standing: bool = True
 
 
 @dataclass
@@ -72,53 +51,6 @@ class Watched:
     cores: dict[str, float] = field(default_factory=dict)
 
 
-def host_probe(host: RemoteHost) -> Probe:
-    program = host.push(remote_program("probes", "sample_host.py"))
-    return Probe(host, "host", host.name, Command(["python3", program, "{job}/samples"], timeout_s=LONGEST_S))
-
-
-def process_probe(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:
-    """CPU and memory of the jobs on this host, by label: `jobs` maps it to the name that the job is started under."""
-    program = host.push(remote_program("probes", "sample_processes.py"))
-    patterns = [f"{label}={host.path('jobs', f'{name}-*', 'pid')}" for label, name in jobs.items()]
-    argv = ["python3", program, "{job}/samples", every_s, *patterns]
-    return Probe(host, "process", host.name, Command(argv, timeout_s=LONGEST_S), standing=False)
-
-
-def mysql_probe(host: RemoteHost, endpoint: SqlEndpoint, about: str) -> Probe:
-    """Status counters of `endpoint`, sampled from `host`."""
-    program = host.push(remote_program("probes", "sample_mysql.py"))
-    library = host.push(client_library())
-    argv = [
-        "python3",
-        program,
-        "{job}/samples",
-        endpoint.address,
-        endpoint.port,
-        endpoint.user,
-        "{job}/password",
-        library,
-    ]
-    return Probe(host, "mysql", about, Command(argv, timeout_s=LONGEST_S, secrets={"password": endpoint.password}))
-
-
-@cache
-def client_library() -> Path:
-    """PyMySQL, which is pure Python, as a zip to push: hosts need nothing but python3."""
-    source = Path(pymysql.__file__).parent
-    files = sorted(source.rglob("*.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-    target = paths.cache_dir() / f"pymysql-{digest}.zip"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(f".{os.getpid()}")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in files:
-                archive.writestr(zipfile.ZipInfo(f"pymysql/{path.relative_to(source)}"), path.read_bytes())
-        partial.rename(target)
-    return target
-
-
 @contextmanager
 def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     """Run the probes while the block runs; afterwards their samples are in what was yielded."""
@@ -134,10 +66,11 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
 
 def _standing(session: Session, probe: Probe) -> Standing:
     """The probe, running: one that stands already is only told where this trial begins."""
-    key = (probe.host.name, probe.source, probe.about, *map(str, probe.command.argv))
+    command = probe.command()
+    key = (probe.host.name, probe.name, probe.about, *map(str, command.argv))
     one = session.standing.get(key)
     if one is None or one.job.status() is not None:
-        one = Standing(probe, session.start(probe.host, f"probe-{probe.source}", probe.command))
+        one = Standing(probe, session.start(probe.host, f"probe-{probe.name}", command))
         if probe.standing:
             session.standing[key] = one
     one.fresh()
@@ -150,10 +83,10 @@ def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
     if not probe.standing:
         session.end(one.job)
     samples = one.fresh()
-    watched.cores[f"{probe.source}@{probe.about}"] = _own_cores(samples, None if probe.standing else one.job.status())
+    watched.cores[f"{probe.name}@{probe.about}"] = _own_cores(samples, None if probe.standing else one.job.status())
     if not probe.standing:
         one.job.remove()
-    return to_series(samples, probe.about, probe.source)
+    return to_series(samples, probe.about, probe.name, probe.metrics)
 
 
 def _own_cores(samples: list[dict[str, Any]], ended: Ended | None) -> float:

@@ -93,12 +93,14 @@ class TextFact(_Strict):
 class TableDesign(_Strict):
     """The published design of one table: its factors and their levels, what was held fixed, the command's options.
 
-    `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination.
+    `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination. `load`
+    names the load generator that runs it.
     """
 
     name: str
     table: str
     workload: str
+    load: str = "sysbench"
     factors: dict[str, list[Scalar]]
     fixed: dict[str, Scalar] = {}
     options: list[str] = []

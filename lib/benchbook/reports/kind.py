@@ -32,7 +32,7 @@ class Kind(ABC, Generic[P]):
         """The design: every combination of levels on every system. Raises BadInput."""
 
     @abstractmethod
-    def asked(self, parameters: P, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
 
     @abstractmethod

@@ -1,38 +1,68 @@
-"""Systems under test: one file each, all answering the verbs of `base.System`."""
+"""Systems under test: one file each, all answering the verbs of `base.System`, found by the names of entry points."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from benchbook import plugins
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import Inventory, role_of
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
 from benchbook.systems.existing_server import EndpointSystem
-from benchbook.systems.mariadb import MariaDB
-from benchbook.systems.tidb import TiDB
 
-# By the name that a notebook's parameter `systems` uses.
-SQL_SYSTEMS: dict[str, type[System]] = {"tidb": TiDB, "mariadb": MariaDB}
+GROUP = "systems"
 
 
-def check_names(names: list[str], inventory: Inventory) -> list[str]:
+def find(name: str, inventory: Inventory) -> type[System]:
+    """The class of the system that a notebook's parameter `systems` names. Raises BadInput for an unknown one."""
+    kind, _, which = name.partition(":")
+    if kind == EndpointSystem.name:
+        EndpointSystem.choose(inventory, which)
+        return EndpointSystem
+    found = _under_test(name)
+    if found is None:
+        known = [known for known in plugins.names(GROUP) if _under_test(known)]
+        known += [f"{EndpointSystem.name}:{end}" for end in inventory.endpoints]
+        raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
+    return found
+
+
+def _under_test(name: str) -> type[System] | None:
+    """Beside the systems under test, the group holds servers that an inventory may set and that reports use."""
+    found = plugins.find(GROUP, name, key="systems")
+    return found if isinstance(found, type) and issubclass(found, System) else None
+
+
+def check_names(names: Sequence[str], inventory: Inventory) -> list[str]:
     """The hosts that these systems need, by name. Raises BadInput for an unknown system or a role nobody has."""
-    hosts: list[str] = []
+    systems = [find(name, inventory) for name in names]
+    return [host for system in systems if system.run_by_kit for host in inventory.require(system.role_name())]
+
+
+def check_protocols(names: Sequence[str], inventory: Inventory, load: str, protocols: Sequence[str]) -> None:
+    """Raises BadInput for a system that the load generator named `load` cannot drive."""
     for name in names:
-        kind, _, which = name.partition(":")
-        if kind == "endpoint":
-            EndpointSystem.choose(inventory, which)
-        elif kind in SQL_SYSTEMS and not which:
-            hosts += inventory.require(role_of(name))
-        else:
-            known = [*SQL_SYSTEMS, *(f"endpoint:{e}" for e in inventory.endpoints)]
-            raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
-    return hosts
+        system = find(name, inventory)
+        if system.protocol not in protocols:
+            raise BadInput(
+                f"{load} cannot drive this system, which speaks {system.protocol}",
+                key="systems",
+                value=name,
+                fix=f"name systems that speak {' or '.join(protocols)}, or another load generator",
+            )
+
+
+def builds(names: Sequence[str]) -> list[str]:
+    """The folders of env/systems/ from which these systems are built."""
+    servers = [plugins.find(GROUP, name, key="systems") for name in names]
+    return [folder for server in servers if server is not None for folder in server.builds]
 
 
 def make(name: str, session: Session, profile: Profile) -> System:
     """The system of this name on the hosts of the session."""
     kind, _, which = name.partition(":")
-    if kind == "endpoint":
+    if kind == EndpointSystem.name:
         return EndpointSystem(session, profile, which)
-    return SQL_SYSTEMS[kind](session, profile)
+    return find(name, session.inventory)(session, profile)

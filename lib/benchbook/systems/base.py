@@ -10,24 +10,23 @@ version, config, endpoints   what it is, how it is set, where it listens
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
+from benchbook.probes.probe import Probe, make
 from benchbook.profiles import Profile
-from benchbook.systems.sql import SqlEndpoint
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000
 _PANIC = ("panic: ", "fatal error: ")
-
-RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,38 @@ def _shortened(said: str) -> str:
     return said if len(said) <= 2 * _KEPT else f"{said[:_KEPT]}\n[...]\n{said[-_KEPT:]}"
 
 
-class System(ABC):
-    """A system under test on the hosts of a session."""
+class NamedServer:
+    """What a server's class declares before any host is known; the inventory and the build ask for it by its name.
+
+    `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
+    `builds` are the folders of env/systems/ that it is built from.
+    """
 
     name: str
-    can_reset = True
-    # Server errors after which sysbench's own default is to try again: deadlock, changed record, lock wait timeout. A
-    # report's `--mysql-ignore-errors` replaces that default; on tables smaller than the published ones rows collide.
-    retried_errors: tuple[int, ...] = (1213, 1020, 1205)
+    role: ClassVar[str] = ""
+    default_port: ClassVar[int | None] = None
+    default_status_port: ClassVar[int | None] = None
+    builds: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def role_name(cls) -> str:
+        """The role that its hosts carry in an inventory."""
+        return cls.role or cls.name
+
+
+class System(NamedServer, ABC):
+    """A system under test on the hosts of a session, found by name (entry point `benchbook.systems`).
+
+    `protocol` is what its endpoints speak: a load generator says which ones it can drive. `watched_by` names the probes
+    that watch each of its servers (entry point `benchbook.probes`).
+    """
+
+    protocol: ClassVar[str]
+    watched_by: ClassVar[tuple[str, ...]] = ()
+    can_reset: ClassVar[bool] = True
+    run_by_kit: ClassVar[bool] = True
+    # Server errors, by their numbers, after which a load generator is to try again instead of giving up.
+    retried_errors: ClassVar[tuple[int, ...]] = ()
 
     def __init__(self, session: Session, profile: Profile) -> None:
         self.session, self.profile = session, profile
@@ -118,7 +141,7 @@ class System(ABC):
         """
 
     def check_alive(self) -> None:
-        """Raises SystemFailed when a server of its own has ended; nobody's server here is asked nothing."""
+        """Raises SystemFailed when a server that the kit has started has ended; of others it knows nothing."""
         return None
 
     @abstractmethod
@@ -141,7 +164,23 @@ class System(ABC):
         """Version and full configuration, asked of the running servers."""
 
     @abstractmethod
-    def endpoints(self) -> list[SqlEndpoint]: ...
+    def endpoints(self) -> list[Endpoint]: ...
+
+    def make_database(self, client: RemoteHost, database: str) -> None:
+        """Make an empty database of this name on every server, where there is none; `client` asks for it."""
+        raise SystemFailed(f"{self.name} has no databases that the kit can make")
+
+    def row_counts(
+        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+    ) -> dict[str, int]:
+        """How many rows each of these tables holds on one server."""
+        raise SystemFailed(f"{self.name} has no tables whose rows the kit can count")
+
+    def probes(self, client: RemoteHost) -> list[Probe]:
+        """The probes that watch its servers: each from its own host, or from `client` where the kit runs none."""
+        own = [(host, end, host.name) for host, end in zip(self.hosts, self.endpoints(), strict=False)]
+        seen = own or [(client, end, self.name) for end in self.endpoints()]
+        return [make(probe, host, end, about) for probe in self.watched_by for host, end, about in seen]
 
     @property
     @abstractmethod

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.systems.sql import SqlEndpoint, query
+from benchbook.systems.sql import query
 
 # Statements by type, as the report counts them; a commit is counted where something was written, by whatever way.
 STATEMENTS = ("Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_select")
@@ -14,7 +15,7 @@ COMMITS = "Binlog_commits"
 BESIDE = ("Com_commit", "Com_begin", "Com_rollback", "Questions", "Innodb_row_lock_waits")
 
 
-def read(host: RemoteHost, endpoint: SqlEndpoint) -> dict[str, int]:
+def read(host: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
     """The counters now."""
     names = ",".join(f"'{name}'" for name in (*STATEMENTS, COMMITS, *BESIDE))
     rows = query(host, endpoint, f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")

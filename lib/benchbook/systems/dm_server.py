@@ -9,12 +9,12 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.hosts.session import Session
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About, died
-from benchbook.systems.sql import SqlEndpoint
 
 MASTER, WORKER = "dm-master", "dm-worker"
 PORTS = {MASTER: 8261, WORKER: 8262}
@@ -35,7 +35,7 @@ class DM:
     name = "dm"
     title = "TiDB Data Migration (DM)"
 
-    def __init__(self, session: Session, upstream: SqlEndpoint, target: SqlEndpoint, flavor: str = "mariadb") -> None:
+    def __init__(self, session: Session, upstream: Endpoint, target: Endpoint, flavor: str = "mariadb") -> None:
         self.session, self._upstream, self._target, self._flavor = session, upstream, target, flavor
         self._jobs: dict[str, Job] = {}
         self._ctl = self._mydumper = ""
@@ -244,7 +244,7 @@ class _NotYet(SystemFailed):
     """A server that is starting."""
 
 
-def _account(endpoint: SqlEndpoint, file: str) -> dm_config.Account:
+def _account(endpoint: Endpoint, file: str) -> dm_config.Account:
     if not endpoint.password.isascii():
         raise HostUnusable(
             "DM cannot log in with this password",

@@ -5,27 +5,30 @@ from __future__ import annotations
 import hashlib
 
 from benchbook.errors import BadInput, HostUnusable
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import About, System
-from benchbook.systems.sql import SqlEndpoint, query, try_login
-from benchbook.systems.sql_server import wrong_password
+from benchbook.systems.base import About
+from benchbook.systems.data_server import wrong_password
+from benchbook.systems.mysql_system import MysqlSystem
+from benchbook.systems.sql import query, try_login
 
 
-class EndpointSystem(System):
+class EndpointSystem(MysqlSystem):
     """Reached from the first client host. It is never started, stopped or reset: its dataset is prepared once."""
 
     name = "endpoint"
     can_reset = False
+    run_by_kit = False
 
     def __init__(self, session: Session, profile: Profile, which: str = "") -> None:
         super().__init__(session, profile)
         self.which, self.settings = self.choose(session.inventory, which)
         self.name = f"endpoint:{self.which}"
         password = self.settings.password(f"endpoints.{self.which}")
-        self._sql = SqlEndpoint(self.settings.host, self.settings.port, self.settings.user, password, self.settings.tls)
+        self._sql = Endpoint(self.settings.host, self.settings.port, self.settings.user, password, self.settings.tls)
 
     @staticmethod
     def choose(inventory: Inventory, which: str) -> tuple[str, EndpointSettings]:
@@ -91,7 +94,9 @@ class EndpointSystem(System):
         query(self._via, self._sql, f"INSERT INTO benchbook_dataset VALUES ('{dataset}')", database=database)
 
     def has(self, dataset: str) -> bool:
-        shown = query(self._via, self._sql, f"SHOW TABLES FROM `{self.settings.database}` LIKE 'benchbook_dataset'")
+        # Asked this way, for a database that is not there yet has no tables, where SHOW TABLES fails.
+        where = f"table_schema = '{self.settings.database}' AND table_name = 'benchbook_dataset'"
+        shown = query(self._via, self._sql, f"SELECT table_name FROM information_schema.tables WHERE {where}")
         if not shown:
             return False
         rows = query(self._via, self._sql, "SELECT identity FROM benchbook_dataset", database=self.settings.database)
@@ -104,5 +109,5 @@ class EndpointSystem(System):
         note = "an existing server: not restarted between repetitions, so they share its state"
         return About(self.name, version, title, None, (note,), (), {"variables": variables})
 
-    def endpoints(self) -> list[SqlEndpoint]:
+    def endpoints(self) -> list[Endpoint]:
         return [self._sql]

@@ -7,32 +7,30 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from benchbook.build import programs
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.http import UNANSWERED, Door
-from benchbook.hosts.inventory import role_of
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.systems.base import About, await_answer, died
-from benchbook.systems.sql import SqlEndpoint
+from benchbook.systems.base import About, NamedServer, await_answer, died
 
 
-class HttpServer(ABC):
+class HttpServer(NamedServer, ABC):
     """The verbs of a system for a server without data of its own: what it keeps, it keeps in the database `store`."""
 
-    name: str
+    builds = ("dtm",)
     title: str
     program: str
     alive_path: str
-    default_port: int
 
-    def __init__(self, session: Session, store: SqlEndpoint) -> None:
+    def __init__(self, session: Session, store: Endpoint) -> None:
         self.session, self.store = session, store
-        self.port = session.inventory.port(self.name) or self.default_port
+        self.port = int(session.inventory.port(self.name) or self.default_port or 0)
         self._job: Job | None = None
 
     @property
     def host(self) -> RemoteHost:
-        return self.session.with_role(role_of(self.name))[0]
+        return self.session.with_role(self.role_name())[0]
 
     @property
     def door(self) -> Door:

@@ -6,7 +6,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import RETRY_NOTE
+from benchbook.systems.mysql_system import RETRY_NOTE
 from benchbook.systems.sql_server import SqlServer
 
 # Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
@@ -31,6 +31,8 @@ class MariaDB(SqlServer):
     """The real mariadbd of the host."""
 
     name = "mariadb"
+    role = "mysql"
+    default_port = 3306
     title = "MariaDB"
 
     def __init__(self, session: Session, profile: Profile) -> None:

@@ -12,7 +12,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
-from benchbook.systems.base import About, await_answer, died
+from benchbook.systems.base import About, NamedServer, await_answer, died
 from benchbook.transfer.settings import MongoEndpoint
 
 SIDES = ("source", "target")
@@ -21,9 +21,12 @@ PUBLISHED = "MongoDB, single-node replica set, cacheSize 30GB"
 _NOT_INITIALIZED = 94
 
 
-class MongoServer(ABC):
+class MongoServer(NamedServer, ABC):
     """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already."""
 
+    name = "mongo"
+    default_port = 27017
+    builds = ("mongo",)
     host: RemoteHost | None
 
     def __init__(self, session: Session, side: str) -> None:
@@ -68,7 +71,7 @@ class OwnServer(MongoServer):
     def __init__(self, session: Session, side: str, cache_gb: float) -> None:
         super().__init__(session, side)
         self.host, self.cache_gb = session.with_role(side)[0], cache_gb
-        self.port = int(session.inventory.port("mongo") or 0)
+        self.port = int(session.inventory.port(MongoServer.name) or 0)
         self._job: Job | None = None
 
     @property

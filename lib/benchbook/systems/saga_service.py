@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.session import Session
 from benchbook.systems.http_server import HttpServer
-from benchbook.systems.sql import SqlEndpoint
 
 
 class SagaService(HttpServer):
@@ -19,7 +19,7 @@ class SagaService(HttpServer):
     alive_path = "/healthz"
     default_port = 8083
 
-    def __init__(self, session: Session, store: SqlEndpoint, dtm_api: str, accounts: int) -> None:
+    def __init__(self, session: Session, store: Endpoint, dtm_api: str, accounts: int) -> None:
         super().__init__(session, store)
         self._dtm_api, self._accounts = dtm_api, accounts
 

@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import pymysql
 
 from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
 
 # What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
 DENIED = (1045, 1698)
 
 
-@dataclass(frozen=True)
-class SqlEndpoint:
-    """Where a server listens and how to log in. The password is never part of a representation or a record."""
-
-    address: str
-    port: int
-    user: str
-    password: str = field(repr=False)
-    tls: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.address}:{self.port}"
-
-
 @contextmanager
-def connection(
-    via: RemoteHost, endpoint: SqlEndpoint, database: str | None = None
-) -> Iterator[pymysql.Connection[Any]]:
+def connection(via: RemoteHost, endpoint: Endpoint, database: str | None = None) -> Iterator[pymysql.Connection[Any]]:
     """A connection from host `via` to the endpoint. Raises pymysql.MySQLError and ConnectionLost."""
     link = pymysql.Connection(
         host=endpoint.address,
@@ -56,9 +40,7 @@ def connection(
         link.close()
 
 
-def query(
-    via: RemoteHost, endpoint: SqlEndpoint, statement: str, *, database: str | None = None
-) -> list[tuple[Any, ...]]:
+def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str | None = None) -> list[tuple[Any, ...]]:
     """The rows of one statement. Raises SystemFailed with the server's own words."""
     try:
         with connection(via, endpoint, database) as link, link.cursor() as cursor:
@@ -68,7 +50,7 @@ def query(
         raise SystemFailed(f"{endpoint}: `{statement[:80]}`: {_said(problem)}") from problem
 
 
-def try_login(via: RemoteHost, endpoint: SqlEndpoint) -> str | None:
+def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:
     """None when a login works; "denied" for a wrong account; else why the server does not answer (yet)."""
     try:
         with connection(via, endpoint) as link:

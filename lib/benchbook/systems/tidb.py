@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from benchbook.build import programs
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
-from benchbook.systems.base import RETRY_NOTE
-from benchbook.systems.sql import SqlEndpoint, query, try_login
+from benchbook.systems.mysql_system import RETRY_NOTE
+from benchbook.systems.sql import query, try_login
 from benchbook.systems.sql_server import SqlServer
 
 # TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
@@ -19,15 +20,23 @@ class TiDB(SqlServer):
     """The real tidb-server, built from its Go module; the store is TiDB's embedded one, not a TiKV cluster."""
 
     name = "tidb"
+    default_port = 4000
+    default_status_port = 10080
+    builds = ("tidb",)
     title = "TiDB (unistore)"
     stand_in_for = "a TiDB cluster on TiKV"
+
+    @property
+    def status_port(self) -> int:
+        """Where it tells its metrics."""
+        return int(self.session.inventory.status_port(self.name) or 0)
 
     def install(self) -> None:
         self._binary = programs.artefact("tidb") / "tidb-server"
         self.session.each("pushing tidb-server", self._push, timeout=600)
 
     def _push(self, host: RemoteHost) -> None:
-        if "tidb" in host.host.roles:
+        if self.role_name() in host.host.roles:
             host.push(self._binary, executable=True)
 
     @property
@@ -48,7 +57,7 @@ class TiDB(SqlServer):
             "-status-host",
             host.address,
             "-status",
-            self.settings.status_port or 10080,
+            self.status_port,
             "-L",
             "warn",
             "-temp-dir",
@@ -58,9 +67,9 @@ class TiDB(SqlServer):
         ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, env=STEADY)
 
-    def first_login(self, host: RemoteHost, endpoint: SqlEndpoint) -> str | None:
+    def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
         """A new TiDB lets root in without a password: set the one that the inventory names."""
-        blank = SqlEndpoint(endpoint.address, endpoint.port, endpoint.user, "")
+        blank = Endpoint(endpoint.address, endpoint.port, endpoint.user, "")
         if try_login(host, blank) is not None:
             return "denied"
         user, password = (text.replace("\\", "\\\\").replace("'", "\\'") for text in (endpoint.user, self.password))

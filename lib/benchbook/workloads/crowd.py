@@ -5,29 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import Command, Ended, Job
+from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.workloads.sysbench_stream import IntervalReader, check_end
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What one client's sysbench left."""
-
-    client: str
-    command: Command
-    ended: Ended
-    text: str
-    complaint: str
-
-    def check(self) -> None:
-        """Raises WorkloadFailed unless it ended by itself with status 0."""
-        check_end(self.ended, self.text + self.complaint, f"sysbench on {self.client}")
+from benchbook.workloads.generator import Ran, RateReader
 
 
 def shares(total: int, clients: int) -> list[int]:
@@ -37,14 +21,23 @@ def shares(total: int, clients: int) -> list[int]:
 
 
 class Crowd:
-    """Jobs of one load, one on each client, started together; `on_rate(second, rate)` gets the sum over the clients."""
+    """Jobs of one load, one on each client, started together as `name`.
 
-    def __init__(self, session: Session, commands: Sequence[tuple[RemoteHost, Command]]) -> None:
-        self._session = session
+    `rate_in` finds second and rate in a line that is printed while the load runs.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        name: str,
+        commands: Sequence[tuple[RemoteHost, Command]],
+        rate_in: Callable[[str], tuple[float, float] | None],
+    ) -> None:
+        self._session, self._name, self._rate_in = session, name, rate_in
         self._commands = {host.name: command for host, command in commands}
         self._jobs: dict[str, Job] = {}
         try:
-            on_each("starting sysbench", [host for host, _ in commands], self._start, at_once=len(commands))
+            on_each(f"starting {name}", [host for host, _ in commands], self._start, at_once=len(commands))
         except BenchbookError:
             # What has begun on the others must not load the next trial.
             for job in self._jobs.values():
@@ -52,7 +45,7 @@ class Crowd:
             raise
 
     def _start(self, host: RemoteHost) -> None:
-        self._jobs[host.name] = self._session.start(host, "sysbench", self._commands[host.name])
+        self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name])
 
     def stop(self, file: str) -> None:
         """Put the file that asks a stoppable load to end into the folder of every job."""
@@ -60,12 +53,15 @@ class Crowd:
             job.leave(file)
 
     def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
-        """Until all have ended. Where one ends badly the others are stopped: a part of the load is not the load."""
+        """Until all have ended; `on_rate(second, rate)` gets the sum over the clients.
+
+        Where one ends badly the others are stopped: a part of the load is not the load.
+        """
         summed = _Summed(on_rate, len(self._jobs))
         jobs = [self._jobs[name] for name in self._commands]
         if len(jobs) == 1:
             return [self._follow(jobs[0], summed, expected_s)]
-        with ThreadPoolExecutor(len(jobs), thread_name_prefix="sysbench-client") as pool:
+        with ThreadPoolExecutor(len(jobs), thread_name_prefix="load-client") as pool:
             todo = {pool.submit(self._follow, job, summed, expected_s): job for job in jobs}
             try:
                 wait(todo, return_when=FIRST_EXCEPTION)
@@ -78,7 +74,7 @@ class Crowd:
         return sorted((each.result() for each in todo), key=lambda ran: ran.ended.reason == "stopped")
 
     def _follow(self, job: Job, summed: _Summed, expected_s: float) -> Ran:
-        reader = IntervalReader(summed.of(job.host.name))
+        reader = RateReader(self._rate_in, summed.of(job.host.name))
         ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
         if ended.exit != 0 and ended.reason != "stopped":
             for other in self._jobs.values():

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from benchbook.stats.latency import merge_histograms, percentile
-from benchbook.workloads import sysbench_output
-from benchbook.workloads.crowd import Ran
+from benchbook.workloads.generator import Ran
 from benchbook.workloads.sysbench_output import IntervalLine, Output
 from benchbook.workloads.sysbench_stream import interval_series
 
@@ -72,13 +71,6 @@ def _added(seconds: Sequence[IntervalLine]) -> IntervalLine:
         for name in ("threads", "tps", "qps", "read", "write", "other", "errors", "reconnects")
     }
     return IntervalLine(t=seconds[0].t, latency_ms=max(each.latency_ms for each in seconds), **total)
-
-
-def parse_all(ran: Sequence[Ran]) -> list[Output]:
-    """What each client printed, parsed. Raises WorkloadFailed for the first that failed, or OutputNotParseable."""
-    for each in ran:
-        each.check()
-    return [sysbench_output.parse(each.text) for each in ran]
 
 
 def series_of(ran: Sequence[Ran], outputs: Sequence[Output], whole: Output) -> pd.DataFrame:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchbook.errors import BadInput
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.systems.sql import SqlEndpoint
 
+# sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
+DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
 # The file in a job's folder that asks a stoppable load to end (remote/stoppable.lua).
 STOP_FILE = "stop"
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
@@ -56,7 +58,7 @@ def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str
     return {**options, **({"mysql-ignore-errors": ",".join(map(str, codes))} if codes else {})}
 
 
-def _target(endpoints: Sequence[SqlEndpoint], database: str) -> list[str]:
+def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
     ports = {e.port for e in endpoints}
     if len(ports) != 1:
         raise BadInput(
@@ -66,23 +68,40 @@ def _target(endpoints: Sequence[SqlEndpoint], database: str) -> list[str]:
             fix="give the servers of a system the same port",
         )
     first = endpoints[0]
-    tls = ["--mysql-ssl=on"] if first.tls else []
+    driver = _driver(first)
+    # Of its two drivers, only that of MySQL has a switch for TLS; libpq is asked by an environment variable.
+    tls = ["--mysql-ssl=on"] if first.tls and driver == "mysql" else []
     return [
-        "--db-driver=mysql",
-        f"--mysql-db={database}",
-        f"--mysql-host={','.join(e.address for e in endpoints)}",
-        f"--mysql-port={first.port}",
-        f"--mysql-user={first.user}",
+        f"--db-driver={driver}",
+        f"--{driver}-db={database}",
+        f"--{driver}-host={','.join(e.address for e in endpoints)}",
+        f"--{driver}-port={first.port}",
+        f"--{driver}-user={first.user}",
         *tls,
     ]
 
 
-def _secrets(endpoint: SqlEndpoint) -> dict[str, str]:
+def _driver(endpoint: Endpoint) -> str:
+    if endpoint.protocol not in DRIVERS:
+        raise BadInput(
+            "sysbench does not speak the protocol of this server",
+            key="protocol",
+            value=endpoint.protocol,
+            fix=f"choose a system that speaks {' or '.join(DRIVERS)}",
+        )
+    return DRIVERS[endpoint.protocol]
+
+
+def _environment(endpoint: Endpoint) -> dict[str, str]:
+    return {"PGSSLMODE": "require"} if endpoint.tls and endpoint.protocol == "pgsql" else {}
+
+
+def _secrets(endpoint: Endpoint) -> dict[str, str]:
     """The password goes by a file that only the login can read: arguments stand in every process list."""
-    return {"password.cnf": f"mysql-password={endpoint.password}\n"}
+    return {"password.cnf": f"{_driver(endpoint)}-password={endpoint.password}\n"}
 
 
-def prepare(program: str, endpoint: SqlEndpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
+def prepare(program: str, endpoint: Endpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
     """Fill one server with the dataset."""
     argv = [
         program,
@@ -96,10 +115,11 @@ def prepare(program: str, endpoint: SqlEndpoint, dataset: Dataset, *, threads: i
         f"--rand-seed={seed}",
     ]
     # 2,000 rows/s is slower than any server seen; the limit only ends what hangs.
-    return Command(argv, timeout_s=600 + dataset.tables * dataset.table_size / 2000, secrets=_secrets(endpoint))
+    longest_s = 600 + dataset.tables * dataset.table_size / 2000
+    return Command(argv, timeout_s=longest_s, env=_environment(endpoint), secrets=_secrets(endpoint))
 
 
-def run(program: str, endpoints: Sequence[SqlEndpoint], load: SysbenchLoad) -> Command:
+def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Command:
     """Drive the load; threads are spread over the servers in turn."""
     argv = [
         program,
@@ -116,5 +136,5 @@ def run(program: str, endpoints: Sequence[SqlEndpoint], load: SysbenchLoad) -> C
         *(f"--{key}={value}" for key, value in load.options.items()),
         *([f"--rate={load.rate}"] if load.rate else []),
     ]
-    named = {"BENCHBOOK_WORKLOAD": load.workload} if load.script else {}
-    return Command(argv, timeout_s=load.time_s + SLACK_S, env=named, secrets=_secrets(endpoints[0]))
+    env = {**_environment(endpoints[0]), **({"BENCHBOOK_WORKLOAD": load.workload} if load.script else {})}
+    return Command(argv, timeout_s=load.time_s + SLACK_S, env=env, secrets=_secrets(endpoints[0]))

@@ -7,42 +7,28 @@ from collections.abc import Callable
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
-from benchbook.errors import WorkloadFailed
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
-from benchbook.workloads import sysbench_output
+from benchbook.workloads import generator, sysbench_output
+from benchbook.workloads.generator import RateReader
 
 
-class IntervalReader:
+def rate_in(line: str) -> tuple[float, float] | None:
+    """Second and tps of an interval line; None for any other line."""
+    seen = sysbench_output.parse_interval(line)
+    return (float(seen.t), seen.tps) if seen else None
+
+
+class IntervalReader(RateReader):
     """Cuts the stream into lines and passes each interval's rate on."""
 
     def __init__(self, on_rate: Callable[[float, float], None]) -> None:
-        self._on_rate, self._rest = on_rate, ""
-        self._parts: list[str] = []
-
-    def __call__(self, data: bytes) -> None:
-        text = data.decode(errors="replace")
-        self._parts.append(text)
-        *lines, self._rest = (self._rest + text).split("\n")
-        for seen in filter(None, map(sysbench_output.parse_interval, lines)):
-            self._on_rate(float(seen.t), seen.tps)
-
-    @property
-    def text(self) -> str:
-        return "".join(self._parts)
+        super().__init__(rate_in, on_rate)
 
 
 def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:
-    """Raises WorkloadFailed unless the program ended by itself with status 0; its output goes along."""
-    if ended.reason == "exited" and ended.exit == 0:
-        return
-    said = sysbench_output.failure(text)
-    how = {
-        "lease": "ended by its host: the driver was away",
-        "timeout": "ended: it took too long",
-        "stopped": "stopped from outside",
-    }.get(ended.reason) or (f"killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}")
-    raise WorkloadFailed(f"{name} {how}{': ' + said if said else ''}", output=text)
+    """Raises WorkloadFailed unless sysbench ended by itself with status 0; its output goes along."""
+    generator.check_end(ended, text, name, sysbench_output.failure)
 
 
 def summarise(output: sysbench_output.Output) -> dict[str, Quantity]:

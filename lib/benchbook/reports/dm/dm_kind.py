@@ -123,7 +123,9 @@ class DmKind(Kind[ReplicationParameters]):
             for levels in _levels(published, published.table(name), said)
         ]
 
-    def asked(self, parameters: ReplicationParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(
+        self, published: Published, parameters: ReplicationParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         size = profile.dm
         return {

@@ -9,9 +9,11 @@ import pandas as pd
 
 from benchbook.errors import WorkloadFailed
 from benchbook.probes import prometheus
+from benchbook.probes.host_probe import HostProbe
+from benchbook.probes.mysql_probe import MysqlProbe
 from benchbook.probes.samples import COLUMNS
 from benchbook.probes.scrape import Scraped, Target, scraping
-from benchbook.probes.watch import Watched, host_probe, mysql_probe, watching
+from benchbook.probes.watch import Watched, watching
 from benchbook.reports.dm import dm_summary
 from benchbook.reports.dm.pipeline import Pipeline
 
@@ -22,10 +24,10 @@ def observing(pipeline: Pipeline, every_s: float) -> Iterator[tuple[Watched, Scr
     upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
     probes = [
-        *map(host_probe, machines.values()),
-        mysql_probe(upstream, pipeline.upstream.endpoints()[0], upstream.name),
+        *map(HostProbe, machines.values()),
+        MysqlProbe(upstream, pipeline.upstream.endpoints()[0], upstream.name),
     ]
-    status = f"http://{tidb.address}:{pipeline.target.settings.status_port or 10080}/metrics"
+    status = f"http://{tidb.address}:{pipeline.target.status_port}/metrics"
     targets = [
         Target(worker, "dm", pipeline.dm.metrics_url, dm_summary.DM_MATCH),
         Target(tidb, "tidb", status, dm_summary.TIDB_MATCH),

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
@@ -17,7 +18,7 @@ from benchbook.reports.dm.task import Databases
 from benchbook.systems.base import About
 from benchbook.systems.dm_server import DM
 from benchbook.systems.mariadb_binlog import BinlogMariaDB
-from benchbook.systems.sql import SqlEndpoint, connection, query
+from benchbook.systems.sql import connection, query
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_stream import check_end
@@ -143,7 +144,7 @@ class Pipeline:
 
 
 @contextmanager
-def _executing(via: RemoteHost, endpoint: SqlEndpoint) -> Iterator[checksum.Execute]:
+def _executing(via: RemoteHost, endpoint: Endpoint) -> Iterator[checksum.Execute]:
     """A connection from host `via` to the endpoint, as what `prove` asks its questions with."""
     with connection(via, endpoint) as link, link.cursor() as cursor:
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
@@ -15,19 +15,22 @@ from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.host_facts import survey
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
+from benchbook.profiles import Profile
+from benchbook.reports.driving import Driver
 from benchbook.reports.saga import saga_summary
 from benchbook.reports.saga.rung import Rung
 from benchbook.reports.saga.settling import Still, until
-from benchbook.reports.sysbench.oltp import SysbenchOltp
+from benchbook.reports.starting_state import StartingState
 from benchbook.systems import counters
-from benchbook.systems.base import System
 from benchbook.systems.dtm import Dtm, DtmStore
 from benchbook.systems.saga_service import SagaService
-from benchbook.workloads import ab, ab_command, sysbench
+from benchbook.workloads import ab, ab_command
+from benchbook.workloads.sysbench_generator import Sysbench
 
 ROLES = ("client", "mysql", "dtm", "business")
 SYSBENCH, KILLED = "mysql_write_only", "saga_killed"
@@ -39,11 +42,21 @@ class InvariantViolated(TrialFailed):
 
 
 @dataclass
-class SagaLadder(SysbenchOltp):
-    """The experiment. MariaDB is prepared, set aside and restored as for sysbench; DTM and the business run on it."""
+class SagaLadder:
+    """The experiment. MariaDB is prepared, set aside and restored as for sysbench; DTM and the business run on it.
 
-    dataset: sysbench.Dataset
+    Fields below `accounts` live while it runs.
+    """
+
+    inventory: Inventory
+    profile: Profile
+    generator: Sysbench
+    time_s: int
     accounts: int
+    _session: Session = field(init=False)
+    _store: DtmStore = field(init=False)
+    _start: StartingState = field(init=False)
+    _driver: Driver = field(init=False)
     _dtm: Dtm = field(init=False)
     _business: SagaService = field(init=False)
     _ab: str = field(init=False, default="")
@@ -58,32 +71,39 @@ class SagaLadder(SysbenchOltp):
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
         with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
-            version = self._find_sysbench()
+            self._take_up()
+            version = self._driver.find()
             self._ab = self.client.require_program("ab", package="apache2-utils")
-            self._install()
+            for system in (self._store, self._dtm, self._business):
+                system.install()
             yield Environment.of(surveyed, load_generator=f"{version}, {self._ab_version()}")
-            self._stop()
+            self._stop_services()
+            self._start.stop()
 
     @property
-    def clients(self) -> list[RemoteHost]:
-        """One: ab drives from one host, and the rung of sysbench that it is compared with must too."""
-        return super().clients[:1]
+    def client(self) -> RemoteHost:
+        """The one host of clients: ab drives from one, and the rung of sysbench that it is compared with must too."""
+        return self._session.with_role("client")[0]
 
     def _ab_version(self) -> str:
         return ab_version(self.client.run([self._ab, "-V"]).stdout)
 
-    def _install(self) -> None:
-        store = DtmStore(self._session, self.profile)
-        self._systems = {store.name: store}
+    def _take_up(self) -> None:
+        self._store = store = DtmStore(self._session, self.profile)
         self._dtm = Dtm(self._session, store.endpoints()[0])
         self._business = SagaService(self._session, store.endpoints()[0], self._dtm.api, self.accounts)
-        for system in (store, self._dtm, self._business):
-            system.install()
+        self._driver = Driver(self._session, self.generator, [self.client], self.time_s, watched_by=self.profile.probes)
+        self._start = StartingState(
+            self._session, self.client, {store.name: store}, self.generator, self.profile.reset, store.load_schemas
+        )
+
+    def expected_s(self, trial: Trial) -> float:
+        return float(self.time_s)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """MariaDB in its starting state, then DTM and the business service on it."""
         self._stop_services()
-        found = super().begin(block, say)
+        found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
         for server in (self._dtm, self._business):
             server.start()
@@ -104,7 +124,7 @@ class SagaLadder(SysbenchOltp):
 
     def _sysbench(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         before = self._counters()
-        measured = super().measure(trial, on_rate)
+        measured = self._driver.measure(self._store, trial.cell.levels, on_rate)
         counted = counters.difference(before, self._counters())
         seconds, events = measured.summary["total_time_s"].value, measured.summary["events"].value
         added = {
@@ -133,7 +153,7 @@ class SagaLadder(SysbenchOltp):
             requests=requests,
             longest_s=20 * self.time_s + ab_command.REQUEST_TIMEOUT_S,
         )
-        with watching(self._session, self._probes(self._store)) as watched:
+        with watching(self._session, self._driver.probes(self._store)) as watched:
             before, asked = self._counters(), self._dtm.asked
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             self._check_servers()
@@ -235,20 +255,8 @@ class SagaLadder(SysbenchOltp):
 
     # -- steps --------------------------------------------------------------------------------------------------
 
-    @property
-    def _store(self) -> DtmStore:
-        return cast(DtmStore, self._systems[DtmStore.name])
-
-    @property
-    def _dataset(self) -> sysbench.Dataset:
-        return self.dataset
-
     def _counters(self) -> dict[str, int]:
         return counters.read(self._store.hosts[0], self._store.endpoints()[0])
-
-    def _prepare_in_place(self, system: System, dataset: str, say: Callable[[str], None]) -> None:
-        super()._prepare_in_place(system, dataset, say)
-        self._store.load_schemas()
 
     def _check_servers(self) -> None:
         self._store.check_alive()
@@ -258,10 +266,6 @@ class SagaLadder(SysbenchOltp):
     def _stop_services(self) -> None:
         self._business.stop()
         self._dtm.stop()
-
-    def _stop(self) -> None:
-        self._stop_services()
-        super()._stop()
 
 
 def ab_version(text: str) -> str:

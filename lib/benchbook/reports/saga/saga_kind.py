@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from benchbook.analysis import checks, measured
+from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
@@ -20,8 +20,8 @@ from benchbook.reports.kind import Kind
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
 from benchbook.reports.saga.rung import Rung
-from benchbook.systems.dtm import DtmStore
-from benchbook.workloads.sysbench import Dataset
+from benchbook.systems.dtm import Dtm, DtmStore
+from benchbook.workloads.sysbench_generator import Sysbench
 
 LADDER, FAILING = "saga", "saga_failing"
 # Beyond the published ladder: the business service with nothing to do, which is what it could at most deliver.
@@ -101,7 +101,9 @@ class SagaKind(Kind[SagaParameters]):
             *(killed if parameters.kill_dtm else []),
         ]
 
-    def asked(self, parameters: SagaParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(
+        self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         size = profile.saga
         return {
@@ -126,23 +128,23 @@ class SagaKind(Kind[SagaParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        options = dict(option.lstrip("-").split("=", 1) for option in published.report.design[0].options)
-        tables = int(published.table(SYSBENCH).fixed["tables"])
+        size = profile.sysbench.model_copy(
+            update={
+                "tables": int(published.table(SYSBENCH).fixed["tables"]),
+                "table_size": profile.saga.table_size,
+            }
+        )
         return SagaLadder(
             inventory=inventory,
             profile=profile,
-            names=[DtmStore.name],
-            options=options,
+            generator=Sysbench(size, published.report.design[0].options, parameters.seed),
             time_s=parameters.time_s or profile.saga.time_s,
-            rate=0,
-            seed=parameters.seed,
-            dataset=Dataset(tables, profile.saga.table_size),
             accounts=profile.saga.accounts,
         )
 
     def builds(self, parameters: SagaParameters) -> list[str]:
         """DTM and the business service come from one module."""
-        return ["dtm"]
+        return list(Dtm.builds)
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """The published tables, each rung at its knee, then what the report lacks: the sweep and the scenarios."""
@@ -151,7 +153,7 @@ class SagaKind(Kind[SagaParameters]):
     def record_checks(self, record: Record) -> list[Check]:
         """sysbench's own records answer as in its own reports; the others for clients, ends and books."""
         if record.table == SYSBENCH:
-            return checks.of_sysbench(record)
+            return Sysbench.record_checks(record)
         return [_inside(record), *_invariants(record)]
 
     def compared(self, records: Sequence[Record]) -> list[Record]:

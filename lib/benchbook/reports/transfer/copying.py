@@ -20,7 +20,10 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.watch import Probe, host_probe, process_probe, watching
+from benchbook.probes.host_probe import HostProbe
+from benchbook.probes.probe import Probe
+from benchbook.probes.process_probe import ProcessProbe
+from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import python, tool
@@ -204,8 +207,8 @@ class Transfer:
         for label, name in self._places().items():
             watched.setdefault(name, {})[label] = jobs[label]
         hosts = {name: self._session.hosts[name] for name in watched}
-        processes = [process_probe(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
-        return [*map(host_probe, self._machines(hosts)), *processes]
+        processes = [ProcessProbe(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
+        return [*map(HostProbe, self._machines(hosts)), *processes]
 
     def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""

@@ -111,7 +111,9 @@ class TransferKind(Kind[TransferParameters]):
         peers = [Cell(table=PEER_TABLE, system=PEER, levels=PEER_LEVELS)] if PEER in parameters.names() else []
         return [*found, *peers]
 
-    def asked(self, parameters: TransferParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(
+        self, published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         return {
             "profile": profile.name,

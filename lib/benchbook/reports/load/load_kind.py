@@ -1,14 +1,15 @@
-"""A sysbench report as data: its parameters, its cells, and the experiment that runs them."""
+"""A report of loads as data: its parameters, its cells, and the experiment that runs them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import Field
 
-from benchbook import systems
-from benchbook.analysis import checks, measured
+from benchbook import paths, systems
+from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
@@ -20,10 +21,14 @@ from benchbook.parameters import NotNegative, Parameters, Positive
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind
-from benchbook.reports.sysbench.oltp import SysbenchOltp
+from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.workloads.generator import LoadGenerator, generator
+
+# The load generator of a report whose design names none, and of records that name none.
+DEFAULT = "sysbench"
 
 
-class SysbenchParameters(Parameters):
+class LoadParameters(Parameters):
     """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels."""
 
     system: str = "tidb"
@@ -37,15 +42,29 @@ class SysbenchParameters(Parameters):
         return list(dict.fromkeys(self.systems or [self.system]))
 
 
-def stopping(parameters: SysbenchParameters, profile: Profile) -> Stopping | None:
-    """When loads may end early; a duration that the user names is kept to."""
-    return None if parameters.time_s else profile.stopping
+def load_of(published: Published) -> type[LoadGenerator[Any]]:
+    """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
+    named = list(dict.fromkeys(experiment.load for experiment in published.report.design))
+    if len(named) > 1:
+        raise BadInput(
+            "one report is restaged by one load generator",
+            file=paths.published_dir(published.report.name) / "report.yaml",
+            key="design.*.load",
+            value=named,
+            fix="split the report, or name the same one everywhere",
+        )
+    return generator(named[0])
 
 
-def time_s(parameters: SysbenchParameters, profile: Profile) -> int:
+def stopping(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> Stopping | None:
+    """When loads may end early; a duration that the user names is kept to, and not every load can be asked to end."""
+    return None if parameters.time_s or not load.stop_file else profile.stopping
+
+
+def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
     """The duration of a load, or its longest where it may end early."""
-    early = stopping(parameters, profile)
-    return math.ceil(early.maximum_s) if early else parameters.time_s or profile.sysbench.time_s
+    early = stopping(load, parameters, profile)
+    return math.ceil(early.maximum_s) if early else parameters.time_s or load.size_in(profile).time_s
 
 
 def published_s(published: Published) -> float | None:
@@ -54,18 +73,12 @@ def published_s(published: Published) -> float | None:
     return min((seconds for seconds in said if seconds), default=None)
 
 
-def _options(published: Published) -> dict[str, str]:
-    """The report's own options, which are the same for all its workloads; how to connect is ours to say."""
-    pairs = [option.lstrip("-").partition("=") for option in published.report.design[0].options]
-    return {key: value for key, _, value in pairs if key != "db-driver"}
+class LoadKind(Kind[LoadParameters]):
+    """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
+    Parameters = LoadParameters
 
-class SysbenchKind(Kind[SysbenchParameters]):
-    """Reports of sysbench: a load on one system or several side by side, a cell per row of the published tables."""
-
-    Parameters = SysbenchParameters
-
-    def cells(self, published: Published, parameters: SysbenchParameters) -> list[Cell]:
+    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and row of the published tables, or per threads that the parameters give instead."""
         known = [experiment.table for experiment in published.report.design]
         unknown = [name for name in parameters.workloads if name not in known]
@@ -79,19 +92,21 @@ class SysbenchKind(Kind[SysbenchParameters]):
             for threads in (parameters.threads or [int(level) for level in e.factors["threads"]])
         ]
 
-    def asked(self, parameters: SysbenchParameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
-        size, early = profile.sysbench, stopping(parameters, profile)
+        load = load_of(published)
+        size, early = load.size_in(profile), stopping(load, parameters, profile)
         return {
             "profile": profile.name,
             "inventory": inventory.name,
             "systems": parameters.names(),
             "seed": parameters.seed,
-            "tables": size.tables,
-            "table_size": size.table_size,
-            "time_s": time_s(parameters, profile),
+            **({"load": load.name} if load.name != DEFAULT else {}),
+            **load.asked(size),
+            "time_s": time_s(load, parameters, profile),
             **({"stopping": early.model_dump()} if early else {}),
-            "report_interval_s": 1,
             "rate": parameters.rate or size.rate,
             "reset": profile.reset,
             "buffer_pool_mb": profile.buffer_pool_mb,
@@ -99,31 +114,32 @@ class SysbenchKind(Kind[SysbenchParameters]):
         }
 
     def experiment(
-        self, published: Published, parameters: SysbenchParameters, profile: Profile, inventory: Inventory
-    ) -> SysbenchOltp:
-        """Raises BadInput for a system that is unknown or that no host has the role for."""
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> LoadTrials:
+        """Raises BadInput for a system that is unknown, has no host, or does not speak what the load speaks."""
+        load = load_of(published)
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
-        early = stopping(parameters, profile)
-        return SysbenchOltp(
+        systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
+        size, early = load.size_in(profile), stopping(load, parameters, profile)
+        return LoadTrials(
             inventory=inventory,
             profile=profile,
             names=parameters.names(),
-            options=_options(published),
-            time_s=time_s(parameters, profile),
-            rate=parameters.rate or profile.sysbench.rate,
-            seed=parameters.seed,
+            generator=load(size, published.report.design[0].options, parameters.seed),
+            time_s=time_s(load, parameters, profile),
+            rate=parameters.rate or size.rate,
             stop_rule=rule(early, published_s(published)) if early else None,
         )
 
-    def builds(self, parameters: SysbenchParameters) -> list[str]:
-        """Systems of this run that are built from source."""
-        return [name for name in parameters.names() if name == "tidb"]
+    def builds(self, parameters: LoadParameters) -> list[str]:
+        """What the systems of this run are built from."""
+        return systems.builds(parameters.names())
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """Each published table beside what was measured; levels measured but not published follow."""
         return measured.beside(published, records, trials)
 
     def record_checks(self, record: Record) -> list[Check]:
-        """Little's law, and the errors that the report's own options ignore."""
-        return checks.of_sysbench(record)
+        """What the load generator of the record says that it must answer for."""
+        return generator(str(record.asked.get("load", DEFAULT))).record_checks(record)

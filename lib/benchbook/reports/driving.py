@@ -1,0 +1,94 @@
+"""Drives one load of a load generator against a running system, under probes, from one client host or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from benchbook.campaign.early_stop import RateWatcher, both
+from benchbook.campaign.experiment import Measurement
+from benchbook.hosts.fanout import on_each
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.probes import probe as probes
+from benchbook.probes.probe import Probe
+from benchbook.probes.watch import Watched, watching
+from benchbook.stats.stopping import StopRule
+from benchbook.systems.base import System
+from benchbook.workloads.crowd import Crowd, shares
+from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
+
+
+@dataclass
+class Driver:
+    """`clients` drive a load together; it lasts `time_s` at `rate` (1/s, 0 = closed loop), or as `stop_rule` says.
+
+    `watched_by` names the probes of every machine beside `host`.
+    """
+
+    session: Session
+    generator: LoadGenerator[Any]
+    clients: Sequence[RemoteHost]
+    time_s: int
+    rate: int = 0
+    stop_rule: StopRule | None = None
+    watched_by: Sequence[str] = ()
+
+    def find(self) -> str:
+        """Locate the generator on every client; its version, or versions. Raises HostUnusable where it is missing."""
+        found = on_each(f"looking for {self.generator.name}", self.clients, self.generator.find)
+        versions = "; ".join(dict.fromkeys(found.values()))
+        return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
+
+    def commands(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Command]]:
+        """What is run on each client host; one without a thread, or a rate, is left out."""
+        threads = int(levels["threads"])
+        clients = self.clients[: min(threads, self.rate or threads)]
+        parts = zip(clients, shares(threads, len(clients)), shares(self.rate, len(clients)), strict=True)
+        return [
+            (host, self.generator.command(host, system.endpoints(), self._load(system, levels, threads, rate)))
+            for host, threads, rate in parts
+        ]
+
+    def _load(self, system: System, levels: Mapping[str, Level], threads: int, rate: int) -> Load:
+        return Load(levels, threads, self.time_s, rate, system.retried_errors, self.stop_rule is not None)
+
+    def probes(self, system: System) -> list[Probe]:
+        """Those of every machine that takes part, and the system's own."""
+        machines = {host.name: host for host in (*self.clients, *system.hosts)}
+        of_machines = [probes.make(name, host) for name in ("host", *self.watched_by) for host in machines.values()]
+        return [*of_machines, *system.probes(self.clients[0])]
+
+    def measure(
+        self, system: System, levels: Mapping[str, Level], on_rate: Callable[[float, float], None]
+    ) -> Measurement:
+        """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed."""
+        with watching(self.session, self.probes(system)) as watched:
+            crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
+            watcher = (
+                RateWatcher(self.stop_rule, lambda: crowd.stop(self.generator.stop_file)) if self.stop_rule else None
+            )
+            ran = crowd.wait(both(on_rate, watcher), expected_s=self.time_s)
+        system.check_alive()
+        for each in ran:
+            self.generator.check(each)
+        return self._measurement(ran, watched, {"stopping": watcher.proof()} if watcher else {})
+
+    def _measurement(self, ran: Sequence[Ran], watched: Watched, stopping: dict[str, Any]) -> Measurement:
+        outcome = self.generator.outcome(ran)
+        return Measurement(
+            command="\n".join(each.command.typed for each in ran),
+            client=ran[0].client,
+            started=min(each.ended.started for each in ran),
+            ended=max(each.ended.ended for each in ran),
+            exit_status=0,
+            summary=outcome.summary,
+            histogram=outcome.histogram,
+            output="\n".join(each.text + each.complaint for each in ran),
+            proof={"probe_cores": watched.cores, **outcome.proof, **stopping},
+            series=pd.concat([watched.series, outcome.series], ignore_index=True),
+        )

@@ -1,0 +1,81 @@
+"""Trials of a load report: one workload of a load generator at one number of threads against one system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchbook import systems
+from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import Environment, SystemDescription
+from benchbook.campaign.experiment import Measurement
+from benchbook.hosts.host_facts import survey
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import Profile
+from benchbook.reports.driving import Driver
+from benchbook.reports.starting_state import StartingState
+from benchbook.stats.stopping import StopRule
+from benchbook.systems.base import System
+from benchbook.workloads.generator import LoadGenerator
+
+
+@dataclass
+class LoadTrials:
+    """The experiment. Fields below `stop_rule` live while it runs."""
+
+    inventory: Inventory
+    profile: Profile
+    names: list[str]
+    generator: LoadGenerator[Any]
+    time_s: int
+    rate: int
+    stop_rule: StopRule | None = None
+    _systems: dict[str, System] = field(init=False, default_factory=dict)
+    _start: StartingState = field(init=False)
+    _driver: Driver = field(init=False)
+
+    def hosts(self) -> list[str]:
+        return [*self.inventory.require("client"), *systems.check_names(self.names, self.inventory)]
+
+    @contextmanager
+    def running(self) -> Iterator[Environment]:
+        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        with Session(self.inventory, self.hosts()) as session:
+            surveyed = survey(session, disk_gb=self.profile.disk_gb)
+            self._systems = {name: systems.make(name, session, self.profile) for name in self.names}
+            self._take_up(session)
+            version = self._driver.find()
+            for system in self._systems.values():
+                system.install()
+            yield Environment.of(surveyed, load_generator=version)
+            self._start.stop()
+
+    def _take_up(self, session: Session) -> None:
+        clients = session.with_role("client")
+        driving = clients if self.generator.many_clients else clients[:1]
+        probes = self.profile.probes
+        self._driver = Driver(session, self.generator, driving, self.time_s, self.rate, self.stop_rule, probes)
+        self._start = StartingState(session, clients[0], self._systems, self.generator, self.profile.reset)
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
+        """The block's system, alone, in the state that the profile's `reset` names."""
+        return self._start.bring(block[0].cell.system, say)
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        """Probes, load, parse; a server that died takes the blame before the load generator does."""
+        return self._driver.measure(self._systems[trial.cell.system], trial.cell.levels, on_rate)
+
+    def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:
+        """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
+        return self._driver.commands(self._systems[trial.cell.system], trial.cell.levels)
+
+    def expected_s(self, trial: Trial) -> float:
+        return float(self.time_s)
+
+    def rate_unit(self, trial: Trial) -> str:
+        return self.generator.rate_unit

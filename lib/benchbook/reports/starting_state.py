@@ -1,0 +1,92 @@
+"""Brings one system at a time, with its prepared data set, to the state that trials start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchbook.campaign.design import digest
+from benchbook.campaign.environment import SystemDescription
+from benchbook.errors import SystemFailed
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.systems.base import System
+from benchbook.workloads.generator import LoadGenerator
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class StartingState:
+    """`reset` is the profile's; `client` is the host that prepares; `besides` fills what the generator does not.
+
+    Only one system runs at a time: bringing another one ends the one before.
+    """
+
+    session: Session
+    client: RemoteHost
+    systems: Mapping[str, System]
+    generator: LoadGenerator[Any]
+    reset: str
+    besides: Callable[[], None] = lambda: None
+    _running: str = field(init=False, default="")
+
+    def bring(self, name: str, say: Say) -> dict[str, SystemDescription]:
+        """The system, alone, in its starting state; what it is, or {} where nothing was to be done.
+
+        Raises SystemFailed, WorkloadFailed.
+        """
+        system = self.systems[name]
+        if self._running and self._running != system.name:
+            self.stop()
+        dataset = digest([system.identity, self.generator.dataset, self.generator.seed])
+        say(f"bringing {system.name} to its starting state")
+        if not system.can_reset:
+            system.ready()
+            self._prepare_once(system, dataset, say)
+        elif self.reset == "none" and self._running == system.name and _alive(system):
+            return {}
+        else:
+            self._start_from(system, dataset, say)
+        self._running = system.name
+        return {system.name: SystemDescription(**vars(system.about()), dataset=vars(self.generator.dataset))}
+
+    def stop(self) -> None:
+        """End the system that runs, if one does."""
+        if self._running:
+            self.systems[self._running].stop()
+            self._running = ""
+
+    def _start_from(self, system: System, dataset: str, say: Say) -> None:
+        """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""
+        if system.has(dataset):
+            restart_only = self.reset != "restore" and self._running == system.name
+            system.stop()
+            if not restart_only:
+                system.reset(dataset)
+        else:
+            system.refresh(None)
+            self._prepare(system, say)
+            system.stop()
+            system.keep(dataset)
+        system.start()
+        system.ready()
+
+    def _prepare_once(self, system: System, dataset: str, say: Say) -> None:
+        """In place, where somebody else's server keeps what was prepared."""
+        if not system.has(dataset):
+            self._prepare(system, say)
+            system.keep(dataset)
+
+    def _prepare(self, system: System, say: Say) -> None:
+        self.generator.prepare(self.session, self.client, system, say)
+        self.besides()
+
+
+def _alive(system: System) -> bool:
+    try:
+        system.check_alive()
+    except SystemFailed:
+        return False
+    return True

@@ -1,0 +1,36 @@
+"""What all systems that speak the MySQL protocol have in common, whoever runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.systems.base import System
+from benchbook.systems.sql import query
+
+RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
+
+
+class MysqlSystem(System):
+    """The dialect: how a database is made and rows are counted, and which errors are retried."""
+
+    protocol = "mysql"
+    watched_by = ("mysql",)
+    # Deadlock, changed record, lock wait timeout: sysbench's own default. A report's `--mysql-ignore-errors` replaces
+    # that default; on tables smaller than the published ones rows collide.
+    retried_errors = (1213, 1020, 1205)
+
+    def make_database(self, client: RemoteHost, database: str) -> None:
+        for endpoint in self.endpoints():
+            query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {_quoted(database)}")
+
+    def row_counts(
+        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+    ) -> dict[str, int]:
+        counts = " UNION ALL ".join(f"SELECT {i}, COUNT(*) FROM {_quoted(name)}" for i, name in enumerate(tables))
+        return {tables[i]: int(n) for i, n in query(client, endpoint, counts, database=database)}
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

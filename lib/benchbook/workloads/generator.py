@@ -1,0 +1,221 @@
+"""What a load generator declares and answers: which systems it can drive, how, and what it printed.
+
+A generator is found by name (entry point `benchbook.workloads`). It knows neither reports nor the kit's systems: of the
+system whose data it prepares it sees the verbs of `Store` only.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import pandas as pd
+
+from benchbook import plugins
+from benchbook.analysis.checks import Check
+from benchbook.campaign.record import Quantity, Record
+from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import LoadSize, Profile
+from benchbook.yamlfile import validate
+
+GROUP = "workloads"
+S = TypeVar("S", bound=LoadSize)
+Level = str | int | float
+
+
+class Store(Protocol):
+    """What a generator may ask of the system whose data it prepares; every `benchbook.systems.base.System` answers."""
+
+    name: str
+
+    def endpoints(self) -> list[Endpoint]:
+        """Where its servers listen."""
+
+    def make_database(self, client: RemoteHost, database: str) -> None:
+        """Make an empty database of this name on every server, where there is none."""
+
+    def row_counts(
+        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+    ) -> dict[str, int]:
+        """How many rows each of these tables holds on one server."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """One client host's part of a trial: its levels, threads, seconds and offered rate (1/s, 0 = closed loop).
+
+    `retried_errors` are those of the system after which the generator is to try again. A `stoppable` load ends when
+    the generator's `stop_file` appears in the folder of its job.
+    """
+
+    levels: Mapping[str, Level]
+    threads: int
+    time_s: int
+    rate: int = 0
+    retried_errors: tuple[int, ...] = ()
+    stoppable: bool = False
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the generator left on one client host."""
+
+    client: str
+    command: Command
+    ended: Ended
+    text: str
+    complaint: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A trial's load, of all client hosts together.
+
+    `series` is in the long form of `probes.samples`; `histogram` holds (upper bound in ms, count); `proof` is what the
+    record keeps beside.
+    """
+
+    summary: dict[str, Quantity]
+    series: pd.DataFrame
+    histogram: list[tuple[float, int]] = field(default_factory=list)
+    proof: dict[str, Any] = field(default_factory=dict)
+
+
+class LoadGenerator(ABC, Generic[S]):
+    """A program that drives load; `program` is found on every client host, where `package` brings it.
+
+    `protocols` are those of systems that it can drive, `Size` the model of its section in a profile (`loads: {NAME:
+    ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone. `stop_file`
+    is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end.
+    """
+
+    name: ClassVar[str]
+    program: ClassVar[str]
+    package: ClassVar[str]
+    protocols: ClassVar[tuple[str, ...]]
+    Size: type[S]
+    many_clients: ClassVar[bool] = False
+    stop_file: ClassVar[str] = ""
+    # What the rates of `rate_in` count in a second, for the progress line.
+    rate_unit: ClassVar[str] = "tps"
+
+    def __init__(self, size: S, options: Sequence[str], seed: int) -> None:
+        self.size, self.options, self.seed = size, list(options), seed
+        self.programs: dict[str, str] = {}
+
+    @classmethod
+    def size_in(cls, profile: Profile) -> S:
+        """Its section of the profile. Raises BadInput where it is missing or wrong."""
+        if cls.name not in profile.loads:
+            raise BadInput(
+                "the profile has no size for this load generator",
+                file=profile.file,
+                key=f"loads.{cls.name}",
+                fix=f"add `{cls.name}` to the section `loads`, with {', '.join(cls.Size.model_fields)}",
+            )
+        return validate(cls.Size, profile.loads[cls.name], profile.file, below=f"loads.{cls.name}")
+
+    # -- before the load ----------------------------------------------------------------------------------------
+
+    def find(self, client: RemoteHost) -> str:
+        """Locate it on a client host; returns what it calls itself. Raises HostUnusable where it is missing."""
+        self.programs[client.name] = client.require_program(self.program, package=self.package)
+        return self.version(client)
+
+    @abstractmethod
+    def version(self, client: RemoteHost) -> str:
+        """Name and version, as the found program says them."""
+
+    @classmethod
+    @abstractmethod
+    def asked(cls, size: S) -> dict[str, object]:
+        """What stands in every record of the size of its data, beside duration and rate."""
+
+    @property
+    @abstractmethod
+    def dataset(self) -> object:
+        """What `prepare` makes, as an instance of a dataclass: it is part of what tells a prepared data set."""
+
+    @abstractmethod
+    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+        """Fill every server of the system, and check that it is filled. Raises SystemFailed, WorkloadFailed."""
+
+    # -- the load -----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+        """The command line of one client's part."""
+
+    @abstractmethod
+    def rate_in(self, line: str) -> tuple[float, float] | None:
+        """(second of the load, transactions/s) that a printed line tells while it runs; None for any other line."""
+
+    @abstractmethod
+    def failure(self, text: str) -> str | None:
+        """What the program itself says is fatal in what it printed; None if nothing is."""
+
+    @abstractmethod
+    def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        """What the clients that ended well have printed. Raises WorkloadFailed, OutputNotParseable."""
+
+    # -- after it -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def record_checks(cls, record: Record) -> list[Check]:
+        """What a record of its loads must answer for."""
+
+    def check(self, ran: Ran) -> None:
+        """Raises WorkloadFailed unless it ended by itself with status 0; what it printed goes along."""
+        check_end(ran.ended, ran.text + ran.complaint, f"{self.name} on {ran.client}", self.failure)
+
+
+def generator(name: str) -> type[LoadGenerator[Any]]:
+    """The load generator of this name. Raises BadInput for an unknown one."""
+    found: type[LoadGenerator[Any]] = plugins.load(GROUP, name, key="load")
+    return found
+
+
+def check_end(ended: Ended, text: str, name: str, failure: Callable[[str], str | None]) -> None:
+    """Raises WorkloadFailed unless the program ended by itself with status 0; its output goes along."""
+    if ended.reason == "exited" and ended.exit == 0:
+        return
+    said = failure(text)
+    how = {
+        "lease": "ended by its host: the driver was away",
+        "timeout": "ended: it took too long",
+        "stopped": "stopped from outside",
+    }.get(ended.reason) or (f"killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}")
+    raise WorkloadFailed(f"{name} {how}{': ' + said if said else ''}", output=text)
+
+
+class RateReader:
+    """Cuts a job's output into lines as it comes and passes on the rates that `rate_in` finds in them.
+
+    A carriage return ends a line too: some programs write one rate over the other.
+    """
+
+    def __init__(
+        self, rate_in: Callable[[str], tuple[float, float] | None], on_rate: Callable[[float, float], None]
+    ) -> None:
+        self._rate_in, self._on_rate, self._rest = rate_in, on_rate, ""
+        self._parts: list[str] = []
+
+    def __call__(self, data: bytes) -> None:
+        text = data.decode(errors="replace")
+        self._parts.append(text)
+        *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
+        for second, rate in filter(None, map(self._rate_in, lines)):
+            self._on_rate(second, rate)
+
+    @property
+    def text(self) -> str:
+        """All that has come so far."""
+        return "".join(self._parts)

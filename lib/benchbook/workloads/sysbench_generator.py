@@ -1,0 +1,114 @@
+"""sysbench as a load generator: its tables prepared and counted, its loads shared among the client hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchbook.analysis import checks
+from benchbook.analysis.checks import Check
+from benchbook.campaign.record import Record
+from benchbook.errors import SystemFailed
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.jobs import Command, Job, remote_program
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import Profile, SysbenchSize
+from benchbook.workloads import sysbench, sysbench_output, sysbench_stream
+from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
+from benchbook.workloads.merging import merged, proof_of, series_of
+
+
+class Sysbench(LoadGenerator[SysbenchSize]):
+    """The workloads of sysbench's own Lua scripts; `options` are those of the published command line."""
+
+    name = "sysbench"
+    program = package = "sysbench"
+    protocols = tuple(sysbench.DRIVERS)
+    Size = SysbenchSize
+    many_clients = True
+    stop_file = sysbench.STOP_FILE
+
+    @classmethod
+    def size_in(cls, profile: Profile) -> SysbenchSize:
+        return profile.sysbench
+
+    def version(self, client: RemoteHost) -> str:
+        return client.run([self.programs[client.name], "--version"]).stdout.strip()
+
+    @classmethod
+    def asked(cls, size: SysbenchSize) -> dict[str, object]:
+        return {"tables": size.tables, "table_size": size.table_size, "report_interval_s": 1}
+
+    # -- its data -----------------------------------------------------------------------------------------------
+
+    @property
+    def dataset(self) -> sysbench.Dataset:
+        return sysbench.Dataset(self.size.tables, self.size.table_size)
+
+    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+        store.make_database(client, self.dataset.database)
+        rows = self.dataset.tables * self.dataset.table_size
+        say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
+        jobs = [session.start(client, "prepare", self._filling(client, end)) for end in store.endpoints()]
+        for job in jobs:
+            self._await(session, job, say)
+        self._count(client, store)
+
+    def _filling(self, client: RemoteHost, endpoint: Endpoint) -> Command:
+        program, threads = self.programs[client.name], self.size.prepare_threads
+        return sysbench.prepare(program, endpoint, self.dataset, threads=threads, seed=self.seed)
+
+    def _await(self, session: Session, job: Job, say: Callable[[str], None]) -> None:
+        tables = [0]
+
+        def count(data: bytes) -> None:
+            tables[0] += data.count(b"Inserting")
+            say(f"preparing: table {tables[0]} of {self.dataset.tables}")
+
+        ended = job.wait(on_output=count)
+        session.forget(job)
+        sysbench_stream.check_end(ended, job.stdout().decode(errors="replace") + job.stderr())
+        job.remove()
+
+    def _count(self, client: RemoteHost, store: Store) -> None:
+        """Every table of every server holds as many rows as were asked for."""
+        data, tables = self.dataset, [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
+        for endpoint in store.endpoints():
+            counts = store.row_counts(client, endpoint, data.database, tables)
+            wrong = {name: rows for name, rows in counts.items() if rows != data.table_size}
+            if wrong:
+                raise SystemFailed(f"{endpoint}: after prepare, tables do not hold {data.table_size} rows: {wrong}")
+
+    # -- its loads ----------------------------------------------------------------------------------------------
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The published options; how to connect is ours to say."""
+        pairs = [option.lstrip("-").partition("=") for option in self.options]
+        return {key: value for key, _, value in pairs if key != "db-driver"}
+
+    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+        options = sysbench.also_ignoring(self.given, load.retried_errors)
+        script = client.push(remote_program("workloads", "stoppable.lua")) if load.stoppable else ""
+        part = sysbench.SysbenchLoad(
+            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, 1, load.rate, options, script
+        )
+        return sysbench.run(self.programs[client.name], endpoints, part)
+
+    def rate_in(self, line: str) -> tuple[float, float] | None:
+        return sysbench_stream.rate_in(line)
+
+    def failure(self, text: str) -> str | None:
+        return sysbench_output.failure(text)
+
+    def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        outputs = [sysbench_output.parse(each.text) for each in ran]
+        whole = merged(outputs)
+        return Outcome(
+            sysbench_stream.summarise(whole), series_of(ran, outputs, whole), whole.histogram, proof_of(ran, outputs)
+        )
+
+    @classmethod
+    def record_checks(cls, record: Record) -> list[Check]:
+        """Little's law, and the errors that the report's own options ignore."""
+        return checks.of_sysbench(record)

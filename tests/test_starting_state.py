@@ -1,0 +1,128 @@
+"""How a system comes to the state that trials start from: which of its verbs are called, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from benchbook.errors import SystemFailed
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.reports.starting_state import StartingState
+from benchbook.systems.base import About, System
+from benchbook.workloads.generator import LoadGenerator
+from benchbook.workloads.sysbench import Dataset
+
+
+@dataclass
+class Recorded:
+    """Stands for a system and writes down what it is asked."""
+
+    name: str
+    can_reset: bool = True
+    kept: set[str] = field(default_factory=set)
+    asked: list[str] = field(default_factory=list)
+    dead: bool = False
+    identity: str = "as ever"
+
+    def __getattr__(self, verb: str) -> Any:
+        if verb not in ("start", "stop", "ready", "refresh", "reset"):
+            raise AttributeError(verb)
+        return lambda *_: self.asked.append(verb)
+
+    def has(self, dataset: str) -> bool:
+        return dataset in self.kept
+
+    def keep(self, dataset: str) -> None:
+        self.asked.append("keep")
+        self.kept.add(dataset)
+
+    def check_alive(self) -> None:
+        if self.dead:
+            raise SystemFailed("gone")
+
+    def about(self) -> About:
+        return About(self.name, "1", self.name)
+
+
+class Filler:
+    """Stands for a load generator that prepares."""
+
+    dataset, seed = Dataset(4, 1000), 7
+
+    def prepare(self, session: Session, client: RemoteHost, store: Recorded, say: object) -> None:
+        store.asked.append("prepare")
+
+
+def starting(reset: str, *systems: Recorded) -> StartingState:
+    nobody = cast(RemoteHost, None)
+    known = cast("dict[str, System]", {system.name: system for system in systems})
+    return StartingState(cast(Session, None), nobody, known, cast("LoadGenerator[Any]", Filler()), reset)
+
+
+def bring(start: StartingState, system: Recorded) -> list[str]:
+    """What the system is asked when it is brought to its starting state."""
+    system.asked.clear()
+    start.bring(system.name, lambda _: None)
+    return list(system.asked)
+
+
+@pytest.mark.parametrize(
+    ("reset", "again"),
+    [
+        ("restore", ["stop", "reset", "start", "ready"]),
+        ("restart", ["stop", "start", "ready"]),
+        ("none", []),
+    ],
+)
+def test_data_are_prepared_once_and_then_as_the_profile_s_reset_says(reset: str, again: list[str]) -> None:
+    system = Recorded("a")
+    start = starting(reset, system)
+    assert bring(start, system) == ["refresh", "prepare", "stop", "keep", "start", "ready"]
+    assert bring(start, system) == again
+
+
+def test_a_new_session_restores_what_an_earlier_one_has_kept_whatever_the_reset() -> None:
+    system = Recorded("a")
+    bring(starting("none", system), system)
+    assert bring(starting("none", system), system) == ["stop", "reset", "start", "ready"]
+
+
+def test_without_a_reset_a_dead_server_is_started_again() -> None:
+    system = Recorded("a")
+    start = starting("none", system)
+    bring(start, system)
+    system.dead = True
+    assert bring(start, system) == ["stop", "start", "ready"]
+
+
+def test_another_system_ends_the_one_before() -> None:
+    first, second = Recorded("a"), Recorded("b")
+    start = starting("restart", first, second)
+    bring(start, first)
+    bring(start, second)
+    assert first.asked[-1] == "stop"
+    assert bring(start, first) == ["stop", "reset", "start", "ready"]
+
+
+def test_somebody_else_s_server_is_filled_in_place_and_only_once() -> None:
+    system = Recorded("endpoint:x", can_reset=False)
+    start = starting("restore", system)
+    assert bring(start, system) == ["ready", "prepare", "keep"]
+    assert bring(start, system) == ["ready"]
+
+
+def test_what_the_generator_does_not_fill_is_filled_after_it_and_set_aside_with_it() -> None:
+    system = Recorded("a")
+    start = starting("restore", system)
+    start.besides = lambda: system.asked.append("besides")
+    assert bring(start, system) == ["refresh", "prepare", "besides", "stop", "keep", "start", "ready"]
+
+
+def test_the_environment_says_what_the_system_is_and_what_it_holds() -> None:
+    system = Recorded("a")
+    found = starting("restore", system).bring("a", lambda _: None)
+    assert found["a"]["version"] == "1"
+    assert found["a"]["dataset"] == {"tables": 4, "table_size": 1000, "database": "sbtest"}
