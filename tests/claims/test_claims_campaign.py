@@ -20,7 +20,7 @@ from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, judge, ledger_check, more
-from benchbook.claims.ledger import Term
+from benchbook.claims.terms import Term
 from benchbook.published import Published
 from benchbook.reports.kind import Kind
 from benchbook.reports.kinds import kind_of

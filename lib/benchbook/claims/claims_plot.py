@@ -1,4 +1,4 @@
-"""All tested claims of one system in one picture: effect with interval, against where the claim puts it."""
+"""All tested claims of one system in one picture: effect with interval, and the claimed range."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _limits(claims: Sequence[JudgedClaim]) -> tuple[float, float]:
 
 def _region(axis: Axes, row: int, region: Bounds, limits: tuple[float, float]) -> None:
     low, high = (limits[i] if bound is None else _clipped(bound, limits) for i, bound in enumerate(region))
-    axis.fill_betweenx([row - 0.38, row + 0.38], low, high, color=_BAND, linewidth=0, label="where the claim puts it")
+    axis.fill_betweenx([row - 0.38, row + 0.38], low, high, color=_BAND, linewidth=0, label="claimed range")
 
 
 def _interval(axis: Axes, row: int, claim: JudgedClaim, limits: tuple[float, float]) -> None:
@@ -116,4 +116,4 @@ def _effect(claim: JudgedClaim) -> float:
 def alt(claims: Sequence[JudgedClaim]) -> str:
     """What the picture shows, in words."""
     said = [f"{c.id}: {c.verdict}, {number(_effect(c))} (published {number(c.published)})" for c in claims if c.unit]
-    return f"Effect of each claim against where the claim puts it. {'; '.join(said)}."
+    return f"Effect of each claim against the claimed range. {'; '.join(said)}."

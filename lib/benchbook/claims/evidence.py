@@ -12,9 +12,10 @@ import pandas as pd
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
-from benchbook.claims.ledger import Rows, Term
+from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
 
 Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
 PUBLISHED = "published"
@@ -53,6 +54,11 @@ class Evidence:
         frame = self.frames.get(table, pd.DataFrame(columns=["system", "repetition", *metrics]))
         mine = frame[frame["system"] == system].reindex(columns=["repetition", *metrics])
         return mine.dropna()
+
+    def recorded(self, table: str, metric: str) -> Array:
+        """Every value above 0 of a metric, whatever its row and system."""
+        found = self.frames[table][metric].dropna().to_numpy(dtype=np.float64)
+        return found[found > 0]
 
     def _rows(self, term: Term, system: str) -> pd.DataFrame:
         frame = self.frames.get(term.table)
