@@ -17,7 +17,6 @@ from pydantic import Field
 
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
 from benchbook.claims.parts import Part
-from benchbook.claims.rounding import log_variance
 from benchbook.claims.terms import Strict, Term
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
@@ -79,8 +78,7 @@ class Arm:
         table = self.published.tables[term.table]
         if column not in table.metrics:
             return 0.0
-        here = self.evidence.values(term._replace(metric=column), self.system_of(term))
-        return log_variance(float(here.mean()), self.evidence.recorded(term.table, column), table.fields[column].unit)
+        return self.evidence.rounding(term._replace(metric=column), self.system_of(term), table.fields[column].unit)
 
     def system_of(self, term: Term) -> str:
         # The report's own tables are one arm: what its rows are about stands in their levels.
