@@ -36,7 +36,7 @@ def measured(decision: Decision) -> str:
     if part.n < 2:
         return f"{_effect(part)} in one repetition, which cannot judge"
     low, high = (_bound(part, limit) for limit in interval(part, decision.alpha))
-    return f"{_effect(part)} ({confidence(decision.alpha)} interval {low} to {high} over {part.n} repetitions)"
+    return f"{_effect(part)}, {confidence(decision.alpha)} interval {low} to {high} over {part.n} repetitions"
 
 
 def _leaning(decision: Decision) -> str:
@@ -65,10 +65,10 @@ def _effect(part: Part) -> str:
 
 
 def effect(value: float, unit: str) -> str:
-    """ "0.88x (-12%)"; beyond a doubling the percentage says no more; "tau 0.71"."""
+    """ "0.88x (-12%)"; without a percentage beyond a doubling or below 0.5%; "tau 0.71"."""
     if unit == "tau":
         return f"tau {number(value)}"
-    change = f" ({value - 1:+.0%})" if 0.5 <= value < 2 else ""
+    change = f" ({value - 1:+.0%})" if 0.5 <= value < 2 and abs(value - 1) >= 0.005 else ""
     return f"{number(value)}x{change}"
 
 
