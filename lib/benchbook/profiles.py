@@ -5,20 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from benchbook import paths
 from benchbook.errors import BadInput
-from benchbook.yamlfile import load_model
+from benchbook.yamlfile import Strict, load_model
 
 Count = Annotated[int, Field(ge=1)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class LoadSize(_Strict):
+class LoadSize(Strict):
     """What the size of every load says: seconds that it lasts, and the transactions/s that are offered."""
 
     time_s: Annotated[int, Field(ge=1, le=86_400)]
@@ -33,7 +29,7 @@ class SysbenchSize(LoadSize):
     prepare_threads: Count = 8
 
 
-class SagaSize(_Strict):
+class SagaSize(Strict):
     """Global transactions: seconds of load, accounts to draw from, clients to sweep over, rows of sysbench's tables."""
 
     time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
@@ -42,7 +38,7 @@ class SagaSize(_Strict):
     table_size: Count = 1000
 
 
-class DmSize(_Strict):
+class DmSize(Strict):
     """DM's reports. Rows per table of the load test, of the smaller load tests, and of what a sync starts from.
 
     `repetitions` 0 means the profile's own. `rate` is offered upstream (transactions/s, 0 = closed loop); `split_rows`
@@ -65,7 +61,7 @@ class DmSize(_Strict):
     sample_s: Annotated[float, Field(ge=0.2, le=10)] = 1.0
 
 
-class TransferSize(_Strict):
+class TransferSize(Strict):
     """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine."""
 
     documents: Annotated[int, Field(ge=10)] = 10_000
@@ -73,7 +69,7 @@ class TransferSize(_Strict):
     ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
 
 
-class Stopping(_Strict):
+class Stopping(Strict):
     """When a load may end, and how long repetitions are added; seconds are those of the load.
 
     A load ends when the 95% interval of its rate is within `target` (relative half width) in its steady state, never
@@ -94,7 +90,7 @@ class Stopping(_Strict):
         return self
 
 
-class Profile(_Strict):
+class Profile(Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
 
     With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`

@@ -10,7 +10,7 @@ from toy_report import evidence, ledger, published_toy
 
 from benchbook.analysis.results import JudgedClaim as Judged
 from benchbook.claims import judge
-from benchbook.claims.ledger import Claim
+from benchbook.claims.hypothesis import Hypothesis
 from benchbook.published.tables import Published
 
 
@@ -30,5 +30,5 @@ def judged(toy: Published) -> Callable[..., Judged]:
 
 
 @pytest.fixture
-def one() -> Callable[..., Claim]:
+def one() -> Callable[..., Hypothesis]:
     return lambda claim: ledger(claim).claims[0]

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from toy_report import evidence, ledger
 
+from benchbook.analysis.headroom import BusyCell, Machine
 from benchbook.claims import judge
+from benchbook.claims.evidence import Evidence
 from benchbook.published.tables import Published
 
 FLAT, RISE, SATURATED, PEAK = [100.0] * 4, [100.0, 160, 240, 350], [100.0, 190, 300, 306], [100.0, 150, 200, 120]
@@ -136,8 +139,8 @@ def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
     system = judge.JudgedSystem("s", "MariaDB", ["MariaDB stands in for MySQL 5.7"])
     (found,) = judge.judge(ledger(RATIO), toy, evidence(y(FLAT), cv=1e-9), system)
     assert found.sentence == (
-        "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1 times (95% interval 1 to 1 over 5 repetitions)."
-        " The claim needs 2.45 to 3.82; published: 3.06. MariaDB stands in for MySQL 5.7."
+        "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1x, 95% interval 1x to 1x over 5 repetitions."
+        " The claim needs 2.45x to 3.82x; published: 3.06x. MariaDB stands in for MySQL 5.7."
     )
 
 
@@ -146,3 +149,56 @@ def test_many_looks_share_the_error_rate(toy: Published) -> None:
         judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.JudgedSystem("s"), looks=n)[0] for n in (1, 5)
     ]
     assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])
+
+
+def busy(share: float, *, at: int = 1, client: bool = True, server: bool = True) -> list[BusyCell]:
+    return [BusyCell("a", "s", {"x": at, "workload": "w"}, [Machine(share, 2, client, server)])]
+
+
+RISES = {"hypothesis": "increases", "at_least": 1.2, **ALONG}
+
+
+@pytest.mark.parametrize(
+    ("claim", "truth", "cells", "verdict"),
+    [
+        (RISES, FLAT, busy(0.98), "not testable here"),
+        (RISES, FLAT, busy(0.94), "contradicted"),
+        (RISES, FLAT, busy(0.98, at=8), "contradicted"),
+        (RISES, FLAT, busy(0.98, server=False), "not testable here"),
+        (RISES, RISE, busy(1.0), "reproduced"),
+        (RISES | {"conditions": {"machine": None}}, FLAT, busy(0.98), "contradicted"),
+        (RATIO, FLAT, busy(0.98), "not testable here"),
+        (RATIO, [100.0, 200, 400, 800], busy(0.98), "contradicted"),
+        ({"hypothesis": "flat", "tolerance": 0.2, **ALONG}, RISE, busy(0.98), "contradicted"),
+        ({"hypothesis": "decreases", **ALONG}, RISE, busy(0.98), "contradicted"),
+    ],
+)
+def test_a_machine_without_room_contradicts_no_rise(
+    toy: Published, claim: dict[str, Any], truth: list[float], cells: list[BusyCell], verdict: str
+) -> None:
+    (found,) = judge.judge(ledger(claim), toy, evidence(y(truth)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+    if verdict == "not testable here" and cells[0].machines[0].server:
+        assert found.sentence.startswith("Not testable here: 98% of 2 cores are busy at x 1 already. Measured all the")
+        assert "scaled levels" in found.decide
+
+
+def test_an_open_claim_says_how_it_leans(toy: Published) -> None:
+    (found,) = judge.judge(ledger(RISES), toy, evidence(y([100.0, 110, 120, 127]), cv=0.05), judge.JudgedSystem("s"))
+    assert found.verdict == "inconclusive"
+    assert found.leaning is not None
+    assert 0.7 < found.leaning < 1
+    assert f"It leans to holding, {found.leaning:.2f}." in found.sentence
+
+
+def test_a_claim_about_two_systems_is_judged_once(toy: Published) -> None:
+    first, second = evidence(y(RISE)).frames["a"], evidence(y(FLAT), seed=1).frames["a"]
+    both = Evidence({"a": pd.concat([first, second.assign(system="t")])}, ["s", "t"])
+    figure = {"table": "a", "metric": "y", "rows": {"x": 8}}
+    claim = {"hypothesis": "dominates", "figure": figure | {"system": "s"}, "above": [figure | {"system": "t"}],
+             "at_least": 2}  # fmt: skip
+    found = [judge.judge(ledger(claim, RATIO), toy, both, judge.JudgedSystem(name)) for name in ("s", "t")]
+    assert [[claim.id for claim in claims] for claims in found] == [["c0", "c1"], ["c1"]]
+    # 350 / 100, each times its system's own block effect in a repetition.
+    assert found[0][0].parts[0].region == pytest.approx((2, None))
+    assert found[0][0].n == 5

@@ -13,6 +13,7 @@ import yaml
 from benchbook import published
 from benchbook.claims import evidence, judge, ledger_check
 from benchbook.claims.evidence import Evidence
+from benchbook.claims.hypothesis import Arm
 from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
 
@@ -66,7 +67,7 @@ def test_published_effects_by_hand() -> None:
     exact = evidence.as_published(data)
 
     def effect(id: str) -> float:
-        return float(np.exp(judge.parts_of(claims[id], data, exact, "published")[0].mean))
+        return float(np.exp(judge.parts_of(claims[id], Arm(data, exact, "published"))[0].mean))
 
     assert effect("scaling-point-select") == pytest.approx(118462 / 35309)
     assert effect("index-cost-grows") == pytest.approx((21997 / 35621) / (8854 / 10928))
@@ -101,7 +102,8 @@ def write(folder: Path, *claims: dict[str, Any], report: str = "tidb_v7_1_3_sysb
         (CLAIM | {"levels": [100, 800]}, "rises.levels", 800, "100, 200, 400"),
         (CLAIM | {"levels": [100]}, "rises.levels", None, "more levels"),
         (CLAIM | {"factr": "threads"}, "factr", "threads", "correct its spelling"),
-        (CLAIM | {"hypothesis": "grows"}, "claims.0", None, "value of this kind"),
+        (CLAIM | {"hypothesis": "grows"}, "claims.0.hypothesis", "grows", "increases"),
+        (CLAIM | {"at_least": 3}, "rises", None, "own_table"),
         (CLAIM | {"at_least": 0.5}, "at_least", 0.5, "value of this kind"),
         (CLAIM | {"id": "Rises!"}, "id", "Rises!", "value of this kind"),
         ({k: v for k, v in CLAIM.items() if k != "statement"}, "statement", None, "add this key"),

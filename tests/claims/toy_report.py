@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from benchbook.claims.evidence import Evidence
-from benchbook.claims.ledger import Ledger
+from benchbook.claims.ledger import Ledger, read
 from benchbook.published.tables import Field, Published, PublishedTable
 
 X = [1, 2, 4, 8]
@@ -50,4 +50,4 @@ def evidence(
 def ledger(*claims: Mapping[str, Any]) -> Ledger:
     common = {"statement": "It is so.", "where": "Somewhere"}
     named = [{"id": f"c{index}", **common, **claim} for index, claim in enumerate(claims)]
-    return Ledger.model_validate({"report": "toy", "claims": named})
+    return read({"report": "toy", "claims": named})

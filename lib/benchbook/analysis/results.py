@@ -102,6 +102,7 @@ class JudgedClaim(_Open):
     it at `confidence`, `region` is where the claim puts it, `published` the same of the published table. `n` counts
     repetitions. `p_value` is adjusted for all claims of the ledger (Holm). `decide` says what would settle it, `needed`
     how many repetitions at the spread seen (null where it is settled, or where no number up to 100 would do).
+    `leaning` is the probability that the claim holds here, 0 to 1 (null below two repetitions, and in older files).
     """
 
     id: str
@@ -121,6 +122,7 @@ class JudgedClaim(_Open):
     p_value: float | None = None
     decide: str = ""
     needed: int | None = None
+    leaning: float | None = Field(default=None, ge=0, le=1)
     sentence: str = ""
     parts: list[ClaimPart] = []
 

@@ -23,7 +23,7 @@ _MEAN = re.compile(r"^(?P<before>(?:.*_)?)(?:mean|avg|average)(?P<after>(?:_.*)?
 _OPEN = {"rate", "target_rate", "offered_rate"}
 
 
-class Percentile(NamedTuple):
+class PrintedPercentile(NamedTuple):
     """A column of a percentile: its share in percent, and what else its name says."""
 
     column: str
@@ -52,17 +52,17 @@ def latencies(published: Published) -> Outcomes:
                 yield from _markov(published, table, percentile, mean)
 
 
-def percentiles(table: PublishedTable) -> list[Percentile]:
+def percentiles(table: PublishedTable) -> list[PrintedPercentile]:
     """The metrics that are percentiles: p50_ms, tidb_p99_s, p999_ms (99.9%)."""
     found = ((name, _PERCENTILE.match(name)) for name in table.metrics)
-    return [Percentile(name, _percent(m["digits"]), (m["before"], m["after"])) for name, m in found if m]
+    return [PrintedPercentile(name, _percent(m["digits"]), (m["before"], m["after"])) for name, m in found if m]
 
 
 def _percent(digits: str) -> float:
     return 100.0 if digits == "100" else float(f"{digits[:2]}.{digits[2:] or 0}")
 
 
-def _ordered(published: Published, table: PublishedTable, low: Percentile, high: Percentile) -> Outcomes:
+def _ordered(published: Published, table: PublishedTable, low: PrintedPercentile, high: PrintedPercentile) -> Outcomes:
     columns = (low.column, high.column)
     cases = [case_of(published, table, row) for row in numbers.rows(table) if numbers.has(table, row, *columns)]
     wrong = [case for case in cases if above(case.known[low.column], case.known[high.column])]
@@ -86,7 +86,7 @@ def _touched(table: PublishedTable, cases: list[Case], columns: list[str]) -> To
     return Touched(table.id, frozenset((case.row, name) for case in cases if case.row is not None for name in metrics))
 
 
-def _means(table: PublishedTable, percentile: Percentile) -> list[Mean]:
+def _means(table: PublishedTable, percentile: PrintedPercentile) -> list[Mean]:
     """Means by a column's name, by what is declared of Little's law, and else by threads / tps of a closed loop."""
     rows = list(numbers.rows(table))
     found = [
@@ -100,7 +100,7 @@ def _means(table: PublishedTable, percentile: Percentile) -> list[Mean]:
     return found or _closed_loop(table, percentile, rows, law)
 
 
-def _closed_loop(table: PublishedTable, percentile: Percentile, rows: list[int], law: str) -> list[Mean]:
+def _closed_loop(table: PublishedTable, percentile: PrintedPercentile, rows: list[int], law: str) -> list[Mean]:
     """A ladder of threads with tps and a latency of nothing but the load is a closed loop, if no rate is offered."""
     scale = {"_ms": "1000", "_s": "1", "_us": "1000000"}.get(percentile.of[1])
     ladder = "threads" in table.meta.table_schema.primary_key and "tps" in table.metrics
@@ -109,7 +109,7 @@ def _closed_loop(table: PublishedTable, percentile: Percentile, rows: list[int],
     return [Mean(f"threads / tps * {scale}", rows, "suspicious", law)]
 
 
-def _markov(published: Published, table: PublishedTable, percentile: Percentile, mean: Mean) -> Outcomes:
+def _markov(published: Published, table: PublishedTable, percentile: PrintedPercentile, mean: Mean) -> Outcomes:
     if percentile.percent >= 100:
         return
     times = 100 / (100 - percentile.percent)

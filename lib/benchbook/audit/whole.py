@@ -6,11 +6,11 @@ from collections import Counter
 from itertools import chain
 
 from benchbook.audit import numbers
-from benchbook.audit.curves import curves
 from benchbook.audit.digits import digits
 from benchbook.audit.findings import SEVERITIES, Audit, Finding, Kind, Passed, Touched
 from benchbook.audit.identities import identities
 from benchbook.audit.latencies import latencies
+from benchbook.audit.neighbours import curves
 from benchbook.audit.repeats import repeats
 from benchbook.audit.rows import shapes
 from benchbook.audit.text import text

@@ -2,92 +2,215 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from abc import abstractmethod
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from benchbook.claims.ledger import Along, Decreases, Flat, Increases, PeakAt, Rows, SaturatesAt
-from benchbook.claims.ledger_check import level_at, levels_of
-from benchbook.claims.parts import Part, at_least, within
-from benchbook.claims.terms import Lookup, contrast, logs, name, step
+from pydantic import Field
+
+from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
+from benchbook.claims.parts import Part, at_least, at_most, within
+from benchbook.claims.printed_levels import check_factors, check_level, level_named, levels_along, refuse
+from benchbook.claims.terms import Figure, Rows, Term, contrast, is_time, logs, name, step
+from benchbook.claims.words import bound
+from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
-from benchbook.stats.estimates import Array
+
+Level = Scalar | list[Scalar]
 
 
-class _Curve:
+class FigureCurve:
     """A figure at every level, as logs by repetition, and how to compare two of its levels."""
 
-    def __init__(self, claim: Along, published: Published, lookup: Lookup) -> None:
-        self.levels = levels_of(claim, published)
-        self.name = name(claim, published)
-        self._logs = [logs(claim, lookup, level) for level in self.levels]
-
-    def part(self, a: int, b: int, region: tuple[float, float], **more: Any) -> Part:
-        """Level number `a` against level number `b`."""
-        what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
-        return Part(what, self._effects(a, b), *region, **more)
-
-    def _effects(self, a: int, b: int) -> Array:
-        return contrast(self._logs[a], self._logs[b])
-
-    def index(self, level: Rows) -> int:
-        return self.levels.index(level)
+    def __init__(self, claim: Along, arm: Arm) -> None:
+        self.claim, self.arm, self.levels = claim, arm, claim.levels_in(arm.published)
+        self.name = name(claim, arm.published)
+        self._logs = [logs(claim, arm.values, level) for level in self.levels]
 
     @property
     def last(self) -> int:
         return len(self.levels) - 1
 
+    def index(self, value: Level) -> int:
+        """The number of a level as the claim writes it."""
+        return self.levels.index(level_named(self.claim.factors(), value))
 
-def parts(claim: Along, published: Published, lookup: Lookup) -> list[Part]:
-    """What must hold for the claim; raises NotMeasured."""
-    return _FAMILY[type(claim)](claim, _Curve(claim, published, lookup))
+    def part(self, a: int, b: int, region: tuple[float, float], **more: Any) -> Part:
+        """Level number `a` against level number `b`."""
+        terms = (*self.claim.terms(self.levels[a]), *self.claim.terms(self.levels[b]))
+        what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
+        rounding = self.arm.resolution(terms)
+        return Part(what, contrast(self._logs[a], self._logs[b]), *region, terms=terms, resolution=rounding, **more)
 
+    def steps(self, region: tuple[float, float]) -> list[Part]:
+        """Each level against the one before; with two levels there is no step but the whole."""
+        return [self.part(b, a, region) for a, b in pairwise(range(self.last + 1))] if self.last > 1 else []
 
-def _increases(claim: Increases, curve: _Curve) -> list[Part]:
-    # From end to end is the claim; a step within may not speak against it. Each half of the evidence counts for one.
-    main = curve.part(curve.last, 0, at_least(claim.at_least), main=True, weight=max(1, curve.last))
-    return [main, *_steps(curve, at_least(1 - claim.dip))]
-
-
-def _decreases(claim: Decreases, curve: _Curve) -> list[Part]:
-    main = curve.part(curve.last, 0, _at_most(claim.at_least), main=True, weight=max(1, curve.last))
-    return [main, *_steps(curve, _at_most(1 - claim.dip))]
-
-
-def _at_most(ratio: float) -> tuple[float, float]:
-    return -math.inf, -math.log(ratio)
-
-
-def _steps(curve: _Curve, region: tuple[float, float]) -> list[Part]:
-    """Each level against the one before; with two levels there is no step but the whole."""
-    return [curve.part(b, a, region) for a, b in pairwise(range(curve.last + 1))] if curve.last > 1 else []
+    def ends(self, region: tuple[float, float], dip: tuple[float, float]) -> list[Part]:
+        """The last level against the first, then the steps: each half of the evidence counts for one."""
+        return [self.part(self.last, 0, region, main=True, weight=max(1, self.last)), *self.steps(dip)]
 
 
-def _flat(claim: Flat, curve: _Curve) -> list[Part]:
-    return [curve.part(index, 0, within(claim.tolerance)) for index in range(1, curve.last + 1)]
+class Along(Hypothesis, Figure):
+    """A figure along `factor` (several levels may move together), over `levels` or all that are printed, rising."""
+
+    factor: str | list[str]
+    levels: list[Level] = Field(default_factory=list)
+
+    @abstractmethod
+    def compared(self, curve: FigureCurve) -> list[Part]:
+        """The comparisons between levels that must all hold."""
+
+    def parts(self, arm: Arm) -> list[Part]:
+        return self.compared(FigureCurve(self, arm))
+
+    def factors(self) -> list[str]:
+        return [self.factor] if isinstance(self.factor, str) else self.factor
+
+    def levels_in(self, published: Published) -> list[Rows]:
+        return levels_along(self, self.factors(), self.levels, published)
+
+    def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
+        return [("rows", term) for level in self.levels_in(published) for term in self.terms(level)]
+
+    def in_tables(self) -> set[str]:
+        return {term.table for term in self.terms()}
+
+    def check(self, published: Published, file: Path) -> None:
+        check_factors(self, self.factors(), self.levels, published, self.id, file)
+        levels = self.levels_in(published)
+        if len(levels) < 2:
+            fix = "name more levels, or widen `rows`"
+            refuse("needs at least two levels", file, f"{self.id}.levels", levels, fix)
+
+    def check_named(self, key: str, value: Level | None, published: Published, file: Path) -> None:
+        """Raises BadInput unless the level under `key` is printed."""
+        if value is not None:
+            check_level(self.factors(), value, published.tables[self.table], f"{self.id}.{key}", file)
+
+    def lowest(self, published: Published) -> list[Term]:
+        """The figure's terms where the factor is lowest."""
+        return self.terms(self.levels_in(published)[0])
+
+    def along(self) -> str:
+        return " and ".join(self.factors()).replace("_", " ")
+
+    def from_to(self) -> str:
+        """ "from the fewest to the most threads"."""
+        least, most = ("fewest", "most") if self.along().endswith("s") else ("smallest", "largest")
+        return f"from the {least} to the {most} {self.along()}"
 
 
-def _saturates(claim: SaturatesAt, curve: _Curve) -> list[Part]:
-    at = curve.index(level_at(claim, claim.at))
-    until = curve.index(level_at(claim, claim.until)) if claim.until is not None else curve.last
-    rise = curve.part(at, 0, at_least(claim.at_least))
-    level = [curve.part(index, at, within(claim.tolerance)) for index in range(at + 1, until + 1)]
-    fall = [curve.part(curve.last, until, _at_most(1.0))] if claim.falls else []
-    return [rise, *level, *fall]
+class Increases(Along):
+    """The last level is at least `at_least` times the first, and no step falls by more than `dip`."""
+
+    at_least: AtLeast = 1.0
+    dip: Share = 0.1
+
+    def compared(self, curve: FigureCurve) -> list[Part]:
+        # From end to end is the claim; a step within may not speak against it.
+        return curve.ends(at_least(self.at_least), at_least(1 - self.dip))
+
+    def room(self, published: Published) -> list[Term]:
+        return self.lowest(published)
+
+    def tested_as(self) -> str:
+        return f"{bound(self.at_least)} {self.from_to()}, and no step drops by more than {self.dip:.0%}"
 
 
-def _peak(claim: PeakAt, curve: _Curve) -> list[Part]:
-    at = curve.index(level_at(claim, claim.at))
-    strict = (0, curve.last) if claim.inside else ()
-    others = [index for index in range(curve.last + 1) if index != at]
-    return [curve.part(at, i, at_least(1.0 if i in strict else 1 - claim.tolerance)) for i in others]
+class Decreases(Along):
+    """The first level is at least `at_least` times the last, and no step rises by more than `dip`."""
+
+    at_least: AtLeast = 1.0
+    dip: Share = 0.1
+
+    def compared(self, curve: FigureCurve) -> list[Part]:
+        return curve.ends(at_most(self.at_least), at_most(1 - self.dip))
+
+    def tested_as(self) -> str:
+        falls = f"falls at least {self.at_least:g}-fold" if self.at_least > 1 else "falls"
+        return f"{falls} {self.from_to()}, and no step rises by more than {self.dip:.0%}"
 
 
-_FAMILY: dict[type, Callable[[Any, _Curve], list[Part]]] = {
-    Increases: _increases,
-    Decreases: _decreases,
-    Flat: _flat,
-    SaturatesAt: _saturates,
-    PeakAt: _peak,
-}
+class Flat(Along):
+    """Every level lies within `tolerance` of the first."""
+
+    tolerance: Share
+
+    def compared(self, curve: FigureCurve) -> list[Part]:
+        return [curve.part(index, 0, within(self.tolerance)) for index in range(1, curve.last + 1)]
+
+    def room(self, published: Published) -> list[Term]:
+        # A time that stays the same under more load needs spare capacity; a rate that stays the same needs none.
+        return self.lowest(published) if is_time(self, published) else []
+
+    def tested_as(self) -> str:
+        return f"every value along {self.along()} within {self.tolerance:.0%} of the first"
+
+
+class SaturatesAt(Along):
+    """Rises by `at_least` up to the level `at`, is then within `tolerance` of it to `until`, and, if `falls`, falls."""
+
+    at: Level
+    until: Level | None = None
+    at_least: AtLeast = 1.1
+    tolerance: Share
+    falls: bool = False
+
+    def compared(self, curve: FigureCurve) -> list[Part]:
+        at, until = curve.index(self.at), curve.last if self.until is None else curve.index(self.until)
+        rise = curve.part(at, 0, at_least(self.at_least))
+        level = [curve.part(index, at, within(self.tolerance)) for index in range(at + 1, until + 1)]
+        fall = [curve.part(curve.last, until, at_most(1.0))] if self.falls else []
+        return [rise, *level, *fall]
+
+    def check(self, published: Published, file: Path) -> None:
+        super().check(published, file)
+        self.check_named("at", self.at, published, file)
+        self.check_named("until", self.until, published, file)
+        levels = self.levels_in(published)
+        at, last = levels.index(level_named(self.factors(), self.at)), len(levels) - 1
+        until = last if self.until is None else levels.index(level_named(self.factors(), self.until))
+        if at == 0 or until < at or (self.falls and until == last):
+            fix = "saturation needs a lower level to rise from, and `falls` a level after `until`"
+            refuse("there is nothing before, or nothing after it", file, f"{self.id}.at", self.at, fix)
+
+    def room(self, published: Published) -> list[Term]:
+        return self.lowest(published)
+
+    def tested_as(self) -> str:
+        until = f" up to {_said(self.until)}" if self.until is not None else ""
+        fall = ", then falls" if self.falls else ""
+        rise = f"{bound(self.at_least)} up to {self.along()} {_said(self.at)}"
+        return f"{rise}, then within {self.tolerance:.0%}{until}{fall}"
+
+
+class PeakAt(Along):
+    """No level beats `at` by more than `tolerance` (0: none does); with `inside` the first and last lie below it."""
+
+    at: Level
+    tolerance: float = Field(default=0, ge=0, lt=1)
+    inside: bool = False
+
+    def compared(self, curve: FigureCurve) -> list[Part]:
+        at = curve.index(self.at)
+        strict = (0, curve.last) if self.inside else ()
+        others = [index for index in range(curve.last + 1) if index != at]
+        return [curve.part(at, i, at_least(1.0 if i in strict else 1 - self.tolerance)) for i in others]
+
+    def check(self, published: Published, file: Path) -> None:
+        super().check(published, file)
+        self.check_named("at", self.at, published, file)
+
+    def room(self, published: Published) -> list[Term]:
+        return self.lowest(published) if self.inside else []
+
+    def tested_as(self) -> str:
+        margin = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
+        ends = ", and both ends lie below it" if self.inside else ""
+        return f"no value along {self.along()} beats that at {_said(self.at)}{margin}{ends}"
+
+
+def _said(value: Level) -> str:
+    return "/".join(map(str, value)) if isinstance(value, list) else str(value)

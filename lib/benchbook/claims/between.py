@@ -4,36 +4,117 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+from pydantic import Field
 
-from benchbook.claims.ledger import Between, Dominates, Figure, Order, Ratio, Rows
-from benchbook.claims.ledger_check import levels_of
+from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
 from benchbook.claims.parts import Part, at_least, within
-from benchbook.claims.terms import Lookup, contrast, logs, name, words
+from benchbook.claims.printed_levels import check_factors, levels_along
+from benchbook.claims.terms import Figure, Over, Rows, Term, contrast, logs, name, words
+from benchbook.claims.words import bound
+from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 
 
-def parts(claim: Between, published: Published, lookup: Lookup, printed: Lookup) -> list[Part]:
-    """What must hold for the claim, where `printed` looks up the published figures; raises NotMeasured."""
-    if isinstance(claim, Ratio):
-        region = within(claim.tolerance, of=math.exp(float(logs(claim, printed).iloc[0])))
-        return [Part(name(claim, published), np.asarray(logs(claim, lookup), dtype=np.float64), *region, main=True)]
-    if isinstance(claim, Order):
-        pairs = pairwise(claim.figures)
-        return [_above(a, b, {}, claim.at_least, published, lookup) for a, b in pairs]
-    return _dominates(claim, published, lookup)
+class Ratio(Hypothesis, Figure):
+    """The figure over its `over` is what the report's table gives, within `tolerance` (relative)."""
+
+    over: Over
+    tolerance: Share
+
+    def parts(self, arm: Arm) -> list[Part]:
+        region = within(self.tolerance, of=math.exp(float(logs(self, arm.printed().values).iloc[0])))
+        effects = np.asarray(logs(self, arm.values), dtype=np.float64)
+        terms = tuple(self.terms())
+        what = name(self, arm.published)
+        return [Part(what, effects, *region, main=True, terms=terms, resolution=arm.resolution(terms))]
+
+    def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
+        return [("rows", term) for term in self.terms()]
+
+    def in_tables(self) -> set[str]:
+        return {term.table for term in self.terms()}
+
+    def room(self, published: Published) -> list[Term]:
+        return rises_from(self)
+
+    def tested_as(self) -> str:
+        return f"the published ratio, within {self.tolerance:.0%}"
 
 
-def _dominates(claim: Dominates, published: Published, lookup: Lookup) -> list[Part]:
-    return [
-        _above(claim.figure, below, level, claim.at_least, published, lookup)
-        for below in claim.above
-        for level in levels_of(claim, published)
-    ]
+class Order(Hypothesis):
+    """Each of `figures` is larger than the next, at least `at_least` times."""
+
+    figures: list[Figure] = Field(min_length=2)
+    at_least: AtLeast = 1.0
+
+    def parts(self, arm: Arm) -> list[Part]:
+        return [_above(a, b, {}, self.at_least, arm) for a, b in pairwise(self.figures)]
+
+    def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
+        return [(f"figures.{i}", term) for i, figure in enumerate(self.figures) for term in figure.terms()]
+
+    def in_tables(self) -> set[str]:
+        return {term.table for figure in self.figures for term in figure.terms()}
+
+    def room(self, published: Published) -> list[Term]:
+        return [term for figure in self.figures for term in rises_from(figure)]
+
+    def tested_as(self) -> str:
+        return f"each of these above the next, {bound(self.at_least)}"
 
 
-def _above(a: Figure, b: Figure, level: Rows, ratio: float, published: Published, lookup: Lookup) -> Part:
+class Dominates(Hypothesis):
+    """`figure` is at least `at_least` times each of `above`, at every level of `factor` if there is one."""
+
+    figure: Figure
+    above: list[Figure] = Field(min_length=1)
+    factor: str | None = None
+    levels: list[Scalar] = Field(default_factory=list)
+    at_least: AtLeast = 1.0
+
+    def parts(self, arm: Arm) -> list[Part]:
+        levels = self._levels(arm.published)
+        return [_above(self.figure, below, level, self.at_least, arm) for below in self.above for level in levels]
+
+    def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
+        figures = [self.figure, *self.above]
+        return [("rows", t) for level in self._levels(published) for figure in figures for t in figure.terms(level)]
+
+    def in_tables(self) -> set[str]:
+        return {term.table for figure in (self.figure, *self.above) for term in figure.terms()}
+
+    def check(self, published: Published, file: Path) -> None:
+        check_factors(self.figure, self._factors(), self.levels, published, self.id, file)
+
+    def tested_as(self) -> str:
+        along = f" at every value of {self.factor.replace('_', ' ')}" if self.factor else ""
+        return f"{bound(self.at_least)} each of the others{along}"
+
+    def _factors(self) -> list[str]:
+        return [self.factor] if self.factor else []
+
+    def _levels(self, published: Published) -> list[Rows]:
+        return levels_along(self.figure, self._factors(), self.levels, published)
+
+
+def _above(a: Figure, b: Figure, level: Rows, ratio: float, arm: Arm) -> Part:
     where = f", {words(level)}" if level else ""
-    what = f"{name(a, published)} against {name(b, published)}{where}"
-    return Part(what, contrast(logs(a, lookup, level), logs(b, lookup, level)), *at_least(ratio))
+    what = f"{name(a, arm.published)} against {name(b, arm.published)}{where}"
+    terms = (*a.terms(level), *b.terms(level))
+    effects = contrast(logs(a, arm.values, level), logs(b, arm.values, level))
+    return Part(what, effects, *at_least(ratio), terms=terms, resolution=arm.resolution(terms))
+
+
+def rises_from(figure: Figure) -> list[Term]:
+    """The lower level of a figure that compares two levels of one metric along a number: 50 of 200 over 50 threads."""
+    terms = figure.terms()
+    if len(terms) < 2 or terms[0][:2] != terms[1][:2]:
+        return []
+    upper, lower = terms[0].rows, terms[1].rows
+    moved = [key for key, value in upper.items() if lower.get(key) != value]
+    numbers = [(upper[key], lower.get(key)) for key in moved]
+    rises = all(isinstance(a, int | float) and isinstance(b, int | float) and a > b for a, b in numbers)
+    return [terms[1]] if moved and rises else []

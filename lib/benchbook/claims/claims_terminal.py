@@ -12,7 +12,7 @@ from rich.text import Text
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import section
 
-WIDTH = 132
+WIDTH = 140
 _STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow", "not testable here": "dim"}
 
 

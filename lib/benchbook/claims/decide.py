@@ -2,19 +2,20 @@
 
 A claim is *reproduced* when every part's interval lies in its region, *contradicted* when one part's lies wholly
 outside, else *inconclusive*. The intervals are as wide as Holm's step-down over the claims asks for, so that the chance
-that any verdict of a ledger is wrong stays at `alpha`.
+that any verdict of a ledger is wrong stays at `alpha`. A *leaning* says beside it how probable it is that the claim
+holds here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
 
 from benchbook.analysis.results import Verdict
-from benchbook.claims.parts import Part, interval, p_inside, p_outside
+from benchbook.claims.parts import Part, interval, p_inside, p_outside, probability_inside
 from benchbook.stats.comparison import holm
 
 # More repetitions than this are no answer to "how many would decide it".
@@ -34,6 +35,7 @@ class Decision:
     alpha: float
     p_value: float
     needed: int | None = None
+    leaning: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,20 @@ def decide(claims: Sequence[Sequence[Part]], *, alpha: float = 0.05) -> list[Dec
     rejected = sum(p < alpha for p in known)
     order = sorted((t.p, i) for i, t in enumerate(tested) if t is not None)
     rank = {index: place for place, (_, index) in enumerate(order)}
-    return [
+    decisions = [
         _decision(parts, t, float(p), _level(rank.get(i, 0), rejected, len(known), alpha), alpha)
         for i, (parts, t, p) in enumerate(zip(claims, tested, adjusted, strict=True))
     ]
+    return [replace(d, leaning=leaning(parts)) for d, parts in zip(decisions, claims, strict=True)]
+
+
+def leaning(parts: Sequence[Part]) -> float:
+    """Probability that all parts hold, as if they were independent; NaN where one has fewer than two repetitions.
+
+    It lies between its bounds, 1 - sum(1 - p) below (Bonferroni) and the smallest p above. Parts that share a level
+    depend on each other in both directions (steps along a curve against, comparisons with one reference level for).
+    """
+    return math.prod(probability_inside(part) for part in parts)
 
 
 def _test(parts: Sequence[Part]) -> _Tested | None:
@@ -117,12 +129,12 @@ def _needed(parts: Sequence[Part], level: float) -> int | None:
 def _repetitions(part: Part, level: float) -> int | None:
     """The least n whose interval would not reach a bound of the region."""
     gap = min(abs(part.mean - bound) for bound in (part.low, part.high) if math.isfinite(bound))
-    spread = part.error * math.sqrt(part.n)
     if part.n < 2 or gap == 0:
         return None
-    reach = (
-        n
-        for n in range(part.n + 1, MOST_REPETITIONS + 1)
-        if stdtrit(n - 1, 1 - level / 2) * spread / math.sqrt(n) < gap
-    )
-    return next(reach, None)
+    counts = range(part.n + 1, MOST_REPETITIONS + 1)
+    return next((n for n in counts if stdtrit(_df(part, n), 1 - level / 2) * part.error_of(n) < gap), None)
+
+
+def _df(part: Part, n: int) -> float:
+    """Degrees of freedom with `n` repetitions: each adds one, what was borrowed stays."""
+    return part.spread.df + n - part.n

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,15 @@ import pandas as pd
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
-from benchbook.claims.ledger import Rows, Term
+from benchbook.claims.rounding import Width
+from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
 
 Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
 PUBLISHED = "published"
+Found = TypeVar("Found")
 
 
 class NotMeasured(BenchbookError):
@@ -33,9 +37,25 @@ class Evidence:
 
     frames: dict[str, pd.DataFrame]
     systems: list[str]
+    # Claims of a ledger ask for the same figures again and again.
+    _asked: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
     def values(self, term: Term, system: str) -> pd.Series[float]:
         """The metric of `term` by repetition, each above 0. Raises NotMeasured."""
+        return self._once((term.table, term.metric, *term.rows.items(), system), lambda: self._values(term, system))
+
+    def rounding(self, term: Term, system: str, unit: str) -> float:
+        """Variance that rounding gives the log of the metric of `term`, a column in `unit`. Raises NotMeasured."""
+        width = self._once((term.table, term.metric, unit), lambda: Width.of(self._recorded(term), unit))
+        return width.log_variance(float(self.values(term, system).mean()))
+
+    def _once(self, key: tuple[Any, ...], find: Callable[[], Found]) -> Found:
+        if key not in self._asked:
+            self._asked[key] = find()
+        found: Found = self._asked[key]
+        return found
+
+    def _values(self, term: Term, system: str) -> pd.Series[float]:
         frame = self._rows(term, system)
         try:
             found = pd.Series(frame.eval(term.metric, engine="python"), index=frame.index, dtype="float64")
@@ -53,6 +73,11 @@ class Evidence:
         frame = self.frames.get(table, pd.DataFrame(columns=["system", "repetition", *metrics]))
         mine = frame[frame["system"] == system].reindex(columns=["repetition", *metrics])
         return mine.dropna()
+
+    def _recorded(self, term: Term) -> Array:
+        """Every value above 0 of a metric, whatever its row and system."""
+        found = self.frames[term.table][term.metric].dropna().to_numpy(dtype=np.float64)
+        return found[found > 0]
 
     def _rows(self, term: Term, system: str) -> pd.DataFrame:
         frame = self.frames.get(term.table)
@@ -91,6 +116,7 @@ def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+@lru_cache(maxsize=16)
 def as_published(published: Published) -> Evidence:
     """The printed figures as if they were one repetition of a system called "published"."""
     frames = {

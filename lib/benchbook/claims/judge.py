@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-from benchbook.analysis import results
+from benchbook.analysis import headroom, results
+from benchbook.analysis.headroom import BusyCell
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.claims import along, between, evidence, ledger_check, together, words
+from benchbook.claims import evidence, ledger_check, room, spreads, words
 from benchbook.claims.decide import Decision, decide
-from benchbook.claims.evidence import PUBLISHED, Evidence, NotMeasured, Tables
-from benchbook.claims.ledger import Claim, Correlates, Dominates, Ledger, Order, Ratio
+from benchbook.claims.evidence import Evidence, NotMeasured, Tables
+from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.ledger import Ledger
 from benchbook.claims.parts import Part, interval
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
@@ -46,72 +47,98 @@ def of_campaign(
     ledger = ledger_check.load(published)
     if ledger is None:
         return []
-    found = evidence.measured(published, tables, compared(campaign.records()), campaign.trials)
+    records = campaign.records()
+    found = evidence.measured(published, tables, compared(records), campaign.trials)
+    busy = _busy(campaign, records, {term.table for claim in ledger.claims for term in claim.room(published)})
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
-    return [claim for system in systems for claim in judge(ledger, published, found, system, looks=campaign.looks)]
-
-
-def judge(
-    ledger: Ledger, published: Published, found: Evidence, system: JudgedSystem, *, looks: int = 1
-) -> list[results.JudgedClaim]:
-    """The ledger's claims on one system: the family over which Holm corrects."""
-    parts: dict[str, list[Part]] = {}
-    reasons: dict[str, tuple[str, str]] = {}
-    for claim in ledger.claims:
-        try:
-            _refuse_conditions(claim, system)
-            parts[claim.id] = parts_of(claim, published, found, system.name)
-        except NotTestable as reason:
-            reasons[claim.id] = (str(reason), reason.needs)
-        except NotMeasured as reason:
-            reasons[claim.id] = (str(reason), "a campaign that measures this")
-    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
     return [
-        _judged(claim, system, decisions[claim.id], parts[claim.id])
-        if claim.id in parts
-        else _not_testable(claim, system, *reasons[claim.id])
-        for claim in ledger.claims
+        claim
+        for system in systems
+        for claim in judge(ledger, published, found, system, looks=campaign.looks, busy=busy)
     ]
 
 
+def _busy(campaign: Campaign, records: Sequence[Record], tables: set[str]) -> list[BusyCell]:
+    boots = {name: about.boot_id or name for name, about in campaign.environment().hosts.items()}
+    return headroom.busy_cells([r for r in records if r.table in tables], campaign.series, boots)
+
+
+def judge(
+    ledger: Ledger,
+    published: Published,
+    found: Evidence,
+    system: JudgedSystem,
+    *,
+    looks: int = 1,
+    busy: Sequence[BusyCell] = (),
+) -> list[results.JudgedClaim]:
+    """The ledger's claims on one system: the family over which Holm corrects.
+
+    A claim that names the systems it compares is judged once, with those of the first one that it names. `busy` says
+    how much CPU was in use in the cells, so that a machine without room contradicts no rise.
+    """
+    arm = Arm(published, found, system.name)
+    claims = [claim for claim in ledger.claims if _belongs(claim, arm)]
+    reasons: dict[str, NotTestable] = {}
+    parts: dict[str, list[Part]] = {}
+    for claim in claims:
+        try:
+            _refuse_conditions(claim, system)
+            parts[claim.id] = parts_of(claim, arm)
+        except NotTestable as reason:
+            reasons[claim.id] = reason
+        except NotMeasured as reason:
+            reasons[claim.id] = NotTestable(str(reason), "a campaign that measures this")
+    parts = dict(zip(parts, spreads.moderated(list(parts.values()), published), strict=True))
+    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
+    reasons |= {c.id: why for c in claims if c.id in parts and (why := _no_room(c, decisions[c.id], arm, busy))}
+    return [
+        _not_testable(claim, system, reasons[claim.id])
+        if claim.id in reasons
+        else _judged(claim, system, decisions[claim.id], parts[claim.id])
+        for claim in claims
+    ]
+
+
+def _belongs(claim: Hypothesis, arm: Arm) -> bool:
+    """A claim about named systems belongs to the first of them; to every system's ledger if that was not planned."""
+    named = claim.systems(arm.published)
+    return not named or named[0] == arm.system or named[0] not in arm.evidence.systems
+
+
 class NotTestable(BenchbookError):
-    """A condition under which the ledger says that a claim has no meaning; `needs` says what would decide it."""
+    """A condition under which a claim has no meaning here; `needs` says what would decide it."""
 
     def __init__(self, why: str, needs: str) -> None:
         super().__init__(why)
         self.needs = needs
 
 
-def _refuse_conditions(claim: Claim, system: JudgedSystem) -> None:
+def _refuse_conditions(claim: Hypothesis, system: JudgedSystem) -> None:
     for condition in claim.not_here:
         if condition.applies(system.name, system.asked):
             raise NotTestable(condition.why, condition.needs)
 
 
-def parts_of(claim: Claim, published: Published, found: Evidence, system: str) -> list[Part]:
+def _no_room(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NotTestable | None:
+    found = room.lacking(claim, decision, arm, busy)
+    if found is None:
+        return None
+    return NotTestable(f"{found.why}. Measured all the same: {words.measured(decision)}", found.needs)
+
+
+def parts_of(claim: Hypothesis, arm: Arm) -> list[Part]:
     """The comparisons that a claim is made of, each with its published effect. Raises NotMeasured."""
-    printed = evidence.as_published(published)
-    mine, theirs = (_parts(claim, published, *arms) for arms in ((found, system), (printed, PUBLISHED)))
+    mine, theirs = claim.parts(arm), claim.parts(arm.printed())
     for part in mine:
         if not part.n:
             raise NotMeasured(f"no repetition has all of: {part.what}")
     return [part.published_as(other.mean) for part, other in zip(mine, theirs, strict=True)]
 
 
-def _parts(claim: Claim, published: Published, found: Evidence, system: str) -> list[Part]:
-    lookup = partial(found.values, system=system)
-    if isinstance(claim, Correlates):
-        return together.parts(claim, published, found, system)
-    if isinstance(claim, Ratio | Order | Dominates):
-        printed = partial(evidence.as_published(published).values, system=PUBLISHED)
-        return between.parts(claim, published, lookup, printed)
-    return along.parts(claim, published, lookup)
-
-
-def agrees_with_its_table(claim: Claim, published: Published) -> bool:
-    """Whether the published figures themselves, taken as exact, satisfy the claim."""
-    printed = evidence.as_published(published)
-    return all(part.inside(part.mean) for part in _parts(claim, published, printed, PUBLISHED))
+def agrees_with_its_table(claim: Hypothesis, published: Published) -> bool:
+    """Whether the published figures themselves, as exact as they are printed, satisfy the claim."""
+    return ledger_check.refuted_by_its_table(claim, published) is None
 
 
 def _system(name: str, campaign: Campaign) -> JudgedSystem:
@@ -129,11 +156,15 @@ def _stand_in(what: str, titles: list[str]) -> str:
     return f"{' and '.join(names)} {'stands' if len(names) == 1 else 'stand'} in for {what}"
 
 
-def _judged(claim: Claim, system: JudgedSystem, decision: Decision, parts: Sequence[Part]) -> results.JudgedClaim:
+def _judged(claim: Hypothesis, system: JudgedSystem, decision: Decision, parts: Sequence[Part]) -> results.JudgedClaim:
     part = decision.part
     low, high = (part.shown(bound) for bound in interval(part, decision.alpha))
     tested = not math.isnan(decision.p_value)
-    said = [words.sentence(decision, system.called, len(parts)), claim.own_table, *(f"{s}." for s in system.stand_ins)]
+    said = [
+        words.sentence(decision, system.called, parts),
+        claim.own_table,
+        *(f"{stand_in}." for stand_in in system.stand_ins),
+    ]
     return results.JudgedClaim(
         **_head(claim, system),
         verdict=decision.verdict,
@@ -148,6 +179,7 @@ def _judged(claim: Claim, system: JudgedSystem, decision: Decision, parts: Seque
         p_value=decision.p_value if tested else None,
         decide=words.decides(decision),
         needed=decision.needed,
+        leaning=_finite(decision.leaning),
         sentence=" ".join(filter(None, said)),
         parts=[_part(p) for p in parts],
     )
@@ -163,18 +195,18 @@ def _part(part: Part) -> results.ClaimPart:
     )
 
 
-def _not_testable(claim: Claim, system: JudgedSystem, why: str, needs: str) -> results.JudgedClaim:
+def _not_testable(claim: Hypothesis, system: JudgedSystem, why: NotTestable) -> results.JudgedClaim:
     said = f"Not testable here: {why}."
-    return results.JudgedClaim(**_head(claim, system), verdict="not testable here", decide=needs, sentence=said)
+    return results.JudgedClaim(**_head(claim, system), verdict="not testable here", decide=why.needs, sentence=said)
 
 
-def _head(claim: Claim, system: JudgedSystem) -> dict[str, Any]:
+def _head(claim: Hypothesis, system: JudgedSystem) -> dict[str, Any]:
     return {
         "id": claim.id,
         "statement": claim.statement,
         "where": claim.where,
         "system": system.name,
-        "hypothesis": words.tested_as(claim),
+        "hypothesis": claim.tested_as(),
     }
 
 

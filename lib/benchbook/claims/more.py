@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from benchbook.analysis import results
 from benchbook.campaign.design import Cell, Trial
-from benchbook.claims.ledger import Claim, Correlates, Ledger, figures_of
+from benchbook.claims.ledger import Ledger
 
 
 def open_cells(
@@ -16,7 +16,7 @@ def open_cells(
 
     A claim is judged within repetitions, so that all of its tables are repeated together.
     """
-    tables = {claim.id: _tables(claim) for claim in ledger.claims} if ledger else {}
+    tables = {claim.id: claim.in_tables() for claim in ledger.claims} if ledger else {}
     wanted = {
         (verdict.system, table)
         for verdict in verdicts
@@ -25,9 +25,3 @@ def open_cells(
     }
     cells = {trial.cell.model_dump_json(): trial.cell for trial in trials}
     return [cell for cell in cells.values() if (cell.system, cell.table) in wanted]
-
-
-def _tables(claim: Claim) -> set[str]:
-    if isinstance(claim, Correlates):
-        return set(claim.tables)
-    return {term.table for figure in figures_of(claim) for term in figure.terms()}

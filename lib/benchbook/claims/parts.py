@@ -13,6 +13,7 @@ from typing import Literal
 
 from scipy.special import stdtr, stdtrit
 
+from benchbook.claims.terms import Term
 from benchbook.stats.estimates import Array
 
 Scale = Literal["ratio", "tau"]
@@ -20,11 +21,24 @@ _LARGEST = 700.0
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How much one repetition's effect varies: variance (squared unit of the effects) and its degrees of freedom.
+
+    `odd` says in words why the part kept its own spread where others were moderated; empty if it did not.
+    """
+
+    variance: float
+    df: float
+    odd: str = ""
+
+
+@dataclass(frozen=True)
 class Part:
     """`effects`: one per repetition, logs of ratios or taus; `low` and `high` bound the claimed region on that scale.
 
     `published` is the same effect in the published table. `weight` is this part's share of the evidence against the
-    claim; `main` marks the part that a reader is shown first.
+    claim; `main` marks the part that a reader is shown first. `terms` are the figures that it compares; `resolution` is
+    the variance that their rounding gives one effect. `borrowed` takes the place of the effects' own spread.
     """
 
     what: str
@@ -35,6 +49,9 @@ class Part:
     scale: Scale = "ratio"
     weight: float = 1.0
     main: bool = False
+    terms: tuple[Term, ...] = ()
+    resolution: float = 0.0
+    borrowed: Spread | None = None
 
     @property
     def n(self) -> int:
@@ -45,14 +62,31 @@ class Part:
         return float(self.effects.mean()) if self.n else math.nan
 
     @property
+    def spread(self) -> Spread:
+        """Borrowed, or else the effects' own: at least what rounding gives; NaN below two repetitions."""
+        if self.borrowed is not None:
+            return self.borrowed
+        variance = float(self.effects.var(ddof=1)) if self.n > 1 else math.nan
+        # Differences below rounding are none: a figure that repeats exactly has no spread.
+        return Spread(max(0.0 if variance < 1e-24 else variance, self.resolution), self.n - 1)
+
+    @property
     def error(self) -> float:
         """Standard error of the mean; NaN below two repetitions."""
-        # Differences below rounding are none: a figure that repeats exactly has no spread.
-        spread = float(self.effects.std(ddof=1)) if self.n > 1 else math.nan
-        return 0.0 if spread < 1e-12 else spread / math.sqrt(self.n)
+        return self.error_of(self.n)
+
+    def error_of(self, n: int) -> float:
+        """Standard error of a mean over `n` repetitions; what was rounded alike each time does not average out."""
+        return math.sqrt(self.spread.variance / n + self.resolution) if self.n > 1 else math.nan
 
     def inside(self, effect: float) -> bool:
         return self.low < effect < self.high
+
+    def holds_if_rounded(self) -> bool:
+        """Whether the mean lies in the region, or as near to it as rounding may have moved it."""
+        # A value rounded to steps of w is off by w / 2 at most, which is the root of 3 times its variance w^2 / 12.
+        room = math.sqrt(3 * self.resolution * max(1, len(self.terms)))
+        return self.low - room < self.mean < self.high + room
 
     def shown(self, effect: float) -> float:
         """On the scale that people read: a ratio, or tau. What exceeds any float is cut to what does not."""
@@ -64,41 +98,60 @@ class Part:
 
 def interval(part: Part, alpha: float) -> tuple[float, float]:
     """Two-sided Student interval of the mean effect at confidence 1 - alpha; NaN below two repetitions."""
-    # Student (1908), Biometrika 6(1), of differences within blocks.
-    half = float(stdtrit(part.n - 1, 1 - alpha / 2)) * part.error if part.n > 1 else math.nan
+    # Student (1908), Biometrika 6(1), of differences within blocks; with a moderated spread: Smyth (2004), eq. 4.
+    half = float(stdtrit(part.spread.df, 1 - alpha / 2)) * part.error if part.n > 1 else math.nan
     return part.mean - half, part.mean + half
 
 
 def p_inside(part: Part) -> float:
     """One-sided p value against "the effect lies outside the region"; 1 below two repetitions."""
     # Schuirmann (1987), J. Pharmacokinet. Biopharm. 15(6): both one-sided tests must reject.
-    return max(_p_above(part, part.low), _p_above(_mirrored(part), -part.high))
+    return max(_p_above(part, part.low), _p_below(part, part.high))
 
 
 def p_outside(part: Part) -> float:
     """One-sided p value against "the effect lies in the region": from the bound that it is furthest beyond."""
-    return min(_p_above(_mirrored(part), -part.low), _p_above(part, part.high))
+    return min(_p_below(part, part.low), _p_above(part, part.high))
+
+
+def probability_inside(part: Part) -> float:
+    """Posterior probability that the mean effect lies in the region; NaN below two repetitions.
+
+    With a flat prior on the mean, the posterior is Student's t around the mean seen: Box & Tiao (1973), *Bayesian
+    Inference in Statistical Analysis*, sec. 2.4.
+    """
+    if part.n < 2:
+        return math.nan
+    return max(0.0, 1 - _p_above(part, part.low) - _p_below(part, part.high))
 
 
 def _p_above(part: Part, bound: float) -> float:
     """p value against "the effect is at most `bound`"."""
-    if math.isinf(bound):
-        return 0.0 if bound < 0 else 1.0
+    return _p(part, part.mean - bound)
+
+
+def _p_below(part: Part, bound: float) -> float:
+    return _p(part, bound - part.mean)
+
+
+def _p(part: Part, gap: float) -> float:
+    if math.isinf(gap):
+        return 0.0 if gap > 0 else 1.0
     if part.n < 2:
         return 1.0
-    gap = part.mean - bound
     if part.error == 0:
         return 0.0 if gap > 0 else 1.0
-    return float(stdtr(part.n - 1, -gap / part.error))
-
-
-def _mirrored(part: Part) -> Part:
-    return replace(part, effects=-part.effects)
+    return float(stdtr(part.spread.df, -gap / part.error))
 
 
 def at_least(ratio: float) -> tuple[float, float]:
     """The region of ratios above `ratio`, as logs."""
     return math.log(ratio), math.inf
+
+
+def at_most(ratio: float) -> tuple[float, float]:
+    """The region of ratios below 1 / `ratio`, as logs."""
+    return -math.inf, -math.log(ratio)
 
 
 def within(tolerance: float, *, of: float = 1.0) -> tuple[float, float]:

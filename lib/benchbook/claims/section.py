@@ -12,13 +12,13 @@ from IPython.display import HTML
 from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims import claims_plot
 from benchbook.claims.decide import MOST_REPETITIONS
-from benchbook.claims.words import number
+from benchbook.claims.words import leans, number
 from benchbook.display import show
 from benchbook.plots import picture
 
 HOW = (
-    "The interval is as wide as Holm's correction over all claims of the ledger asks for, so that the chance that any "
-    "verdict of a system is wrong stays at 5%: inside the band it reproduces the claim, outside it contradicts it."
+    "An interval inside the claimed range reproduces the claim, one outside contradicts it. With many claims some "
+    "would look settled by luck, so intervals are widened: the chance of even one wrong verdict is at most 5% (Holm)."
 )
 
 
@@ -40,6 +40,7 @@ def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
             "n": "–" if c.n is None else str(c.n),
             "p": p_value(c.p_value),
             "n to decide": _needed(c),
+            "leaning": leans(c.leaning) if c.verdict == "inconclusive" else "–",
         }
         for c in claims
     ]
@@ -80,7 +81,7 @@ def _needed(claim: JudgedClaim) -> str:
 def _effect(claim: JudgedClaim) -> str:
     if not isinstance(claim.effect, float):
         return "–"
-    return f"{'tau ' if claim.unit == 'tau' else ''}{number(claim.effect)}"
+    return f"tau {number(claim.effect)}" if claim.unit == "tau" else f"{number(claim.effect)}x"
 
 
 def _interval(claim: JudgedClaim) -> str:

@@ -1,15 +1,67 @@
-"""A claim's figures as logs per repetition, and what to call them."""
+"""A claim's figures: what they name in the published tables, their logs per repetition, and what to call them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from benchbook.claims.ledger import Figure, Rows, Term
+from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
+from benchbook.yamlfile import Strict
+
+Rows = dict[str, Scalar]
+TIMES = ("s", "ms", "us", "µs", "ns", "min", "h")
+
+
+class Term(NamedTuple):
+    """A metric at one row of one table; `system` names the system that it is about, if not the judged one."""
+
+    table: str
+    metric: str
+    rows: Rows
+    system: str = ""
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{name} {value}" for name, value in self.rows.items())
+        return f"{self.metric} of {self.table}" + (f" at {where}" if where else "")
+
+
+class Over(Strict):
+    """What a figure is divided by; all but `rows` are the figure's own unless named here."""
+
+    table: str | None = None
+    metric: str | None = None
+    rows: Rows = {}
+    system: str | None = None
+
+
+class Figure(Strict):
+    """One figure of a report: `metric` in the row of `table` that has the levels `rows`, divided by `over`.
+
+    `system` names the system of a campaign that it is about, where a claim compares two; else it is the judged one.
+    """
+
+    table: str
+    metric: str
+    rows: Rows = {}
+    over: Over | None = None
+    called: str | None = None
+    system: str = ""
+
+    def terms(self, level: Rows | None = None) -> list[Term]:
+        """Numerator and, if there is one, denominator; `level` is added to the rows of both."""
+        more = level or {}
+        found = [Term(self.table, self.metric, {**self.rows, **more}, self.system)]
+        if self.over is not None:
+            table, metric = self.over.table or self.table, self.over.metric or self.metric
+            system = self.system if self.over.system is None else self.over.system
+            found.append(Term(table, metric, {**self.over.rows, **more}, system))
+        return found
+
 
 Lookup = Callable[[Term], "pd.Series[float]"]
 """Values by repetition; raises NotMeasured."""
@@ -52,3 +104,20 @@ def step(a: Rows, b: Rows) -> str:
 def words(rows: Rows) -> str:
     """Levels in words: "threads 400", "source threads 6, target threads 24"."""
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in rows.items())
+
+
+def counted(rows: Rows) -> str:
+    """Levels as one says them: "50 threads", "pool size 2"."""
+    said = [(name.replace("_", " "), value) for name, value in rows.items()]
+    return ", ".join(f"{value} {name}" if name.endswith("s") else f"{name} {value}" for name, value in said)
+
+
+def unit(term: Term, published: Published) -> str:
+    """The unit of a metric that is a column; empty for arithmetic over columns."""
+    field = published.tables[term.table].fields.get(term.metric)
+    return field.unit if field else ""
+
+
+def is_time(figure: Figure, published: Published) -> bool:
+    """Whether a figure is a time (a latency, a duration): one that gets longer where capacity runs out."""
+    return unit(figure.terms()[0], published) in TIMES

@@ -1,34 +1,78 @@
-"""The hypothesis that two metrics rise together over all points of a report: a rank correlation per repetition."""
+"""The hypothesis that two metrics rise together over all points of a report: a rank correlation between repetitions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+from pydantic import Field
 from scipy import stats
 
-from benchbook.claims.evidence import Evidence, NotMeasured
-from benchbook.claims.ledger import Correlates
+from benchbook.claims.evidence import NotMeasured
+from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part
+from benchbook.claims.printed_levels import check_metric, check_table
+from benchbook.claims.terms import Term
 from benchbook.published.tables import Published
 
 LEAST_POINTS = 4
 
 
-def parts(claim: Correlates, published: Published, evidence: Evidence, system: str) -> list[Part]:
-    """One tau per repetition, over the points that it has; raises NotMeasured below LEAST_POINTS in every one.
+class Correlates(Hypothesis):
+    """Over all printed rows of `tables`, the metrics `x` and `y` rise together: Kendall's tau above `at_least`.
 
-    Two metrics of one trial also share its noise (who copies more uses more CPU), here as in the report's own points.
+    Two metrics of one trial share its noise (who copies more uses more CPU), and would correlate at equal settings. So
+    x of a repetition is paired with y of the next one, of the last one with the first: only settings are shared.
     """
-    found = pd.concat([evidence.points(table, system, [claim.x, claim.y]) for table in claim.tables])
-    taus = [_tau(part, claim) for _, part in found.groupby("repetition") if len(part) >= LEAST_POINTS]
-    if not taus:
-        raise NotMeasured(f"fewer than {LEAST_POINTS} points of {claim.x} and {claim.y} were measured")
-    fields = published.tables[claim.tables[0]].fields
-    titles = [fields[metric].title for metric in (claim.x, claim.y)]
-    effects = np.array([tau for tau in taus if not np.isnan(tau)])
-    return [Part(f"{titles[0]} and {titles[1].lower()}", effects, claim.at_least, np.inf, scale="tau", main=True)]
 
+    tables: list[str] = Field(min_length=1)
+    x: str
+    y: str
+    at_least: float = Field(default=0, ge=0, lt=1)
 
-def _tau(points: pd.DataFrame, claim: Correlates) -> float:
-    # Kendall (1945), Biometrika 33(3), tau-b: NaN where a metric does not vary at all.
-    return float(stats.kendalltau(points[claim.x], points[claim.y]).statistic)
+    def parts(self, arm: Arm) -> list[Part]:
+        points = self._points(arm)
+        taus = [tau for tau in self._taus(points) if not np.isnan(tau)]
+        if not taus:
+            raise NotMeasured(f"fewer than {LEAST_POINTS} points of {self.x} and {self.y} were measured")
+        fields = arm.published.tables[self.tables[0]].fields
+        what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
+        return [Part(what, np.array(taus), self.at_least, np.inf, scale="tau", main=True)]
+
+    def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
+        return []
+
+    def in_tables(self) -> set[str]:
+        return set(self.tables)
+
+    def check(self, published: Published, file: Path) -> None:
+        for name in self.tables:
+            table = check_table(name, published, file, f"{self.id}.tables")
+            for metric in (self.x, self.y):
+                check_metric(metric, table, file, self.id)
+
+    def tested_as(self) -> str:
+        return f"Kendall's tau over all points above {self.at_least:g}"
+
+    def _points(self, arm: Arm) -> pd.DataFrame:
+        """[point, repetition, x, y]: a point is a table and its levels."""
+        found = []
+        for name in self.tables:
+            levels = arm.published.tables[name].levels
+            frame = arm.evidence.points(name, arm.system, [*levels, self.x, self.y])
+            found.append(frame.assign(point=[str((name, *key)) for key in frame[levels].itertuples(index=False)]))
+        return pd.concat(found)[["point", "repetition", self.x, self.y]]
+
+    def _taus(self, points: pd.DataFrame) -> Iterator[float]:
+        repetitions = sorted(points["repetition"].unique())
+        # Of two repetitions both pairings share all of their noise: one of them says what there is.
+        last = 1 if len(repetitions) == 2 else len(repetitions)
+        for this, following in list(zip(repetitions, [*repetitions[1:], *repetitions[:1]], strict=True))[:last]:
+            yield self._tau(*(points[points["repetition"] == r].set_index("point") for r in (this, following)))
+
+    def _tau(self, this: pd.DataFrame, following: pd.DataFrame) -> float:
+        # Kendall (1945), Biometrika 33(3), tau-b: NaN where a metric does not vary at all.
+        both = pd.concat([this[self.x], following[self.y]], axis=1, join="inner").dropna()
+        return float(stats.kendalltau(both[self.x], both[self.y]).statistic) if len(both) >= LEAST_POINTS else np.nan

@@ -3,81 +3,96 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from benchbook.claims.decide import MOST_REPETITIONS, Decision
-from benchbook.claims.ledger import Claim, Correlates, Dominates, Flat, Order, PeakAt, Ratio, SaturatesAt
 from benchbook.claims.parts import Part, interval
 
 _UNIT = {"ratio": "times", "tau": "tau"}
+# Between these a leaning tells nothing.
+_AGAINST, _FOR = 0.3, 0.7
+UNKNOWN = "nothing known"
 
 
-def tested_as(claim: Claim) -> str:
-    """The hypothesis with its bounds."""
-    kind = claim.hypothesis.replace("_", " ")
-    if isinstance(claim, Correlates):
-        return f"correlates: Kendall's tau over all points above {claim.at_least:g}"
-    if isinstance(claim, Order | Dominates):
-        return f"{kind}: each ratio {_bound(claim.at_least)}"
-    if isinstance(claim, Ratio):
-        return f"ratio: as published, within {claim.tolerance:.0%}"
-    along = " and ".join(claim.factors()).replace("_", " ")
-    return f"{kind} along {along}: {_along(claim)}"
-
-
-def _along(claim: Any) -> str:
-    if isinstance(claim, Flat):
-        return f"every level within {claim.tolerance:.0%} of the first"
-    if isinstance(claim, SaturatesAt):
-        until = f" up to {_level(claim.until)}" if claim.until is not None else ""
-        fall = ", then falls" if claim.falls else ""
-        return f"{_bound(claim.at_least)} until {_level(claim.at)}, then within {claim.tolerance:.0%}{until}{fall}"
-    if isinstance(claim, PeakAt):
-        margin = f" by more than {claim.tolerance:.0%}" if claim.tolerance else ""
-        ends = "; both ends lie below" if claim.inside else ""
-        return f"no level beats {_level(claim.at)}{margin}{ends}"
-    step = "falling" if claim.hypothesis == "increases" else "rising"
-    return f"end to end {_bound(claim.at_least)}, no step {step} by more than {claim.dip:.0%}"
-
-
-def _level(value: Any) -> str:
-    return "/".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _bound(at_least: float) -> str:
-    return f"at least {at_least:g} times" if at_least > 1 else "above 1"
+def bound(ratio: float) -> str:
+    """The bound of a ratio, for a test: "at least 1.2x"."""
+    return f"at least {ratio:g}x" if ratio > 1 else "higher"
 
 
 _OPENING = {"reproduced": "Reproduced on", "contradicted": "Contradicted on", "inconclusive": "Inconclusive on"}
 
 
-def sentence(decision: Decision, system: str, parts: int) -> str:
+def sentence(decision: Decision, system: str, parts: Sequence[Part]) -> str:
     """Words to quote: where, what, how much, how sure, what the claim needs, what was published."""
     part = decision.part
-    if part.n < 2:
-        return f"Inconclusive on {system}: {_effect(part)} in one repetition, which cannot judge. {_needs(part)}"
-    low, high = (number(part.shown(bound)) for bound in interval(part, decision.alpha))
-    bounds = f"{confidence(decision.alpha)} interval {low} to {high} over {part.n} repetitions"
     opening = f"{_OPENING[decision.verdict]} {system}"
-    return f"{opening}: {_effect(part)} ({bounds}). {_needs(part)}{_rest(decision, parts)}"
+    said = f"{opening}: {measured(decision)}. {_needs(part)}"
+    return f"{said}{_leaning(decision)}{_rest(decision, len(parts))}{_odd(parts)}"
+
+
+def measured(decision: Decision) -> str:
+    """The effect with its interval, and over how many repetitions."""
+    part = decision.part
+    if part.n < 2:
+        return f"{_effect(part)} in one repetition, which cannot judge"
+    low, high = (_bound(part, limit) for limit in interval(part, decision.alpha))
+    return f"{_effect(part)}, {confidence(decision.alpha)} interval {low} to {high} over {part.n} repetitions"
+
+
+def _leaning(decision: Decision) -> str:
+    if decision.verdict != "inconclusive" or decision.part.n < 2:
+        return ""
+    said = leans(decision.leaning)
+    return f" Whether it holds: {said}." if said == UNKNOWN else f" It {said}."
+
+
+def leans(leaning: float | None) -> str:
+    """How probable it is that an open claim holds here: "leans to holding, 0.93"."""
+    if leaning is None or math.isnan(leaning) or _AGAINST <= leaning <= _FOR:
+        return UNKNOWN
+    return f"leans {'to holding' if leaning > _FOR else 'against'}, {chance(leaning)}"
+
+
+def chance(probability: float) -> str:
+    """Two decimals; what rounds to 0 or 1 is said to be below 0.01 or above 0.99."""
+    if 0.005 <= probability < 0.995:
+        return f"{probability:.2f}"
+    return "below 0.01" if probability < 0.5 else "above 0.99"
 
 
 def _effect(part: Part) -> str:
-    was = f"{number(part.shown(part.mean))} times" if part.scale == "ratio" else f"tau {number(part.mean)}"
-    return f"{part.what}, {was}"
+    return f"{part.what}, {effect(part.shown(part.mean), _UNIT[part.scale])}"
+
+
+def effect(value: float, unit: str) -> str:
+    """ "0.88x (-12%)"; without a percentage beyond a doubling or below 0.5%; "tau 0.71"."""
+    if unit == "tau":
+        return f"tau {number(value)}"
+    change = f" ({value - 1:+.0%})" if 0.5 <= value < 2 and abs(value - 1) >= 0.005 else ""
+    return f"{number(value)}x{change}"
+
+
+def _bound(part: Part, limit: float) -> str:
+    return number(part.shown(limit)) + ("x" if part.scale == "ratio" else "")
+
+
+def _odd(parts: Sequence[Part]) -> str:
+    """Cells that differ in kind from the others, by name."""
+    odd = [f"{part.what}: {part.spread.odd}" for part in parts if part.n > 1 and part.spread.odd]
+    return f" Judged by their own spread: {'; '.join(odd)}." if odd else ""
 
 
 def _needs(part: Part) -> str:
-    published = "" if math.isnan(part.published) else f"; published: {number(part.shown(part.published))}"
+    published = "" if math.isnan(part.published) else f"; published: {_bound(part, part.published)}"
     return f"The claim needs {region(part)}{published}."
 
 
 def region(part: Part) -> str:
     """The claimed region in words."""
-    low, high = (part.shown(bound) if math.isfinite(bound) else None for bound in (part.low, part.high))
-    if low is None:
-        return f"less than {number(high)}"
-    return f"more than {number(low)}" if high is None else f"{number(low)} to {number(high)}"
+    low, high = (_bound(part, limit) if math.isfinite(limit) else "" for limit in (part.low, part.high))
+    if not low:
+        return f"less than {high}"
+    return f"{low} to {high}" if high else f"more than {low}"
 
 
 def _rest(decision: Decision, parts: int) -> str:
@@ -91,8 +106,8 @@ def decides(decision: Decision) -> str:
     if decision.part.n < 2:
         return "more repetitions: two are the least, the lab profile takes five"
     if decision.needed is None:
-        return f"more than {MOST_REPETITIONS} repetitions at the spread seen, or a quieter host"
-    return f"about {decision.needed} repetitions at the spread seen, or a quieter host"
+        return f"more than {MOST_REPETITIONS} repetitions, if they vary as these did"
+    return f"about {decision.needed} repetitions, if they vary as these did"
 
 
 def unit(part: Part) -> str:

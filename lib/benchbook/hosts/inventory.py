@@ -8,12 +8,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from benchbook import paths, plugins
 from benchbook.errors import BadInput
 from benchbook.paths import resolve
-from benchbook.yamlfile import load_model
+from benchbook.yamlfile import Strict, load_model
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -29,11 +29,7 @@ class Declared(Protocol):
         """The role that its hosts carry."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Ssh(_Strict):
+class Ssh(Strict):
     """How hosts are reached. Paths are relative to the project folder; `user` defaults to who runs the kit."""
 
     user: str | None = None
@@ -45,7 +41,7 @@ class Ssh(_Strict):
     lease_s: float = Field(20.0, ge=5, le=3600)
 
 
-class Host(_Strict):
+class Host(Strict):
     """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it.
 
     `tune` lists what the kit may set on it for the time of a run (hosts/remote/tune.py says to what); it needs root, or
@@ -63,7 +59,7 @@ class Host(_Strict):
     cpus: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
 
-class Login(_Strict):
+class Login(Strict):
     """A database account; its password is read from an environment variable or a file, never written here."""
 
     user: str = "root"
@@ -106,7 +102,7 @@ class EndpointSettings(Login):
     product: str = Field("", description="what it is, as it should stand on the page")
 
 
-class Inventory(_Strict):
+class Inventory(Strict):
     """Hosts and systems by name; `file` is where it was read from, for error messages."""
 
     name: Name

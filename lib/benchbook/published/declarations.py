@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import Field, StrictFloat, StrictInt, StrictStr
+
+from benchbook.yamlfile import Strict
 
 Severity = Literal["contradiction", "suspicious", "note"]
 Scalar = StrictStr | StrictInt | StrictFloat
-
-
-class Strict(BaseModel):
-    """A part of a file: a key that it does not know is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Identity(Strict):

@@ -9,20 +9,17 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.published.declarations import Companion, Constant, Earliest, Identity, OldOption, Scalar, Trend
+from benchbook.yamlfile import Strict
 
 Role = Literal["level", "metric", "note"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Document(_Strict):
+class Document(Strict):
     """Which document the numbers come from."""
 
     file: str
@@ -30,7 +27,7 @@ class Document(_Strict):
     version: str
 
 
-class SystemFact(_Strict):
+class SystemFact(Strict):
     """A system under test or a load generator, as published; `version` is None where none is printed.
 
     For the audit: `earliest` is the first version that can have been meant, `old_options` what its commands replaced.
@@ -44,7 +41,7 @@ class SystemFact(_Strict):
     old_options: list[OldOption] = []
 
 
-class HostFact(_Strict):
+class HostFact(Strict):
     """A published host, or `count` equal ones: its address or a name for it, its hardware, and what ran there."""
 
     name: str | None = None
@@ -68,14 +65,14 @@ class HostFact(_Strict):
         return self
 
 
-class EnvironmentFact(_Strict):
+class EnvironmentFact(Strict):
     """One published setting of the environment."""
 
     what: str
     published: str
 
 
-class TextFact(_Strict):
+class TextFact(Strict):
     """A fact in prose or in a command: the words, where they stand, the numbers in them, the tables they are about.
 
     `unchecked` lists the values that are no column of these tables, on purpose; any other is taken for a slip.
@@ -90,7 +87,7 @@ class TextFact(_Strict):
     note: str | None = None
 
 
-class TableDesign(_Strict):
+class TableDesign(Strict):
     """The published design of one table: its factors and their levels, what was held fixed, the command's options.
 
     `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination. `load`
@@ -108,7 +105,7 @@ class TableDesign(_Strict):
     note: str | None = None
 
 
-class Report(_Strict):
+class Report(Strict):
     """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`.
 
     `restaged_by` names the kind of experiment that runs it; None: so far nothing does.
@@ -140,7 +137,7 @@ class Report(_Strict):
         raise BadInput("unknown text fact", key=self.name, value=id, fix=f"use one of: {known}")
 
 
-class Constraints(_Strict):
+class Constraints(Strict):
     """The part of Frictionless' field constraints that published tables use."""
 
     required: bool = False
@@ -148,7 +145,7 @@ class Constraints(_Strict):
     maximum: float | None = None
 
 
-class FieldMeta(_Strict):
+class FieldMeta(Strict):
     """One column: `unit` is "1" for a plain count and empty for text; `heading` is the report's own heading.
 
     For the audit: `applies_to` are the rows in which a level can be printed at all, `uniform` means that a text says
@@ -168,7 +165,7 @@ class FieldMeta(_Strict):
     statements: int | None = Field(default=None, ge=1)
 
 
-class SchemaMeta(_Strict):
+class SchemaMeta(Strict):
     """A Frictionless table schema."""
 
     fields: list[FieldMeta] = Field(min_length=1)
@@ -176,7 +173,7 @@ class SchemaMeta(_Strict):
     missing_values: list[str] = Field(alias="missingValues", default=[""])
 
 
-class ResourceMeta(_Strict):
+class ResourceMeta(Strict):
     """One table: its file, its heading in the report, the levels that are constant over it.
 
     What its rows must fulfil follows in `identities`, `constants`, `trends` and `companions`; `restates` names the
@@ -201,7 +198,7 @@ class ResourceMeta(_Strict):
     table_schema: SchemaMeta = Field(alias="schema")
 
 
-class PackageMeta(_Strict):
+class PackageMeta(Strict):
     """All of `datapackage.json`."""
 
     name: str

@@ -28,7 +28,7 @@ QUEUE = 40.0
 _TIMES = {"s", "ms", "us", "µs", "ns", "min"}
 
 
-class Curve(NamedTuple):
+class LevelCurve(NamedTuple):
     """A metric along a level: the rows in the order of the level, the level's and the metric's numbers."""
 
     level: str
@@ -52,7 +52,7 @@ def curves(published: Published) -> Outcomes:
             yield from _outliers(published, table, curve)
 
 
-def _curves(table: PublishedTable) -> Iterator[Curve]:
+def _curves(table: PublishedTable) -> Iterator[LevelCurve]:
     for level in _ladders(table):
         keys = [key for key in table.meta.table_schema.primary_key if key != level]
         groups: dict[tuple[object, ...], list[int]] = {}
@@ -70,15 +70,15 @@ def _ladders(table: PublishedTable) -> list[str]:
     return [field.name for field in table.meta.table_schema.fields if field.name in keys and field.type != "string"]
 
 
-def _curve(table: PublishedTable, level: str, metric: str, rows: list[int]) -> Curve | None:
+def _curve(table: PublishedTable, level: str, metric: str, rows: list[int]) -> LevelCurve | None:
     printed = [row for row in rows if numbers.has(table, row, metric)]
     x = [float(numbers.raw(table, row, level)) for row in printed]
     y = [float(numbers.raw(table, row, metric)) for row in printed]
     drawn = len(y) >= POINTS and len(set(x)) == len(x) and min(y) > 0
-    return Curve(level, metric, printed, x, y) if drawn else None
+    return LevelCurve(level, metric, printed, x, y) if drawn else None
 
 
-def _outliers(published: Published, table: PublishedTable, curve: Curve) -> Outcomes:
+def _outliers(published: Published, table: PublishedTable, curve: LevelCurve) -> Outcomes:
     time = table.fields[curve.metric].unit in _TIMES
     off = {place: _off(curve, place, time=time) for place in range(len(curve.rows))}
     far = {place: it for place, it in off.items() if it.distance > it.limit}
@@ -92,7 +92,7 @@ def _outliers(published: Published, table: PublishedTable, curve: Curve) -> Outc
         yield _finding(published, table, curve, worst)
 
 
-def _confirmed(published: Published, table: PublishedTable, curve: Curve, place: int) -> bool:
+def _confirmed(published: Published, table: PublishedTable, curve: LevelCurve, place: int) -> bool:
     """Whether a declared equality holds in the row, so that other printed figures confirm this one."""
     row = curve.rows[place]
     mine = [one for one in table.identities if curve.metric in {*names(one.left), *names(one.right)}]
@@ -100,7 +100,7 @@ def _confirmed(published: Published, table: PublishedTable, curve: Curve, place:
     return any(state(one, numbers.of_row(published, table, row)) in {"holds", "truncated"} for one in declared)
 
 
-def _off(curve: Curve, place: int, *, time: bool) -> Off:
+def _off(curve: LevelCurve, place: int, *, time: bool) -> Off:
     y = [math.log(value) for value in curve.y]
     others = [value for other, value in enumerate(y) if other != place]
     step = max(abs(b - a) for a, b in pairwise(others))
@@ -130,7 +130,7 @@ def _beyond(value: float, one: float, other: float) -> float:
     return max(value - max(one, other), min(one, other) - value, 0.0)
 
 
-def _finding(published: Published, table: PublishedTable, curve: Curve, place: int) -> Finding:
+def _finding(published: Published, table: PublishedTable, curve: LevelCurve, place: int) -> Finding:
     row, metric = curve.rows[place], curve.metric
     near = [other for other in (place - 1, place + 1) if 0 <= other < len(curve.rows)]
     value = numbers.cell(table, row, metric)

@@ -1,0 +1,132 @@
+"""What a hypothesis is: one class with its keys in claims.yaml, its checks, its comparisons and its words.
+
+claims.yaml chooses the class by `hypothesis:`. The kit's own are found by entry points of the group
+`benchbook.hypotheses`, as are those of any installed package (docs/extending-hypothesis.md shows one).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+from pydantic import Field
+
+from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
+from benchbook.claims.parts import Part
+from benchbook.claims.terms import Term
+from benchbook.published import arithmetic
+from benchbook.published.tables import Published
+from benchbook.yamlfile import Strict
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+AtLeast = Annotated[float, Field(ge=1)]
+
+
+class NotHere(Strict):
+    """Why a claim cannot be judged somewhere: it applies when everything that it names holds.
+
+    `systems`: the judged system is one of these; `profiles`: the campaign ran with one of these; `asked`: the campaign
+    asked for something (not 0, not empty) under each of these names, such as `rate`. `needs` says what would decide it.
+    """
+
+    systems: list[str] = Field(default_factory=list)
+    profiles: list[str] = Field(default_factory=list)
+    asked: list[str] = Field(default_factory=list)
+    why: str
+    needs: str = ""
+
+    def applies(self, system: str, asked: Mapping[str, object]) -> bool:
+        """Whether all conditions hold; one without conditions holds everywhere."""
+        return (
+            (not self.systems or system in self.systems)
+            and (not self.profiles or asked.get("profile") in self.profiles)
+            and all(asked.get(name) for name in self.asked)
+        )
+
+
+class Conditions(Strict):
+    """From which busy share of its CPU on a machine leaves a rise no room; null: that does not matter here.
+
+    `machine` is judged where the rise begins (the lowest level), `client`, on a machine of its own, wherever it loads.
+    """
+
+    machine: Share | None = 0.95
+    client: Share | None = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One system's figures, and the report that they are compared with."""
+
+    published: Published
+    evidence: Evidence
+    system: str
+
+    def values(self, term: Term) -> pd.Series[float]:
+        """A metric by repetition, of the system that the term names or else the arm's own. Raises NotMeasured."""
+        return self.evidence.values(term, self.system_of(term))
+
+    def resolution(self, terms: Sequence[Term]) -> float:
+        """Variance that rounding gives the log of these terms' ratio."""
+        return sum(self._rounding(term, column) for term in terms for column in arithmetic.names(term.metric))
+
+    def _rounding(self, term: Term, column: str) -> float:
+        """Of one column of a term's metric; levels were set and not measured, and have none."""
+        table = self.published.tables[term.table]
+        if column not in table.metrics:
+            return 0.0
+        return self.evidence.rounding(term._replace(metric=column), self.system_of(term), table.fields[column].unit)
+
+    def system_of(self, term: Term) -> str:
+        # The report's own tables are one arm: what its rows are about stands in their levels.
+        return self.system if self.system == PUBLISHED else term.system or self.system
+
+    def printed(self) -> Arm:
+        """The report's own figures as an arm of one repetition."""
+        return Arm(self.published, as_published(self.published), PUBLISHED)
+
+
+class Hypothesis(Strict, ABC):
+    """A claim, as a statement that repetitions can support or contradict; one class per value of `hypothesis:`.
+
+    `where` is the section of the report; `own_table` says how the report's own table contradicts its text.
+    """
+
+    hypothesis: str
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    statement: str
+    where: str
+    not_here: list[NotHere] = Field(default_factory=list)
+    own_table: str | None = None
+    conditions: Conditions = Conditions()
+
+    @abstractmethod
+    def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
+        """Every figure that the claim speaks of, with the key that it stands under; asked for after `check`."""
+
+    @abstractmethod
+    def parts(self, arm: Arm) -> list[Part]:
+        """The comparisons that must all hold. Raises NotMeasured."""
+
+    @abstractmethod
+    def tested_as(self) -> str:
+        """The test with its bounds, as a clause: "at least 1.2x from the fewest to the most threads"."""
+
+    @abstractmethod
+    def in_tables(self) -> set[str]:
+        """The published tables that the claim speaks of: they are repeated together."""
+
+    def check(self, published: Published, file: Path) -> None:
+        """What its terms alone do not show: that its levels are printed, in an order that makes sense. BadInput."""
+
+    def room(self, published: Published) -> list[Term]:
+        """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""
+        return []
+
+    def systems(self, published: Published) -> list[str]:
+        """The systems that its figures name; empty for a claim about the judged system alone."""
+        return list(dict.fromkeys(term.system for _, term in self.speaks_of(published) if term.system))

@@ -1,0 +1,91 @@
+"""What a claim names against the published tables: each name and level must be printed there, a figure exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pandas as pd
+
+from benchbook.claims.terms import Figure, Rows, Term
+from benchbook.errors import BadInput
+from benchbook.published.reading import known, names_in
+from benchbook.published.tables import Published, PublishedTable
+
+
+def levels_along(figure: Figure, names: Sequence[str], given: Sequence[Any], published: Published) -> list[Rows]:
+    """The levels of `names` that a claim goes along: `given`, else all printed; one factor of numbers rises."""
+    if not names:
+        return [{}]
+    if given:
+        return [level_named(names, value) for value in given]
+    table = published.tables[figure.table]
+    rows = table.frame.loc[table.matching(figure.rows), list(names)].drop_duplicates()
+    ordered = rows.sort_values(list(names)) if len(names) == 1 else rows
+    return [{str(k): v for k, v in row.items()} for row in ordered.astype(object).to_dict("records")]
+
+
+def level_named(names: Sequence[str], value: Any) -> Rows:
+    """A level as a claim writes it, 8 or [6, 24], by the names of its factors; empty if it has not as many."""
+    values = value if isinstance(value, list) else [value]
+    return dict(zip(names, values, strict=False)) if len(values) == len(names) else {}
+
+
+def check_table(name: str, published: Published, file: Path, key: str) -> PublishedTable:
+    """The table of this name. Raises BadInput."""
+    known(name, list(published.tables), "unknown table", key, file)
+    return published.tables[name]
+
+
+def check_factors(
+    figure: Figure, names: Sequence[str], given: Sequence[Any], published: Published, at: str, file: Path
+) -> None:
+    """Raises BadInput unless the figure's table prints its rows, has these factors and prints the levels `given`."""
+    table = check_table(figure.table, published, file, f"{at}.table")
+    check_rows(figure.rows, table, f"{at}.rows", file)
+    for name in names:
+        known(name, table.levels, "unknown level", f"{at}.factor", file)
+    for value in given:
+        check_level(names, value, table, f"{at}.levels", file)
+
+
+def check_level(names: Sequence[str], value: Any, table: PublishedTable, key: str, file: Path) -> None:
+    """Raises BadInput unless the table prints this combination of levels."""
+    printed = table.frame[list(names)].drop_duplicates().astype(object).to_numpy().tolist()
+    values = value if isinstance(value, list) else [value]
+    if values not in printed:
+        shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in printed)
+        problem = f"no such level of {', '.join(names)} in table {table.id}"
+        raise BadInput(problem, file=file, key=key, value=value, fix=f"use one of: {shown}")
+
+
+def check_term(term: Term, published: Published, file: Path, key: str) -> None:
+    """Raises BadInput unless exactly one printed row has the term's levels, and a figure in it."""
+    table = check_table(term.table, published, file, key)
+    check_rows(term.rows, table, key, file)
+    check_metric(term.metric, table, file, key)
+    rows = table.frame.loc[table.matching(term.rows)]
+    if len(rows) != 1:
+        problem = f"{len(rows)} rows of table {table.id} have these levels"
+        refuse(problem, file, key, term.rows, f"name one row by its levels: {', '.join(table.levels)}")
+    if pd.isna(pd.Series(rows.eval(term.metric, engine="python"), index=rows.index).iloc[0]):
+        refuse(f"table {table.id} prints nothing there", file, key, str(term), "claim what is printed")
+
+
+def check_rows(rows: Rows, table: PublishedTable, key: str, file: Path) -> None:
+    """Raises BadInput for a level that the table does not have, or not with this value."""
+    for name, value in rows.items():
+        known(name, table.levels, f"unknown level of table {table.id}", key, file)
+        check_level([name], value, table, key, file)
+
+
+def check_metric(metric: str, table: PublishedTable, file: Path, key: str) -> None:
+    """Raises BadInput for what is not arithmetic over the table's numbers."""
+    printed = [*table.metrics, *table.frame[table.levels].select_dtypes("number").columns]
+    for name in names_in(metric, file, "a metric"):
+        known(name, printed, f"unknown metric of table {table.id}", key, file)
+
+
+def refuse(problem: str, file: Path, key: str, value: Any, fix: str) -> NoReturn:
+    raise BadInput(problem, file=file, key=key, value=value, fix=fix)

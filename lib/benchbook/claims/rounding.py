@@ -1,0 +1,54 @@
+"""How finely a metric was recorded: the last digit that it shows, or the histogram buckets that its values lie on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from benchbook.stats.estimates import Array
+from benchbook.stats.latency import SYSBENCH_BUCKET
+
+# sysbench's buckets: 1,024 spread evenly over the logarithm of 0.001 to 100,000 ms (see stats.latency).
+_LEAST_MS, _STEP = 0.001, math.log1p(SYSBENCH_BUCKET)
+_BY_CHANCE = 0.01
+_MS = {"ms": 1.0, "s": 1000.0}
+
+
+@dataclass(frozen=True)
+class Width:
+    """Steps in which a metric was recorded: `digit` in its unit, or `relative` to the value."""
+
+    digit: float
+    relative: float = 0.0
+
+    @classmethod
+    def of(cls, recorded: Array, unit: str) -> Width:
+        """From all values of a metric, above 0 and in `unit`."""
+        digit = last_digit(recorded)
+        bucketed = unit in _MS and on_buckets(recorded * _MS[unit], digit * _MS[unit])
+        return cls(digit, _STEP if bucketed else 0.0)
+
+    def log_variance(self, value: float) -> float:
+        """Variance that rounding gives log(value): steps of w spread the error evenly over w, w^2 / 12."""
+        # Sheppard (1898), Proc. London Math. Soc. 29.
+        return (self.relative or self.digit / value) ** 2 / 12
+
+
+def last_digit(recorded: Array) -> float:
+    """The last decimal place that any of the values uses: 0.01 for 4.57; 1 at most, as 100 may be a whole number."""
+    exponents = [int(Decimal(repr(float(value))).normalize().as_tuple().exponent) for value in recorded]
+    return float(10.0 ** min([0, *exponents]))
+
+
+def on_buckets(recorded_ms: Array, digit_ms: float) -> bool:
+    """Whether all values are bounds of sysbench's latency buckets, more of them than chance would put there."""
+    values = np.unique(recorded_ms)
+    if values.size == 0 or values[0] <= 0:
+        return False
+    place = (np.log(values / _LEAST_MS) / math.log(1e8)) * 1023
+    off = np.abs(place - np.round(place)) * math.log(1e8) / 1023
+    chance = np.minimum(1.0, digit_ms / values / _STEP)
+    return bool((off <= digit_ms / values / 2 + 1e-9).all() and chance.prod() < _BY_CHANCE)
