@@ -15,15 +15,18 @@ from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.design import Cell
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import listeners, tell_command_line
+from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
 from benchbook.display import differences, show, time_spent
 from benchbook.display.live_progress import in_notebook
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.plots import curves, picture, timelines
 from benchbook.profiles import load_profile
+from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
 
 
@@ -81,6 +84,14 @@ class Book(Recorded):
     def _planned(self) -> Campaign:
         asked = self.kind.asked(self.published, self.parameters, self.profile, self.inventory)
         cells = self.kind.cells(self.published, self.parameters)
+        cores = server_cores(self.published.report)
+        if (names := self.kind.scaled(self.parameters, self.profile)) and cores:
+            cells, scaling = scaled(
+                cells, names, cores_here=capacity.server_cores(self.inventory), cores_published=cores
+            )
+            asked = {**asked, KEY: scaling.model_dump(mode="json")}
+        if self.profile.repeat and not self.parameters.repetitions:
+            asked = {**asked, "repeat": self.profile.repeat.model_dump()}
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
         return store.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
@@ -96,16 +107,18 @@ class Book(Recorded):
         return self.failures()
 
     def _run(self, experiment: Experiment) -> None:
-        stopping = self.profile.stopping
-        if stopping is None:
+        repeating = self.profile.repeating
+        if repeating is None or self.parameters.repetitions:
             run.run(self.campaign, experiment, listeners(in_notebook()))
         else:
-            repetitions.run_until_decided(self.campaign, experiment, listeners(in_notebook()), stopping, self.undecided)
+            repetitions.run_until_decided(
+                self.campaign, experiment, listeners(in_notebook()), repeating, self.undecided
+            )
 
     def undecided(self) -> list[Cell]:
         """The cells that a claim still needs repetitions of, if the profile's most could decide it."""
-        stopping = self.profile.stopping
-        most = stopping.most_repetitions if stopping else 0
+        repeating = self.profile.repeating
+        most = repeating.most_repetitions if repeating else 0
         return more.open_cells(ledger_check.load(self.published), self.claims(), self.campaign.trials, most=most)
 
     def machine_time(self) -> HTML:
@@ -136,11 +149,17 @@ class Book(Recorded):
 
     def tables(self) -> list[Table]:
         """Every published table in long form, with what was measured beside it."""
-        return self.kind.tables(self.published, self.records, self.campaign.trials)
+        scaling = self.campaign.scaling
+        records, trials = as_published(self.records, scaling), trials_as_published(self.campaign.trials, scaling)
+        return self.kind.tables(self.published, records, trials)
+
+    def _scaled(self) -> list[HTML]:
+        """What stands for which published level, in a sentence; nothing where the published levels were run."""
+        return [show.paragraph(self.campaign.scaling.sentence())] if self.campaign.scaling else []
 
     def beside(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
-        return show.beside(self.tables(), self.published)
+        return show.stack([*self._scaled(), show.beside(self.tables(), self.published)])
 
     def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
@@ -153,7 +172,7 @@ class Book(Recorded):
             figure,
             f"{label} against {x} ({how}). {curves.ends_in_words(frame, panel, x)}.",
             f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
-            f"{self._stand_ins()}",
+            f"{self._stand_ins()} {self.campaign.scaling.sentence() if self.campaign.scaling else ''}".strip(),
             save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),
         )
 
@@ -190,7 +209,7 @@ class Book(Recorded):
 
     def verdicts(self) -> HTML:
         """What holds: each claim's effect and interval against the claimed range, and its sentence."""
-        return section.html(self.claims(), self.campaign.folder / "figures")
+        return show.stack([*self._scaled(), section.html(self.claims(), self.campaign.folder / "figures")])
 
     def close(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""

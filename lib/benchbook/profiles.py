@@ -90,8 +90,22 @@ class Stopping(Strict):
         return self
 
 
+class Repeating(Strict):
+    """While a claim is open, blocks of repetitions of its cells are added: up to so many, as long as the budget lasts.
+
+    `budget_min` is wall time of the whole campaign, in minutes. Each look at the claims costs a share of the error
+    rate: repetitions that are planned at first decide more than as many that are added.
+    """
+
+    most_repetitions: Count = 5
+    budget_min: Annotated[float, Field(gt=0)] = 3
+
+
 class Profile(Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
+
+    `levels`: the published ones are run, or, where a kind of report has levels that go with cores (threads), those
+    scaled to the cores here. `repeat` adds repetitions where they can decide a claim.
 
     With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`
     holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what watches
@@ -106,6 +120,8 @@ class Profile(Strict):
     buffer_pool_mb: Count = 512
     sysbench: SysbenchSize
     stopping: Stopping | None = None
+    repeat: Repeating | None = None
+    levels: Literal["published", "scaled"] = "published"
     saga: SagaSize = SagaSize()
     dm: DmSize = DmSize()
     transfer: TransferSize = TransferSize()
@@ -113,6 +129,13 @@ class Profile(Strict):
     probes: tuple[str, ...] = ()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
+
+    @property
+    def repeating(self) -> Repeating | None:
+        """When repetitions are added: as `repeat` says, else as `stopping` does for the loads that it ends."""
+        if self.repeat or not self.stopping:
+            return self.repeat
+        return Repeating(most_repetitions=self.stopping.most_repetitions, budget_min=self.stopping.budget_min)
 
 
 def known_profiles() -> list[str]:

@@ -11,14 +11,14 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign
-from benchbook.profiles import Stopping
+from benchbook.profiles import Repeating
 
 
 def run_until_decided(
     campaign: Campaign,
     experiment: Experiment,
     listen: Listener,
-    rule: Stopping,
+    rule: Repeating,
     undecided: Callable[[], Sequence[Cell]],
 ) -> None:
     """Run the plan; then add blocks of the cells that `undecided` still names. The campaign keeps why it ended."""
@@ -29,7 +29,7 @@ def run_until_decided(
     campaign.note(Environment(repetitions_ended=ended))
 
 
-def _enough(campaign: Campaign, rule: Stopping, cells: Sequence[Cell]) -> str:
+def _enough(campaign: Campaign, rule: Repeating, cells: Sequence[Cell]) -> str:
     """Why no block is added; empty if one is."""
     if campaign.missing():
         return "trials have failed"

@@ -19,6 +19,7 @@ from benchbook.campaign import record
 from benchbook.campaign.design import Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
+from benchbook.campaign.scaled_levels import Scaling, of_plan
 from benchbook.errors import BadInput
 from benchbook.profiles import Stopping
 
@@ -57,7 +58,7 @@ class Campaign:
 
     @property
     def stopping(self) -> Stopping | None:
-        """The rule by which loads end and repetitions are added, if there is one."""
+        """The rule by which loads end early, if there is one."""
         rule = self.asked.get("stopping")
         return Stopping.model_validate(rule) if rule else None
 
@@ -100,13 +101,18 @@ class Campaign:
         return len(self.trials) if self.plan.planned is None else self.plan.planned
 
     @property
+    def scaling(self) -> Scaling | None:
+        """Which level stands for which published one; None where the published levels were run."""
+        return of_plan(self.asked)
+
+    @property
     def looks(self) -> int:
         """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so."""
-        rule = self.stopping
+        rule = self.asked.get("repeat") or self.asked.get("stopping")
         if not rule:
             return 1
         first = max(trial.repetition for trial in self.trials[: self.planned])
-        return max(1, rule.most_repetitions - first + 1)
+        return max(1, int(rule["most_repetitions"]) - first + 1)
 
     @property
     def spent_s(self) -> float:

@@ -11,6 +11,7 @@ from benchbook.analysis import headroom, results
 from benchbook.analysis.headroom import BusyCell
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
+from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, ledger_check, room, spreads, words
 from benchbook.claims.decide import Decision, decide
@@ -47,8 +48,9 @@ def of_campaign(
     ledger = ledger_check.load(published)
     if ledger is None:
         return []
-    records = campaign.records()
-    found = evidence.measured(published, tables, compared(records), campaign.trials)
+    records = as_published(campaign.records(), campaign.scaling)
+    trials = trials_as_published(campaign.trials, campaign.scaling)
+    found = evidence.measured(published, tables, compared(records), trials)
     busy = _busy(campaign, records, {term.table for claim in ledger.claims for term in claim.room(published)})
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     return [

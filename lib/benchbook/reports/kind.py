@@ -51,6 +51,10 @@ class Kind(ABC, Generic[P]):
     def record_checks(self, record: Record) -> list[Check]:
         """What a record of this kind must answer for."""
 
+    def scaled(self, parameters: P, profile: Profile) -> tuple[str, ...]:
+        """Names of the levels that are scaled with the cores here; () where the published ones are run."""
+        return ()
+
     def repetitions(self, profile: Profile) -> int:
         """How many a report takes when its parameters do not say."""
         return profile.repetitions

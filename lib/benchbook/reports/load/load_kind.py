@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -29,7 +29,10 @@ DEFAULT = "sysbench"
 
 
 class LoadParameters(Parameters):
-    """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels."""
+    """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels.
+
+    `levels`: the published threads, or `scaled` ones (times cores here / cores published); "" = as the profile says.
+    """
 
     system: str = "tidb"
     systems: list[str] = Field(default=[])
@@ -37,6 +40,7 @@ class LoadParameters(Parameters):
     threads: list[Positive] = Field(default=[])
     time_s: NotNegative = Field(0, le=86_400)
     rate: NotNegative = 0
+    levels: Literal["", "published", "scaled"] = ""
 
     def names(self) -> list[str]:
         return list(dict.fromkeys(self.systems or [self.system]))
@@ -131,6 +135,11 @@ class LoadKind(Kind[LoadParameters]):
             rate=parameters.rate or size.rate,
             stop_rule=rule(early, published_s(published)) if early else None,
         )
+
+    def scaled(self, parameters: LoadParameters, profile: Profile) -> tuple[str, ...]:
+        """Threads, unless the user names her own."""
+        wanted = (parameters.levels or profile.levels) == "scaled"
+        return ("threads",) if wanted and not parameters.threads else ()
 
     def builds(self, parameters: LoadParameters) -> list[str]:
         """What the systems of this run are built from."""
