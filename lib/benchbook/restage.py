@@ -11,7 +11,7 @@ from rich.console import Console
 from benchbook import parameters, paths, published
 from benchbook.build import programs
 from benchbook.campaign import store
-from benchbook.claims import claims_terminal, judge
+from benchbook.claims import claims_terminal, judge, ledger_check
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.headless import Executed, execute
 from benchbook.hosts import lab
@@ -37,6 +37,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console) -> i
     asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **overrides})
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     data = published.load(report)
+    ledger_check.load(data)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()
     if not inventory.lab:

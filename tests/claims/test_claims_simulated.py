@@ -97,7 +97,7 @@ def test_of_claims_given_a_leaning_as_many_hold() -> None:
     given, held = [], []
     for _ in range(60):
         truth = rng.uniform(-0.6, 0.6, (CLAIMS, 3))
-        values = [t + 0.1 * rng.standard_normal((3, 3)) for t in truth]
+        values = truth[:, :, None] + 0.1 * rng.standard_normal((CLAIMS, 3, 3))
         regions = [at_least(1.0), within(0.25), at_least(1.2)]
         claims = [
             [Part("p", row[k], *region, terms=TERMS) for k, region in enumerate(regions[: 1 + i % 3])]

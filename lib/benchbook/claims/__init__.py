@@ -1,9 +1,13 @@
 """Claims and verdicts: what a report says, put as hypotheses, and what a campaign's repetitions say about each.
 
-ledger      the shape of `data/published/<report>/claims.yaml`     check     the ledger against the published tables
-evidence    values per repetition, in the published tables' terms  parts     one comparison and its hypothesis region
-along       hypotheses along a factor: increases, flat, peak ...   between   hypotheses about named cells
-together    rank correlation over points                           decide    parts -> verdicts, Holm over a ledger
-words       the sentences                                          figure    all claims of a ledger in one picture
-judge       the whole way, from ledger and campaign to claims with verdicts
+hypothesis     what a hypothesis is: one class with keys, checks, comparisons, words; found by entry point
+along          a figure increases, decreases, is flat, saturates, has its peak       between   named figures compared
+together       two metrics rise together                            terms      figures, and what to call them
+ledger         the shape of `data/published/<report>/claims.yaml`   ledger_check, printed_levels   it against the tables
+evidence       values per repetition, in the tables' terms          rounding   how finely they were recorded
+parts          one comparison and its claimed range                 spreads    variances borrowed among parts
+decide         parts -> verdicts (Holm over a ledger), leanings     room       whether the machine could have shown it
+words          the sentences           section, claims_terminal, claims_plot   where they are shown
+more           which cells need more repetitions
+judge          the whole way, from ledger and campaign to claims with verdicts
 """

@@ -113,7 +113,8 @@ class Increases(Along):
         return curve.ends(at_least(self.at_least), at_least(1 - self.dip))
 
     def room(self, published: Published) -> list[Term]:
-        return self.lowest(published)
+        # Times grow on a full machine as well; rates do not.
+        return [] if is_time(self, published) else self.lowest(published)
 
     def tested_as(self) -> str:
         return f"{bound(self.at_least)} {self.from_to()}, and no step drops by more than {self.dip:.0%}"

@@ -63,7 +63,7 @@ class Order(Hypothesis):
         return [term for figure in self.figures for term in rises_from(figure)]
 
     def tested_as(self) -> str:
-        return f"each of these above the next, {bound(self.at_least)}"
+        return f"each {bound(self.at_least, 'above')} the next"
 
 
 class Dominates(Hypothesis):
@@ -91,7 +91,7 @@ class Dominates(Hypothesis):
 
     def tested_as(self) -> str:
         along = f" at every value of {self.factor.replace('_', ' ')}" if self.factor else ""
-        return f"{bound(self.at_least)} each of the others{along}"
+        return f"{bound(self.at_least, 'above')} each of the others{along}"
 
     def _factors(self) -> list[str]:
         return [self.factor] if self.factor else []

@@ -89,8 +89,8 @@ class Part:
         return self.low - room < self.mean < self.high + room
 
     def shown(self, effect: float) -> float:
-        """On the scale that people read: a ratio, or tau. What exceeds any float is cut to what does not."""
-        return math.exp(min(effect, _LARGEST)) if self.scale == "ratio" else effect
+        """On the scale that people read: a ratio cut to what a float holds, or tau from -1 to 1."""
+        return math.exp(min(effect, _LARGEST)) if self.scale == "ratio" else max(-1.0, min(1.0, effect))
 
     def published_as(self, effect: float) -> Part:
         return replace(self, published=effect)

@@ -14,9 +14,9 @@ _AGAINST, _FOR = 0.3, 0.7
 UNKNOWN = "nothing known"
 
 
-def bound(ratio: float) -> str:
-    """The bound of a ratio, for a test: "at least 1.2x"."""
-    return f"at least {ratio:g}x" if ratio > 1 else "higher"
+def bound(ratio: float, above_1: str = "higher") -> str:
+    """The bound of a ratio, for a test: "at least 1.2x", or `above_1` where any ratio above 1 will do."""
+    return f"at least {ratio:g}x" if ratio > 1 else above_1
 
 
 _OPENING = {"reproduced": "Reproduced on", "contradicted": "Contradicted on", "inconclusive": "Inconclusive on"}

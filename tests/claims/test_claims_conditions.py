@@ -1,0 +1,89 @@
+"""What verdicts take from the records beside the figures: busy machines, and how finely a metric was recorded."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from records import record
+
+from benchbook.analysis import headroom
+from benchbook.analysis.headroom import Machine
+from benchbook.analysis.results import JudgedClaim
+from benchbook.claims.rounding import Width, last_digit, on_buckets
+from benchbook.claims.section import rows
+from benchbook.claims.spreads import OUTLIER, REGIMES, WIDER, oddity
+from benchbook.claims.words import effect, leans
+
+
+def cpu(host: str, times: list[float], **states: float) -> pd.DataFrame:
+    """Samples of a host with the same states each time, in cores."""
+    rows = [(t, host, "host", f"cpu.{name}", value, "cores") for t in times for name, value in states.items()]
+    return pd.DataFrame(rows, columns=["t", "host", "source", "metric", "value", "unit"])
+
+
+def test_hosts_of_one_machine_count_once_and_steal_is_not_available() -> None:
+    trial = record("r1", table="a", system="s", levels={"x": 1})
+    inside, after = [trial.started + 0.5, trial.started + 1], [trial.ended + 5]
+    # db: 4 cores, 1 stolen, 0.3 of the other 3 idle: 90% busy. client: half of 2 cores. After the load nothing counts.
+    series = pd.concat([
+        cpu("db", inside, user=2.2, system=0.5, idle=0.2, iowait=0.1, steal=1.0), cpu("db", after, idle=4.0),
+        cpu("kv", inside, user=2.2, system=0.5, idle=0.2, iowait=0.1, steal=1.0),
+        cpu(trial.client, inside, user=1.0, idle=1.0),
+    ])  # fmt: skip
+    boots = {"db": "one", "kv": "one", trial.client: "two"}
+    (cell,) = headroom.busy_cells([trial], lambda _: series, boots)
+    assert (cell.table, cell.system, cell.levels) == ("a", "s", {"x": 1})
+    assert [m.share for m in cell.machines] == pytest.approx([0.9, 0.5])
+    assert [(m.cores, m.client, m.server) for m in cell.machines] == [(4, False, True), (2, True, False)]
+    (shared,) = headroom.busy_cells([trial], lambda _: series, dict.fromkeys(boots, "one"))
+    assert [(m.client, m.server) for m in shared.machines] == [(True, True)]
+
+
+def test_a_record_without_samples_says_nothing_of_its_machines() -> None:
+    (cell,) = headroom.busy_cells([record("r1")], lambda _: pd.DataFrame(), {"db": "one"})
+    assert cell.machines == []
+    assert Machine(0.5, 2, client=True, server=False).share == 0.5
+
+
+def test_the_last_digit_that_was_recorded() -> None:
+    assert last_digit(np.array([4.57, 12.0, 3.2])) == 0.01
+    assert last_digit(np.array([100.0, 1200.0])) == 1
+    # Steps of 0.01 at 2: (0.01 / 2)^2 / 12.
+    assert Width.of(np.array([2.01, 2.5]), "1/s").log_variance(2.0) == pytest.approx(0.005**2 / 12)
+
+
+def test_sysbench_buckets_are_known_by_where_the_values_lie() -> None:
+    # Bounds of sysbench's histogram as it prints them; rates that look alike are not on them.
+    latencies = np.array([8.13, 11.04, 15.55, 4.57, 5.77])
+    assert on_buckets(latencies, 0.01)
+    assert not on_buckets(np.array([8.20, 11.04, 15.55]), 0.01)
+    assert not on_buckets(np.array([0.04, 0.05]), 0.01), "so coarse that anything would fit"
+    assert Width.of(latencies, "ms").log_variance(8.13) == pytest.approx(math.log1p(0.0182) ** 2 / 12)
+    assert Width.of(latencies, "1/s").relative == 0
+
+
+def test_what_is_odd_about_a_cell() -> None:
+    assert oddity(np.array([0.0, 0.01, 0.5, 0.51, 0.02])) == REGIMES
+    assert oddity(np.array([0.0, 0.01, 0.5, 0.02, 0.01])) == OUTLIER
+    assert oddity(np.array([0.0, 0.2, 0.45, 0.6])) == WIDER
+    assert oddity(np.array([0.0, 0.01, 0.5])) == WIDER, "three cannot tell regimes from an outlier"
+
+
+@pytest.mark.parametrize(
+    ("leaning", "said"),
+    [(0.93, "leans to holding, 0.93"), (0.08, "leans against, 0.08"), (0.5, "nothing known"), (None, "nothing known"),
+     (0.999, "leans to holding, above 0.99"), (0.001, "leans against, below 0.01")],
+)  # fmt: skip
+def test_a_leaning_in_words_and_in_the_table(leaning: float | None, said: str) -> None:
+    assert leans(leaning) == said
+    claim = JudgedClaim(id="a", statement="b", verdict="inconclusive", leaning=leaning)
+    assert rows([claim])[0]["leaning"] == said
+    assert rows([claim.model_copy(update={"verdict": "reproduced"})])[0]["leaning"] == "–"
+
+
+def test_effects_in_words() -> None:
+    assert [effect(v, "times") for v in (0.882, 1.3, 3.106, 1.001)] == ["0.882x (-12%)", "1.3x (+30%)", "3.11x", "1x"]
+    assert effect(0.71, "tau") == "tau 0.71"
