@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from benchbook.published.declarations import Scalar
-from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 from benchbook.yamlfile import Strict
+
+if TYPE_CHECKING:
+    from benchbook.published.tables import Published
 
 Rows = dict[str, Scalar]
 TIMES = ("s", "ms", "us", "µs", "ns", "min", "h")
