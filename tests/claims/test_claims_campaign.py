@@ -17,6 +17,7 @@ from benchbook.analysis import outcome, results
 from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign import store
 from benchbook.campaign.design import Cell, Trial, plan
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, judge, ledger_check, more
@@ -122,7 +123,8 @@ def recorded(home: Home) -> Campaign:
         if trial.cell.system == "mariadb":
             found.keep(_measured(trial), pd.DataFrame(), "")
     about = {"title": "MariaDB", "name": "mariadb", "version": "10", "stand_in_for": "TiDB", "config": {}}
-    found.note(hosts={}, systems={"mariadb": about, "tidb": {**about, "name": "tidb", "title": "TiDB"}})
+    systems = {"mariadb": about, "tidb": {**about, "name": "tidb", "title": "TiDB"}}
+    found.note(Environment.model_validate({"hosts": {}, "systems": systems}))
     return found
 
 
