@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -27,12 +27,16 @@ class Machine:
 
 @dataclass(frozen=True)
 class BusyCell:
-    """The machines that a cell's trials ran on, busiest first; the cell is named as in its records."""
+    """The machines that a cell's trials ran on, busiest first; the cell is named as in its records.
+
+    `ran` holds the levels that were run, where `levels` are the published ones that they stand for (scaled levels).
+    """
 
     table: str
     system: str
     levels: Mapping[str, str | int | float]
     machines: list[Machine]
+    ran: Mapping[str, str | int | float] = field(default_factory=dict)
 
 
 def busy_cells(

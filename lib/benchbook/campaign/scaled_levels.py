@@ -71,11 +71,16 @@ def of_plan(asked: Mapping[str, Any]) -> Scaling | None:
     return Scaling.model_validate(asked[KEY]) if asked.get(KEY) else None
 
 
+def published_levels(table: str, levels: Mapping[str, str | int | float], scaling: Scaling | None) -> Levels:
+    """The published levels that these levels of a table stand for."""
+    return _published(levels, scaling.levels.get(table, {})) if scaling else dict(levels)
+
+
 def as_published(records: Sequence[Record], scaling: Scaling | None) -> list[Record]:
     """The records by the published level that each stands for, so that they fall beside the published figures."""
     if scaling is None:
         return list(records)
-    return [r.model_copy(update={"levels": _published(r.levels, scaling.levels.get(r.table, {}))}) for r in records]
+    return [r.model_copy(update={"levels": published_levels(r.table, r.levels, scaling)}) for r in records]
 
 
 def trials_as_published(trials: Sequence[Trial], scaling: Scaling | None) -> list[Trial]:
@@ -85,7 +90,7 @@ def trials_as_published(trials: Sequence[Trial], scaling: Scaling | None) -> lis
     return [
         trial.model_copy(update={"cell": trial.cell.model_copy(update={"levels": levels})})
         for trial in trials
-        for levels in [_published(trial.cell.levels, scaling.levels.get(trial.cell.table, {}))]
+        for levels in [published_levels(trial.cell.table, trial.cell.levels, scaling)]
     ]
 
 

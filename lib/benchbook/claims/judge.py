@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchbook.analysis import headroom, results
 from benchbook.analysis.headroom import BusyCell
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import as_published, trials_as_published
+from benchbook.campaign.scaled_levels import as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, ledger_check, room, spreads, words
 from benchbook.claims.decide import Decision, decide
@@ -51,7 +51,9 @@ def of_campaign(
     records = as_published(campaign.records(), campaign.scaling)
     trials = trials_as_published(campaign.trials, campaign.scaling)
     found = evidence.measured(published, tables, compared(records), trials)
-    busy = _busy(campaign, records, {term.table for claim in ledger.claims for term in claim.room(published)})
+    busy = _busy(
+        campaign, campaign.records(), {term.table for claim in ledger.claims for term in claim.room(published)}
+    )
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     return [
         claim
@@ -62,7 +64,9 @@ def of_campaign(
 
 def _busy(campaign: Campaign, records: Sequence[Record], tables: set[str]) -> list[BusyCell]:
     boots = {name: about.boot_id or name for name, about in campaign.environment().hosts.items()}
-    return headroom.busy_cells([r for r in records if r.table in tables], campaign.series, boots)
+    found = headroom.busy_cells([r for r in records if r.table in tables], campaign.series, boots)
+    scaling = campaign.scaling
+    return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 
 
 def judge(

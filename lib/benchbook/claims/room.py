@@ -44,13 +44,16 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
     limit = claim.conditions.machine
     if limit is None:
         return None
-    found = [(m, t) for t in starts for m in _machines(t, arm, busy) if m.server and m.share >= limit]
+    cells = [(cell, term) for term in starts for cell in busy if _is_at(cell, term, arm)]
+    found = [(m, c, t) for c, t in cells for m in c.machines if m.server and m.share >= limit]
     if not found:
         return None
-    machine, term = max(found, key=lambda pair: pair[0].share)
-    level = counted({name: value for name, value in term.rows.items() if not isinstance(value, str)})
-    why = f"{machine.share:.0%} of {machine.cores} cores are busy at {level or 'the lowest level'} already"
-    return NoRoom(why, "scaled levels (fewer on fewer cores), or a machine with more cores")
+    machine, cell, term = max(found, key=lambda each: each[0].share)
+    ran = {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
+    why = f"{machine.share:.0%} of {machine.cores} cores are busy at {counted(ran) or 'the lowest level'} already"
+    scaled = any(cell.ran.get(name, value) != value for name, value in cell.levels.items())
+    less = "" if scaled else "scaled levels (fewer on fewer cores), or "
+    return NoRoom(why, f"{less}a machine with more cores, or one that nothing else uses")
 
 
 def _client_full(claim: Hypothesis, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
