@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,20 @@ def test_a_machine_without_room_contradicts_no_rise(
     if verdict == "not testable here" and cells[0].machines[0].server:
         assert found.sentence.startswith("Not testable here: 98% of 2 cores are busy at x 1 already. Measured all the")
         assert "scaled levels" in found.decide
+
+
+def test_a_full_machine_is_told_at_the_level_that_was_run(toy: Published) -> None:
+    at_published = busy(0.98)
+    at_scaled = [replace(cell, ran={**cell.levels, "x": 41}) for cell in at_published]
+
+    def said(cells: list[BusyCell]) -> tuple[str, str]:
+        (found,) = judge.judge(ledger(RISES), toy, evidence(y(FLAT)), judge.JudgedSystem("s"), busy=cells)
+        return found.sentence, found.decide
+
+    assert "98% of 2 cores are busy at x 1 already" in said(at_published)[0]
+    assert "scaled levels" in said(at_published)[1]
+    assert "98% of 2 cores are busy at x 41 already" in said(at_scaled)[0]
+    assert "scaled levels" not in said(at_scaled)[1]
 
 
 def test_an_open_claim_says_how_it_leans(toy: Published) -> None:
