@@ -9,19 +9,15 @@ from hdrh.histogram import HdrHistogram
 from benchbook.errors import BadInput
 from benchbook.stats.latency import (
     hdr_buckets,
-    histogram_mean,
     little,
     merge_histograms,
     percentile,
-    percentiles,
-    resolved,
 )
 
 
 def test_merged_counts_by_hand():
     merged = merge_histograms([[(1.0, 90), (2.0, 10)], [(2.0, 40), (5.0, 60), (9.0, 0)]])
     assert merged == [(1.0, 90), (2.0, 50), (5.0, 60)]
-    assert histogram_mean(merged) == pytest.approx((90 + 100 + 300) / 200)
     # The merged p50 is not the mean of the clients' (1.0 and 5.0): rank 100 of 200 lies at 2.0.
     assert percentile(merged, 50).value == 2.0
 
@@ -34,7 +30,7 @@ def test_nearest_rank_at_a_bucket_edge():
 
 
 def test_only_as_deep_as_the_samples():
-    found = {p.percentile: p for p in percentiles([(1.0, 900), (2.0, 100)])}
+    found = {percent: percentile([(1.0, 900), (2.0, 100)], percent) for percent in (99, 99.9)}
     assert found[99].value == 2.0
     assert found[99].beyond == 10
     assert found[99.9].value is None
@@ -47,19 +43,13 @@ def test_a_percentile_is_as_wide_as_its_bucket():
     assert (found.low, found.high) == (pytest.approx(10 / 1.0182), pytest.approx(10.182))
 
 
-def test_neighbouring_buckets_are_not_a_difference():
-    # Neighbours in sysbench's list: 1.93 and 1.96 ms; 2.22 is eight buckets on.
-    assert not resolved(1.93, 1.96)
-    assert resolved(1.93, 2.22)
-    assert resolved(2.22, 1.93)
-
-
 def test_percentiles_of_known_data():
     data = np.random.default_rng(1).lognormal(1, 0.5, 100_000)
     width = math.exp(math.log(1e8) / 1023)
     bounds, counts = np.unique(width ** np.round(np.log(data) / math.log(width)), return_counts=True)
-    for found in percentiles(list(zip(bounds, counts, strict=True)), [50, 95, 99]):
-        assert found.low <= np.percentile(data, found.percentile) <= found.high
+    for percent in (50, 95, 99):
+        found = percentile(list(zip(bounds, counts, strict=True)), percent)
+        assert found.low <= np.percentile(data, percent) <= found.high
 
 
 def test_hdr_payloads_are_added():
@@ -87,12 +77,13 @@ def test_impossible_percentiles_are_refused(percent):
 
 
 def test_littles_law_by_hand():
-    good = little(100, 5000, 20)
+    # 5,000/s x 20 ms = 100 in flight.
+    good = little(100, 5000, 20, tolerance=0.05)
     assert (good.in_flight, good.ratio, good.holds) == (100, 1, True)
-    starved = little(100, 5000, 10)
-    assert not starved.holds
-    assert "50 of 100" in starved.reason
-    assert "wait outside" in starved.reason
-    assert "more requests in flight" in little(100, 5000, 30).reason
+    starved = little(100, 5000, 10, tolerance=0.05)
+    assert (starved.in_flight, starved.ratio, starved.holds) == (50, 0.5, False)
+    assert little(100, 5000, 10, tolerance=0.5).holds
+    assert not little(100, 5000, 30, tolerance=0.05).holds
+    assert little(100, 0, 0, tolerance=0.05).ratio == 0, "nothing was done: the check fails, the page is made"
     with pytest.raises(BadInput):
-        little(0, 1, 1)
+        little(0, 1, 1, tolerance=0.05)

@@ -5,7 +5,7 @@ import pytest
 
 from benchbook.errors import BadInput
 from benchbook.stats.autocorrelation import series_interval
-from benchbook.stats.stopping import StopRule, forecast_s, replay, stop_decision
+from benchbook.stats.stopping import StopRule, replay, stop_decision
 
 RULE = StopRule(maximum_s=600, minimum_s=30)
 
@@ -94,18 +94,6 @@ def test_a_series_shorter_than_the_rule_is_judged_as_it_is():
 def test_a_rule_that_cannot_be_followed_is_refused(wrong):
     with pytest.raises(BadInput):
         StopRule(**{"maximum_s": 600, **wrong})
-
-
-def test_forecast_by_hand():
-    # White noise, cv 10%: (2.170 * 0.10 / 0.02)^2 = 117.7 samples; the looks from 30 s on pass it at 143.05 s, and two
-    # must agree: 178.8 s.
-    rule = StopRule(maximum_s=1200)
-    assert forecast_s(cv=0.10, correlation=0, rule=rule) == pytest.approx(30 * 1.25**8)
-    assert forecast_s(cv=1.0, correlation=0.9, rule=rule) == 1200
-    # Hardly any noise: 10 degrees of freedom take 30 samples of white noise, and two looks 37.5 s.
-    assert forecast_s(cv=0.001, correlation=0, rule=rule) == 37.5
-    with pytest.raises(BadInput):
-        forecast_s(cv=0.1, correlation=1, rule=rule)
 
 
 @pytest.mark.slow

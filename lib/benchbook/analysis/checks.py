@@ -10,6 +10,7 @@ import pandas as pd
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.probes.samples import busy_cores
+from benchbook.stats import latency
 
 # Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
 LITTLE_TOLERANCE = 0.05
@@ -31,11 +32,12 @@ class Check:
 def little(record: Record) -> Check:
     """Little (1961), Oper. Res. 9(3): requests in the system = throughput x mean time in it; here, the threads."""
     tps, mean = record.summary["tps"].value, record.summary["latency_mean_ms"].value
-    inside, threads = tps * mean / 1000, float(record.levels["threads"])
+    threads = float(record.levels["threads"])
     # sysbench ends with transactions under way: those threads idle from their last transaction to the end.
     total = record.summary["total_time_s"].value
-    ok = record.asked.get("rate", 0) > 0 or abs(inside / threads - 1) <= LITTLE_TOLERANCE + _tail(record, total)
-    return Check(record.id, "Little's law", ok, f"{inside:.1f} of {threads:g} threads busy")
+    law = latency.little(threads, tps, mean, tolerance=LITTLE_TOLERANCE + _tail(record, total))
+    ok = record.asked.get("rate", 0) > 0 or law.holds
+    return Check(record.id, "Little's law", ok, f"{law.in_flight:.1f} of {threads:g} threads busy")
 
 
 def _tail(record: Record, total_s: float) -> float:

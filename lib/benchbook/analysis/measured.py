@@ -46,7 +46,7 @@ def interval(values: Sequence[float]) -> Measured:
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
     """Geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
     over, under = zip(*pairs, strict=True)
-    return _measured(lambda: ratio_interval(over, under, paired=True))
+    return _measured(lambda: ratio_interval(over, under))
 
 
 def _measured(estimate: Callable[[], Interval]) -> Measured:

@@ -31,7 +31,6 @@ from benchbook.paths import resolve
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.stats.cost import measure_bootstrap_cost
 from benchbook.stats.estimates import Array
 from benchbook.workloads import sysbench_output
 
@@ -220,11 +219,6 @@ def _rates(load: LongLoad) -> Array:
     return np.asarray(series[(series.source == "sysbench") & (series.metric == "tps")].value, dtype=float)
 
 
-def bootstrap(console: Console) -> dict[str, Any]:
-    """time of our bootstrap intervals over scipy's, on the same samples"""
-    return measure_bootstrap_cost()
-
-
 def _news(console: Console, progress: Progress) -> None:
     if progress.news:
         console.print(f"  {progress.line()}", markup=False)
@@ -236,7 +230,6 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,
     "stopping": stopping,
-    "bootstrap": bootstrap,
     "analysis": analysis_bench.analysis,
     "planted_errors": planted_errors_bench.planted_errors,
 }

@@ -1,11 +1,12 @@
 """Statistics for benchmarks: stateless functions, explicit seeds, small frozen results; nothing here knows a record.
 
-The unit of replication is a repetition. Import from the chapters, so that a page that needs an interval does not
-wait for all of them to load:
+The unit of replication is a repetition. Whatever no report, claim, comparison or command comes to is not kept. Import
+from the chapters, so that a page that needs an interval does not wait for all of them to load:
 
-    intervals   mean over repetitions, bootstraps          series     interval over an autocorrelated series
-    steady      change points, warm-up, steady state       compare    ratio, tests, Holm, effect size, equivalence
-    tables      comparison of a whole table, power         shapes     normalised curves, rank order, peak and knee
-    usl         Universal Scalability Law                  latency    percentiles from histograms, Little's law
-    stopping    when a series is tight enough              results    Interval, and the named warning
+    estimates   Interval, and the named warning            intervals        mean over repetitions
+    comparison  ratio of pairs, Holm                       cellwise         comparison of a whole table, power
+    moderation  variances that borrow from each other      campaign_effect  what campaigns differ by, as such
+    steady      change points, warm-up, steady state       autocorrelation  mean of a series of samples
+    stopping    when a series is tight enough              latency          percentiles from histograms, Little's law
+    shapes      peak and saturation of a curve             usl              Universal Scalability Law
 """

@@ -7,16 +7,12 @@ gives the long-run variance, and a t quantile pays for having estimated it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import stats
 
-from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array, Interval, Values, degenerate, no_interval, share, vector
-from benchbook.stats.intervals import mean_interval
 
 MINIMUM_SAMPLES = 10
 _MAX_ORDER = 10
@@ -31,17 +27,15 @@ class SeriesSpread:
     order: Array
 
 
-def series_interval(values: Values, *, confidence: float = 0.95, method: Literal["ar", "naive"] = "ar") -> Interval:
+def series_interval(values: Values, *, confidence: float = 0.95) -> Interval:
     """Interval of the mean of one autocorrelated, stationary series (cut the warm-up first).
 
     Coverage of the 95% interval over 4,000 simulations of 60, 300 and 1,000 samples: white noise 94 to 95%, AR(1) with
     0.5 95%, with 0.9 95 to 96%. Its known limit is a weak slow drift under strong white noise (AR(1) with 0.9, a third
     of its variance): 78% at 60 samples, 89% at 300, 93% at 1,000. Repetitions mend that; longer series do so slowly.
-    "naive" treats samples as independent and is there to be compared with. Fewer than 10 samples give no interval.
+    Fewer than 10 samples give no interval.
     """
     found, level = vector(values), share(confidence, key="confidence")
-    if method == "naive":
-        return mean_interval(found, confidence=level)
     centre = float(found.mean())
     if found.size < MINIMUM_SAMPLES:
         why = f"{found.size} samples are too few to tell how much they resemble each other"
@@ -53,14 +47,6 @@ def series_interval(values: Values, *, confidence: float = 0.95, method: Literal
     freedom = float(spread.degrees_of_freedom[0])
     half = float(stats.t.ppf((1 + level) / 2, freedom) * spread.standard_error[0])
     return Interval(centre, centre - half, centre + half, level, found.size, "autoregressive", freedom)
-
-
-def effective_samples(values: Values) -> float:
-    """How many independent samples the mean of this series is worth."""
-    found = vector(values, minimum=MINIMUM_SAMPLES)
-    if np.ptp(found) == 0:
-        return float(found.size)
-    return float(found.var(ddof=1) / series_spread(found[None, :]).standard_error[0] ** 2)
 
 
 def series_spread(rows: Array) -> SeriesSpread:
@@ -122,36 +108,3 @@ def _autocovariance(rows: Array, p: int) -> Array:
     n, off = rows.shape[1], rows - rows.mean(axis=1, keepdims=True)
     lags = np.stack([(off[:, : n - k] * off[:, k:]).sum(axis=1) / n for k in range(p)], axis=1)
     return np.asarray(lags[:, np.abs(np.subtract.outer(np.arange(p), np.arange(p)))])
-
-
-def block_length(values: Values) -> int:
-    """Samples per block for a circular block bootstrap of the mean, from the lag-1 correlation of the series."""
-    found = vector(values, minimum=MINIMUM_SAMPLES)
-    off = found - found.mean()
-    if np.ptp(found) == 0:
-        return 1
-    phi = min(abs(float((off[1:] * off[:-1]).sum() / (off**2).sum())), 0.97)
-    # Politis & White (2004), Econometric Reviews 23(1), eq. 10 for the circular bootstrap, with AR(1) G and D.
-    length = (6 * phi**2 / (1 - phi**2) ** 2 * found.size) ** (1 / 3)
-    return int(np.clip(math.ceil(length), 1, found.size // 3))
-
-
-def block_bootstrap(
-    values: Values, *, length: int | None = None, confidence: float = 0.95, resamples: int = 1999, seed: int = 0
-) -> Interval:
-    """Circular block bootstrap of the mean of a series; distribution-free, but narrower than `series_interval`.
-
-    It has no small-sample correction: prefer `series_interval` below some hundred effective samples.
-    """
-    found, level = vector(values, minimum=MINIMUM_SAMPLES), share(confidence, key="confidence")
-    size = block_length(found) if length is None else length
-    if not 1 <= size <= found.size:
-        raise BadInput("must lie between 1 and the samples", key="length", value=size, fix="leave it out")
-    # Politis & Romano (1992): blocks from the series laid in a circle, so each sample is equally likely.
-    blocks = math.ceil(found.size / size)
-    wrapped = np.cumsum(np.r_[0.0, found, found[: size - 1]])
-    sums = wrapped[size : size + found.size] - wrapped[: found.size]
-    starts = np.random.default_rng(seed).integers(found.size, size=(resamples, blocks))
-    draws = sums[starts].sum(axis=1) / (blocks * size)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(found.mean()), float(low), float(high), level, found.size, f"block bootstrap ({size})")

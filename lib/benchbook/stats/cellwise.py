@@ -156,12 +156,6 @@ def _power(shift: float, error: tuple[float, float], alpha: float) -> float:
     return float(stats.nct.sf(stats.t.ppf(1 - alpha / 2, df), df, shift / math.sqrt(error2)))
 
 
-def repetitions_for_half_width(*, cv: float, target: float, confidence: float = 0.95) -> int:
-    """Repetitions until the t interval of a mean is expected to be no wider than +- `target` (relative); at least 2."""
-    share(confidence, key="confidence"), share(target, key="target")
-    return _first(lambda n: stats.t.ppf((1 + confidence) / 2, n - 1) * cv / math.sqrt(n) <= target)
-
-
 def _first(enough: Callable[[int], bool]) -> int:
     """The least n from 2 on that is enough, by doubling and bisection."""
     high = 2

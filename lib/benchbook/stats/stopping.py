@@ -14,9 +14,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import numpy as np
-from scipy import stats
-
 from benchbook.errors import BadInput
 from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, series_interval
 from benchbook.stats.estimates import Array, Interval, Values, vector
@@ -102,20 +99,6 @@ def replay(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDe
         if decision.stop:
             return decision
     return _decide(states, found, rule, interval_s)
-
-
-def forecast_s(*, cv: float, correlation: float, rule: StopRule, interval_s: float = 1.0) -> float:
-    """Seconds a trial is expected to take, from the relative spread of its samples and their lag-1 correlation."""
-    if cv < 0 or not -1 < correlation < 1:
-        raise BadInput("needs cv >= 0 and a correlation between -1 and 1", value=(cv, correlation))
-    # Samples until z cv sqrt((1 + phi)/(1 - phi)/n) = target: Priestley (1981), eq. 5.3.5.
-    inflation = (1 + correlation) / (1 - correlation)
-    z = float(stats.norm.ppf(1 - rule.error_share * (1 - rule.confidence) / 2))
-    # The AR(1) case of the degrees of freedom in `series`: n / (1 + 2 (1 + phi)/(1 - phi)).
-    needed = max((z * cv / rule.target) ** 2 * inflation, rule.minimum_freedom * (1 + 2 * inflation)) * interval_s
-    looks = rule.looks()
-    first = int(np.searchsorted(looks, needed))
-    return looks[min(first + rule.consecutive - 1, len(looks) - 1)]
 
 
 def _samples(look_s: float, interval_s: float) -> int:

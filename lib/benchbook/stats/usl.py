@@ -16,6 +16,7 @@ from scipy import optimize, stats
 from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array, Interval, Values, positive_vector, share
 
+LEAST_LEVELS = 4
 _NEAR, _FAR = 1e-9, 1e9
 
 
@@ -30,29 +31,19 @@ class UslFit:
     relative_error: float
     n: int
 
-    def throughput(self, workers: Values) -> Array:
-        """The fitted throughput at these numbers of workers."""
-        found = positive_vector(workers, key="workers")
-        return usl_throughput(found, lam=self.lam.estimate, sigma=self.sigma.estimate, kappa=self.kappa.estimate)
-
-
-def usl_throughput(workers: Array, *, lam: float, sigma: float, kappa: float) -> Array:
-    """Throughput the law gives at `workers`."""
-    return np.asarray(lam * workers / (1 + sigma * (workers - 1) + kappa * workers * (workers - 1)))
-
 
 def usl_fit(workers: Values, throughput: Values, *, confidence: float = 0.95) -> UslFit:
-    """Fit the law to one row per measurement (repetitions as rows of their own), at least 4 rows at 3 levels.
+    """Fit the law to a mean per level, at least 4 levels: three of the law's parameters leave one to tell how it fits.
 
     `relative_error` is the residual standard deviation relative to the curve; much above the spread between
     repetitions, it says that the law does not describe this curve. Intervals are profiles of the sum of squares, which
     stay right where a parameter lies on its bound (no contention, no coherency cost); a bound of inf means that the
     levels do not limit the parameter.
     """
-    x, y = positive_vector(workers, key="workers", minimum=4), positive_vector(throughput, key="throughput", minimum=4)
+    x, y = positive_vector(workers, key="workers"), positive_vector(throughput, key="throughput")
     level = share(confidence, key="confidence")
-    if x.size != y.size or np.unique(x).size < 3:
-        raise BadInput("needs pairs at three or more levels", key="workers", value=np.unique(x).tolist())
+    if x.size != y.size or np.unique(x).size < LEAST_LEVELS:
+        raise BadInput("needs pairs at four or more levels", key="workers", value=np.unique(x).tolist())
     model = _Inverse(x - 1, x * (x - 1), y / x)
     (lam, sigma, kappa), least = model.best()
     freedom = x.size - 3

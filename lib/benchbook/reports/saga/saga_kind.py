@@ -20,6 +20,7 @@ from benchbook.reports.kind import Kind
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
 from benchbook.reports.saga.rung import Rung
+from benchbook.stats.latency import little
 from benchbook.systems.dtm import Dtm, DtmStore
 from benchbook.workloads.sysbench_generator import Sysbench
 
@@ -70,10 +71,11 @@ def _inside(record: Record) -> Check:
     names = ("", "rolled_back_")
     counts = (1 - s["rolled_back_share"].value, s["rolled_back_share"].value)
     means = [s[f"{n}latency_mean_ms"].value if f"{n}latency_mean_ms" in s else 0.0 for n in names]
-    inside = s["global_tps"].value * sum(m * c for m, c in zip(means, counts, strict=True)) / 1000
+    mean = sum(m * c for m, c in zip(means, counts, strict=True))
+    law = little(clients, s["global_tps"].value, mean, tolerance=OUTSIDE)
     limited = Rung.of(record.levels) == CEILING or "killed" in record.proof
-    ok = limited or inside >= (1 - OUTSIDE) * clients
-    found = f"{inside:.1f} of {clients:g} clients inside a transaction, the others connecting or in ab"
+    ok = limited or law.ratio >= 1 - OUTSIDE
+    found = f"{law.in_flight:.1f} of {clients:g} clients inside a transaction, the others connecting or in ab"
     return Check(record.id, "clients inside a transaction", ok, found)
 
 

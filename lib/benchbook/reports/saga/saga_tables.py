@@ -12,6 +12,7 @@ from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.record import Record
 from benchbook.published.tables import Published
 from benchbook.reports.saga.rung import Rung
+from benchbook.stats.shapes import saturation_level
 
 LADDER = "saga"
 # A rung is compared at the lowest number of clients whose mean throughput is within this share of its best.
@@ -49,7 +50,7 @@ def knees(records: Iterable[Record]) -> dict[Rung, int]:
 def _knee(records: Sequence[Record]) -> int:
     rows = [(int(r.levels["concurrency"]), r.summary["global_tps"].value) for r in records]
     means = pd.DataFrame(rows, columns=["clients", "tps"]).groupby("clients").tps.mean()
-    return int(means.index[means >= (1 - NEAR) * means.max()].min())
+    return int(saturation_level(means.index.to_numpy(float), means, tolerance=NEAR))
 
 
 def at_knee(records: Sequence[Record]) -> list[Record]:
