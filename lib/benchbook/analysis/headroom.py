@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from benchbook.campaign.record import Record
+from benchbook.grouping import grouped
 
 _WAITING = ["cpu.idle", "cpu.iowait"]
 
@@ -46,9 +47,7 @@ def busy_cells(
 
     Hosts that share a boot are one machine, and each of them sees the whole of it: their shares are averaged.
     """
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(f"{record.table} {record.system} {sorted(record.levels.items())}", []).append(record)
+    cells = grouped(records, lambda r: (r.table, r.system, *sorted(r.levels.items())))
     return [_cell(mine, series, boots) for mine in cells.values()]
 
 

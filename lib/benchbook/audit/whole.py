@@ -15,6 +15,7 @@ from benchbook.audit.repeats import repeats
 from benchbook.audit.rows import shapes
 from benchbook.audit.text import text
 from benchbook.audit.topology import topology
+from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
 
 
@@ -58,10 +59,8 @@ def _figures(table: PublishedTable) -> list[tuple[int, str]]:
 
 def _named(cells: list[tuple[PublishedTable, int, str]]) -> list[str]:
     """Cells by table and metric: "dump.speed_mb_s (2 rows)", or the label of a single row."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for table, row, metric in cells:
-        groups.setdefault((table.id, metric), []).append(numbers.label(table, row))
+    groups = grouped(cells, lambda cell: (cell[0].id, cell[2]))
     return [
-        f"{table}.{metric} ({labels[0] if len(labels) == 1 else f'{len(labels)} rows'})"
-        for (table, metric), labels in groups.items()
+        f"{table}.{metric} ({numbers.label(*mine[0][:2]) if len(mine) == 1 else f'{len(mine)} rows'})"
+        for (table, metric), mine in groups.items()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchbook.errors import BadInput
@@ -43,6 +43,12 @@ class SysbenchLoad:
     rate: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     script: str = ""
+
+
+def options_of(printed: Iterable[str]) -> dict[str, str]:
+    """Printed options (`--name=value`) by name, without how to connect, which is ours to say."""
+    pairs = [option.lstrip("-").partition("=") for option in printed if option.startswith("--")]
+    return {name: value for name, _, value in pairs if name != "db-driver"}
 
 
 def find(client: RemoteHost) -> tuple[str, str]:

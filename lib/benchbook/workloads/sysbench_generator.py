@@ -84,8 +84,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     @property
     def given(self) -> dict[str, str]:
         """The published options; how to connect is ours to say."""
-        pairs = [option.lstrip("-").partition("=") for option in self.options]
-        return {key: value for key, _, value in pairs if key != "db-driver"}
+        return sysbench.options_of(self.options)
 
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         options = sysbench.also_ignoring(self.given, load.retried_errors)

@@ -20,6 +20,7 @@ from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, SYNC, databases
 from benchbook.reports.kind import Kind
+from benchbook.workloads import sysbench
 
 SYSTEM = "dm"
 # Of the upstream's transactions, what may fail: small tables make concurrent writers meet.
@@ -155,15 +156,12 @@ class DmKind(Kind[ReplicationParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        options = [
-            o.lstrip("-").partition("=") for e in published.report.design for o in e.options if o.startswith("--")
-        ]
         count = next(int(e.fixed["tables"]) for e in published.report.design if "tables" in e.fixed)
         return DmReplication(
             inventory=inventory,
             profile=profile,
             databases=databases(names(published, parameters), profile.dm, count),
-            options={key: value for key, _, value in options if key != "db-driver"},
+            options=sysbench.options_of(option for e in published.report.design for option in e.options),
             time_s=parameters.time_s or profile.dm.time_s,
             rate=parameters.rate or profile.dm.rate,
             seed=parameters.seed,

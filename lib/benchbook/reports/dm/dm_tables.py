@@ -11,6 +11,7 @@ from benchbook.analysis.measured import interval
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
+from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
 
 # Components of one run are the rows of a table: the figures of each are in the record under this word.
@@ -121,10 +122,8 @@ BEYOND = (
 
 def beyond(records: Sequence[Record]) -> list[Table]:
     """Lag, catch-up and statements by type of every sync, by its table and levels; none without a sync."""
-    groups: dict[tuple[Any, ...], list[Record]] = {}
-    for r in sorted(records, key=lambda r: (r.table, int(r.levels.get("worker_count", 0)))):
-        if "catch_up_s" in r.summary:
-            groups.setdefault((r.table, *r.levels.items()), []).append(r)
+    ordered = sorted(records, key=lambda r: (r.table, int(r.levels.get("worker_count", 0))))
+    groups = grouped((r for r in ordered if "catch_up_s" in r.summary), lambda r: (r.table, *r.levels.items()))
     rows = [
         Row.model_validate(
             {

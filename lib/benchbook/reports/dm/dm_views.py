@@ -16,6 +16,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Table
 from benchbook.campaign.record import Record
 from benchbook.display import show
+from benchbook.grouping import grouped
 from benchbook.plots import curves as level_curves
 from benchbook.plots import picture, timelines
 from benchbook.reports.dm.task import SYNC
@@ -66,10 +67,7 @@ def _proof(table: str, records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _by_table(records: Iterable[Record]) -> list[tuple[str, list[Record]]]:
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        found.setdefault(record.table, []).append(record)
-    return list(found.items())
+    return list(grouped(records, lambda record: record.table).items())
 
 
 # -- series ---------------------------------------------------------------------------------------------------------

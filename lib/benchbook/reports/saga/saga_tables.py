@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import pandas as pd
 
 from benchbook.analysis.measured import interval
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.record import Record
+from benchbook.grouping import grouped
 from benchbook.published.tables import Published
 from benchbook.reports.saga.rung import Rung
 from benchbook.stats.shapes import saturation_level
@@ -26,9 +26,7 @@ def of_table(records: Iterable[Record], table: str = LADDER) -> list[Record]:
 
 def by_rung(records: Iterable[Record]) -> dict[Rung, list[Record]]:
     """Records of each rung: without DTM first, light before heavy, as the report climbs."""
-    found: dict[Rung, list[Record]] = {}
-    for record in records:
-        found.setdefault(Rung.of(record.levels), []).append(record)
+    found = grouped(records, lambda record: Rung.of(record.levels))
     return {rung: found[rung] for rung in sorted(found, key=_climb)}
 
 
@@ -96,9 +94,7 @@ _KILLED = ("recovery_s", "down_s")
 
 
 def _long(id: str, title: str, records: Sequence[Record], metrics: Sequence[str]) -> Table:
-    groups: dict[tuple[tuple[str, Any], ...], list[Record]] = {}
-    for record in records:
-        groups.setdefault(tuple(record.levels.items()), []).append(record)
+    groups = grouped(records, lambda record: tuple(record.levels.items()))
     rows = [
         Row.model_validate(
             {

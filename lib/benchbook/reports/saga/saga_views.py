@@ -16,6 +16,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
+from benchbook.grouping import grouped
 from benchbook.plots import curves, picture, timelines
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
@@ -181,10 +182,7 @@ def _sweep_figure(report: Recorded, records: Sequence[Record], metric: str, labe
 
 
 def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
-    found: dict[int, list[Record]] = {}
-    for record in records:
-        found.setdefault(int(record.levels["concurrency"]), []).append(record)
-    return dict(sorted(found.items()))
+    return dict(sorted(grouped(records, lambda record: int(record.levels["concurrency"])).items()))
 
 
 def _bounds(m: Measured | None) -> dict[str, object]:

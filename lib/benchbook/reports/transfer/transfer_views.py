@@ -19,6 +19,7 @@ from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.display import show
+from benchbook.grouping import grouped
 from benchbook.plots import picture, timelines
 from benchbook.plots.heat import heat_map as heat_figure
 from benchbook.plots.scatter import scatter
@@ -146,9 +147,7 @@ def engines(report: Recorded) -> HTML:
 
 def bottlenecks(report: Recorded) -> HTML:
     """For each engine and cache: what limited how many trials, and the cores that each side used."""
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in report.records:
-        groups.setdefault((record.system, str(record.levels.get("cache_bucket_size", "–"))), []).append(record)
+    groups = grouped(report.records, lambda r: (r.system, str(r.levels.get("cache_bucket_size", "–"))))
     rows = [_limits(engine, cache, mine) for (engine, cache), mine in sorted(groups.items())]
     return show.table(rows, "What limited the transfer, and cores in use while copying (means)")
 
