@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from IPython.display import HTML
 
 from benchbook import published
-from benchbook.analysis import checks, outcome, points
+from benchbook.analysis import checks, outcome, points, scaling
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
@@ -175,6 +175,14 @@ class Book(Recorded):
             f"{self._stand_ins()} {self.campaign.scaling.sentence() if self.campaign.scaling else ''}".strip(),
             save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),
         )
+
+    def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
+        """How the throughput `metric` scales along level `x`: where it is highest, and contention and coherency."""
+        found = scaling.curves_of(self.tables(), metric, x=x, panel=panel, relabelled=self.campaign.scaling is not None)
+        if not found:
+            return show.paragraph(f"No curve has two levels of {x}.")
+        rows = scaling.in_rows(found, x=x, panel=panel)
+        return show.stack([*self._scaled(), show.table(rows), show.paragraph(scaling.about_the_law(found))])
 
     def _stand_ins(self) -> str:
         names = [
