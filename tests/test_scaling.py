@@ -43,8 +43,14 @@ def test_contention_and_coherency_of_a_curve_that_obeys_the_law() -> None:
     (row,) = scaling.in_rows([found], x="threads", panel="workload")
     assert row["most over fewest"] == "2.57x"
     assert row["contention"].startswith("0.05\u00a0[")
+    assert row["highest by the law at"].startswith("9.747\u00a0[")
     assert row["the law is off by"] == "0.0%"
     assert "95% intervals" in scaling.about_the_law([found])
+
+
+def test_a_bound_that_the_levels_do_not_limit_is_shown_as_such() -> None:
+    (row,) = scaling.in_rows(curves({n: 100.0 * n for n in LEVELS}), x="threads", panel="workload")
+    assert row["highest by the law at"].endswith("∞]")
 
 
 def test_three_levels_show_a_shape_and_no_law() -> None:

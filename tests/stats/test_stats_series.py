@@ -39,7 +39,7 @@ def test_coverage_on_a_series_that_swings():
     rows = np.zeros_like(noise)
     for t in range(2, 500):
         rows[:, t] = 1.2 * rows[:, t - 1] - 0.7 * rows[:, t - 2] + noise[:, t]
-    assert 0.93 <= _coverage(rows[:, 200:], "ar") <= 0.97
+    assert 0.93 <= _coverage(rows[:, 200:]) <= 0.97
 
 
 def test_too_few_samples_give_no_interval():

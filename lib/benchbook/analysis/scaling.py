@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -97,16 +98,18 @@ def _shape(curve: Scaling, x: str, panel: str) -> dict[str, str]:
 def _parameters(curve: Scaling) -> dict[str, str]:
     if curve.fit is None:
         none = f"no fit: {curve.why}"
-        return {"contention": none, "coherency": none, "the law is off by": "–"}
+        return {"contention": none, "coherency": none, "highest by the law at": "–", "the law is off by": "–"}
     return {
         "contention": _with_bounds(curve.fit.sigma),
         "coherency": _with_bounds(curve.fit.kappa),
+        "highest by the law at": _with_bounds(curve.fit.peak),
         "the law is off by": f"{curve.fit.relative_error:.1%}",
     }
 
 
 def _with_bounds(found: Interval) -> str:
-    return f"{number(found.estimate)}\u00a0[{number(found.low)},\u00a0{number(found.high)}]"
+    value, low, high = ("∞" if math.isinf(v) else number(v) for v in (found.estimate, found.low, found.high))
+    return f"{value}\u00a0[{low},\u00a0{high}]"
 
 
 def about_the_law(curves: Iterable[Scaling]) -> str:

@@ -4,8 +4,8 @@ Stopping at the first tight interval favours series that look calm by chance, an
 says: 67 to 92% for "95%" when looking at every 5% of growth. So looks are few (each a quarter later than the last), two
 of them in a row must agree, the spread must rest on at least 10 degrees of freedom, and the interval is computed with
 0.6 of the allowed error. The four were chosen by simulation (no theorem covers short autocorrelated series; Chow &
-Robbins 1965, Ann. Math. Statist. 36(2), is the limit for long ones); tests/stats/test_stopping.py repeats it. Nothing
-is kept between calls: the past looks are redone from the series.
+Robbins 1965, Ann. Math. Statist. 36(2), is the limit for long ones); tests/stats/test_stats_stopping.py repeats it.
+Nothing is kept between calls: the past looks are redone from the series.
 """
 
 from __future__ import annotations

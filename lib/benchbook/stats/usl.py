@@ -22,14 +22,12 @@ _NEAR, _FAR = 1e-9, 1e9
 
 @dataclass(frozen=True)
 class UslFit:
-    """lambda in the unit of the throughput, sigma (0..1), kappa (>= 0), and the peak in workers (may be inf)."""
+    """sigma (0..1), kappa (>= 0), the peak in workers (may be inf), and how far the law is off, as a share."""
 
-    lam: Interval
     sigma: Interval
     kappa: Interval
     peak: Interval
     relative_error: float
-    n: int
 
 
 def usl_fit(workers: Values, throughput: Values, *, confidence: float = 0.95) -> UslFit:
@@ -45,7 +43,7 @@ def usl_fit(workers: Values, throughput: Values, *, confidence: float = 0.95) ->
     if x.size != y.size or np.unique(x).size < LEAST_LEVELS:
         raise BadInput("needs pairs at four or more levels", key="workers", value=np.unique(x).tolist())
     model = _Inverse(x - 1, x * (x - 1), y / x)
-    (lam, sigma, kappa), least = model.best()
+    (sigma, kappa), least = model.best()
     freedom = x.size - 3
     # Bates & Watts (1988), Nonlinear Regression Analysis, sec. 6.1.2: all values whose best fit is not worse by F.
     limit = least * (1 + float(stats.f.ppf(level, 1, freedom)) / freedom) + 1e-18
@@ -55,12 +53,10 @@ def usl_fit(workers: Values, throughput: Values, *, confidence: float = 0.95) ->
         return Interval(value, low, high, level, x.size, "profile", freedom)
 
     return UslFit(
-        lam=profile(lam, model.at_lambda, 0.0, math.inf),
         sigma=profile(sigma, model.at_sigma, 0.0, 1.0),
         kappa=profile(kappa, model.at_kappa, 0.0, math.inf),
         peak=profile(_peak(sigma, kappa), model.at_peak, 1.0, math.inf),
         relative_error=math.sqrt(least / freedom),
-        n=x.size,
     )
 
 
@@ -77,22 +73,13 @@ class _Inverse:
     b: Array
     w: Array
 
-    def best(self) -> tuple[tuple[float, float, float], float]:
-        """(lambda, sigma, kappa) and the sum of squares."""
+    def best(self) -> tuple[tuple[float, float], float]:
+        """(sigma, kappa) and the sum of squares."""
         (free, bound, coherency), least = self._solve(np.ones_like(self.a), 1 + self.a, self.b)
         whole = free + bound
         if whole <= 0:
             raise BadInput("falls faster than the law allows", key="throughput", fix="add low levels")
-        return (1 / whole, bound / whole, coherency / whole), least
-
-    def at_lambda(self, value: float) -> float:
-        """Least sum of squares with lambda fixed."""
-        whole, rest = 1 / value, 1 - self.w / value
-        (bound, _), least = self._solve(self.a, self.b, target=rest)
-        if bound <= whole:
-            return least
-        # Convexity: past sigma = 1 the constrained optimum lies on sigma = 1.
-        return self._solve(self.b, target=rest - whole * self.w * self.a)[1]
+        return (bound / whole, coherency / whole), least
 
     def at_sigma(self, value: float) -> float:
         """Least sum of squares with sigma fixed."""
@@ -106,10 +93,10 @@ class _Inverse:
         """Least sum of squares with the peak fixed: kappa = (1 - sigma) / peak^2."""
         return self._solve(1 + self.b / value**2, 1 + self.a)[1]
 
-    def _solve(self, *columns: Array, target: Array | None = None) -> tuple[Array, float]:
+    def _solve(self, *columns: Array) -> tuple[Array, float]:
         design = self.w[:, None] * np.column_stack(columns)
         scale = np.abs(design).max(axis=0)
-        found, norm = optimize.nnls(design / scale, np.ones_like(self.w) if target is None else target)
+        found, norm = optimize.nnls(design / scale, np.ones_like(self.w))
         return found / scale, float(norm) ** 2
 
 
