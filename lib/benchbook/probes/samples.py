@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from benchbook.errors import OutputNotParseable
+from benchbook.hosts.about import Json
 from benchbook.probes.metric import Metric
 
 COLUMNS = ["t", "host", "source", "metric", "value", "unit"]
@@ -19,7 +19,7 @@ def empty() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "object")) for name in COLUMNS})
 
 
-def to_series(samples: Sequence[dict[str, Any]], host: str, source: str, metrics: Mapping[str, Metric]) -> pd.DataFrame:
+def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[str, Metric]) -> pd.DataFrame:
     """Samples `{"t": s, "v": {name: number}}` as the long table; counters become rates per second.
 
     `metrics` says of each sampled name what it is (a name that ends in `*`: of all that begin like it). A rate stands
@@ -27,7 +27,7 @@ def to_series(samples: Sequence[dict[str, Any]], host: str, source: str, metrics
     the interval before it, so that no rate is drawn across a gap. Raises OutputNotParseable for a name not there.
     """
     rows: list[tuple[float, str, float, str]] = []
-    before: dict[str, Any] | None = None
+    before: Json | None = None
     known = {name: _declared(name, source, metrics) for sample in samples for name in sample.get("v", {})}
     for sample in samples:
         if "v" not in sample:
@@ -49,13 +49,11 @@ def _declared(name: str, source: str, metrics: Mapping[str, Metric]) -> Metric:
     raise OutputNotParseable(f"the probe {source} sampled {name!r}, which it does not declare")
 
 
-def _of(sample: dict[str, Any], known: Mapping[str, Metric], *, counter: bool) -> list[tuple[str, float]]:
+def _of(sample: Json, known: Mapping[str, Metric], *, counter: bool) -> list[tuple[str, float]]:
     return [(name, value) for name, value in sample["v"].items() if known[name].counter is counter]
 
 
-def _rates(
-    before: dict[str, Any], sample: dict[str, Any], known: Mapping[str, Metric]
-) -> list[tuple[float, str, float, str]]:
+def _rates(before: Json, sample: Json, known: Mapping[str, Metric]) -> list[tuple[float, str, float, str]]:
     seconds = sample["t"] - before["t"]
     counted = _of(sample, known, counter=True)
     grown = [(name, value - before["v"][name]) for name, value in counted if name in before["v"]]

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
+from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import Probe
@@ -28,9 +28,9 @@ class Standing:
     probe: Probe
     job: Job
     offset: int = 0
-    last: list[dict[str, Any]] = field(default_factory=list)
+    last: list[Json] = field(default_factory=list)
 
-    def fresh(self) -> list[dict[str, Any]]:
+    def fresh(self) -> list[Json]:
         """The whole samples written since the last look, after the one before them."""
         data = self.job.host.read(f"{self.job.folder}/samples", offset=self.offset)
         whole = data[: data.rfind(b"\n") + 1]
@@ -89,7 +89,7 @@ def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
     return to_series(samples, probe.about, probe.name, probe.metrics)
 
 
-def _own_cores(samples: list[dict[str, Any]], ended: Ended | None) -> float:
+def _own_cores(samples: list[Json], ended: Ended | None) -> float:
     """CPU that the probe used itself, in cores: by its own account, or as the host's supervisor saw it end."""
     if ended is not None:
         return ended.cpu_s / (ended.ended - ended.started)

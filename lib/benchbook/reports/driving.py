@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchbook.campaign.early_stop import RateWatcher, both
 from benchbook.campaign.experiment import Measurement
+from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
@@ -78,7 +79,7 @@ class Driver:
             self.generator.check(each)
         return self._measurement(ran, watched, {"stopping": watcher.proof()} if watcher else {})
 
-    def _measurement(self, ran: Sequence[Ran], watched: Watched, stopping: dict[str, Any]) -> Measurement:
+    def _measurement(self, ran: Sequence[Ran], watched: Watched, stopping: Json) -> Measurement:
         outcome = self.generator.outcome(ran)
         return Measurement(
             command="\n".join(each.command.typed for each in ran),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 from benchbook.build import programs
 from benchbook.errors import BadInput
@@ -13,7 +12,7 @@ from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About, NamedServer, await_answer, died
-from benchbook.transfer.settings import MongoEndpoint
+from benchbook.transfer.settings import Document, MongoEndpoint
 
 SIDES = ("source", "target")
 KINDS = ("mongod", "ferret", "endpoint")
@@ -85,7 +84,7 @@ class OwnServer(MongoServer):
     def data(self) -> str:
         return self.host.path("mongo", f"{self.kind}-{self.side}")
 
-    def ask(self, command: dict[str, Any], database: str = "admin") -> dict[str, Any]:
+    def ask(self, command: Document, database: str = "admin") -> Document:
         return mongo_wire.tell(self.host, self.host.address, self.port, command, database=database)
 
     def start(self, *, fresh: bool) -> None:

@@ -7,13 +7,13 @@ https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/#op_msg
 from __future__ import annotations
 
 from struct import Struct
-from typing import Any
 
 import bson
 import paramiko
 
 from benchbook.errors import ConnectionLost, SystemFailed
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.transfer.settings import Document
 
 _LENGTH = Struct("<i")
 # Length, request, response to, opcode (2013 = OP_MSG), flags, kind of the section (0 = body).
@@ -24,8 +24,8 @@ UNANSWERED = (OSError, EOFError, ConnectionLost)
 
 
 def ask(
-    via: RemoteHost, address: str, port: int, command: dict[str, Any], *, database: str = "admin", timeout: float = 60.0
-) -> dict[str, Any]:
+    via: RemoteHost, address: str, port: int, command: Document, *, database: str = "admin", timeout: float = 60.0
+) -> Document:
     """The server's reply, whatever it says. Raises what UNANSWERED lists."""
     channel = via.tunnel(address, port)
     channel.settimeout(timeout)
@@ -33,15 +33,13 @@ def ask(
         body = bson.encode({**command, "$db": database})
         channel.sendall(_HEAD.pack(_HEAD.size + len(body), 1, 0, _OP_MSG, 0, 0) + body)
         (length,) = _LENGTH.unpack(_exactly(channel, _LENGTH.size))
-        reply: dict[str, Any] = bson.decode(_exactly(channel, length - _LENGTH.size)[_HEAD.size - _LENGTH.size :])
+        reply: Document = bson.decode(_exactly(channel, length - _LENGTH.size)[_HEAD.size - _LENGTH.size :])
         return reply
     finally:
         channel.close()
 
 
-def tell(
-    via: RemoteHost, address: str, port: int, command: dict[str, Any], *, database: str = "admin"
-) -> dict[str, Any]:
+def tell(via: RemoteHost, address: str, port: int, command: Document, *, database: str = "admin") -> Document:
     """Like `ask`, for a command that must succeed. Raises SystemFailed with the server's own words."""
     where, name = f"{address}:{port}", next(iter(command))
     try:

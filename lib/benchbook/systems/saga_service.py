@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.session import Session
@@ -51,12 +50,12 @@ class SagaService(HttpServer):
         """New accounts and an empty log, an empty barrier table, counters at zero. Raises SystemFailed when busy."""
         self.door.get("/reset", method="POST")
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Json:
         """Counts of global transactions and branch calls since the reset, latencies per outcome, what is in flight."""
-        found: dict[str, Any] = self.door.get("/stats").json()
+        found: Json = self.door.get("/stats").json()
         return found
 
-    def books(self) -> dict[str, Any]:
+    def books(self) -> Json:
         """The audit of accounts and log; not for use under load."""
-        found: dict[str, Any] = self.door.get("/check", timeout=300).json()
+        found: Json = self.door.get("/check", timeout=300).json()
         return found

@@ -13,7 +13,7 @@ from pymongo.errors import CollectionInvalid, OperationFailure
 from benchbook.errors import BadInput
 from benchbook.transfer.clients import Client, reason
 from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.settings import Settings
+from benchbook.transfer.settings import Document, Settings
 
 _NAMESPACE_EXISTS = 48
 _DUPLICATE_KEY = 11000
@@ -29,7 +29,7 @@ class Collection:
     database: str
     name: str
     kind: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Document = field(default_factory=dict)
     documents: int = 0
     identity: bytes = b""
 
@@ -65,7 +65,7 @@ def _of_database(client: Client, database: str, settings: Settings) -> list[Coll
     return [_described(client, database, dict(info)) for info in listed if settings.wants(database, info["name"])]
 
 
-def _described(client: Client, database: str, info: dict[str, Any]) -> Collection:
+def _described(client: Client, database: str, info: Document) -> Collection:
     name, kind = info["name"], info.get("type", "collection")
     if kind not in _COPYABLE:
         raise BadInput(f"cannot copy a {kind}", key=f"{database}.{name}", fix="leave it out by --collections")
@@ -107,7 +107,7 @@ def create(client: Client, collection: Collection) -> list[str]:
             options.pop(refused)
 
 
-def _refused_option(options: dict[str, Any], error: OperationFailure) -> str | None:
+def _refused_option(options: Document, error: OperationFailure) -> str | None:
     # Capped, view and time series make another kind of collection: to leave these out would not be a copy.
     text = reason(error)
     return next((key for key in options if key in text and key not in {"capped", "size", "viewOn", "timeseries"}), None)
@@ -126,12 +126,12 @@ def _indexes_of(source: Client, target: Client, collection: Collection) -> list[
     return [text for spec in specs for text in _create_index(target, collection, spec)]
 
 
-def _specification(index: Any) -> dict[str, Any]:
+def _specification(index: Any) -> Document:
     # `ns` and `v` belong to the server that made the index.
     return {key: value for key, value in dict(index).items() if key not in {"ns", "v"}}
 
 
-def _create_index(target: Client, collection: Collection, spec: dict[str, Any]) -> list[str]:
+def _create_index(target: Client, collection: Collection, spec: Document) -> list[str]:
     try:
         target[collection.database].command("createIndexes", collection.name, indexes=[spec])
         return []

@@ -6,16 +6,15 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from benchbook.errors import BadInput
-from benchbook.transfer.settings import MongoEndpoint
+from benchbook.transfer.settings import Document, MongoEndpoint
 
-Client = MongoClient[dict[str, Any]]
+Client = MongoClient[Document]
 
 _AUTHENTICATION = {11: "UserNotFound", 13: "Unauthorized", 18: "AuthenticationFailed", 334: "MechanismUnavailable"}
 _PROBE_DATABASE = "benchbook_probe"
@@ -26,7 +25,7 @@ def connect(endpoint: MongoEndpoint, seconds: float = 5.0, *, answer_seconds: fl
 
     `answer_seconds` bounds the wait for an answer: a connection may be lost without either side being told.
     """
-    optional: dict[str, Any] = {"password": endpoint.password} if endpoint.password else {}
+    optional: Document = {"password": endpoint.password} if endpoint.password else {}
     optional |= {"socketTimeoutMS": int(answer_seconds * 1000)} if answer_seconds else {}
     try:
         return MongoClient(
@@ -54,7 +53,7 @@ def connected(endpoint: MongoEndpoint, seconds: float = 5.0) -> Iterator[Client]
         client.close()
 
 
-def greet(client: Client, endpoint: MongoEndpoint) -> dict[str, Any]:
+def greet(client: Client, endpoint: MongoEndpoint) -> Document:
     """The server's answer to `hello` once logged in, or BadInput with what is wrong."""
     try:
         client.admin.command("ping")

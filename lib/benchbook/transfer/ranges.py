@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import bson
 from pymongo.cursor import RawBatchCursor
@@ -13,6 +12,7 @@ from pymongo.errors import OperationFailure
 from benchbook.transfer.catalog import Collection
 from benchbook.transfer.clients import Client
 from benchbook.transfer.raw import RAW
+from benchbook.transfer.settings import Document
 
 # Boundaries come from a sample: with 20 ids for each range, one range is rarely more than half as long again.
 _SAMPLE_PER_RANGE = 20
@@ -39,10 +39,10 @@ class Range:
     def namespace(self) -> str:
         return f"{self.database}.{self.collection}"
 
-    def cursor(self, client: Client, batch_size: int) -> RawBatchCursor[dict[str, Any]]:
+    def cursor(self, client: Client, batch_size: int) -> RawBatchCursor[Document]:
         """Raw batches of this range's documents, at most `batch_size` documents each."""
         # Index bounds, not $gte and $lt: those compare within one BSON type and would miss ids of another.
-        bounds: dict[str, Any] = {}
+        bounds: Document = {}
         if self.lower is not None:
             bounds["min"] = [("_id", bson.decode(self.lower, RAW)["_id"])]
         if self.upper is not None:
@@ -69,7 +69,7 @@ def _is_divisible(collection: Collection, parts: int) -> bool:
 
 
 def _boundaries(client: Client, collection: Collection, parts: int) -> list[bytes]:
-    pipeline: list[dict[str, Any]] = [
+    pipeline: list[Document] = [
         {"$sample": {"size": parts * _SAMPLE_PER_RANGE}},
         {"$project": {"_id": 1}},
         {"$sort": {"_id": 1}},

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pymongo.cursor import RawBatchCursor
 from pymongo.errors import ConnectionFailure, OperationFailure
@@ -16,6 +16,7 @@ from benchbook.transfer.cache import Batch, Cache
 from benchbook.transfer.clients import Client, patiently, reason
 from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.ranges import Range
+from benchbook.transfer.settings import Document
 
 if TYPE_CHECKING:
     from benchbook.transfer.known import Known
@@ -68,7 +69,7 @@ class Reader:
         with closing(part.cursor(self.target, _SCAN_DOCUMENTS)) as cursor:
             return Known(cast(Iterator[bytes], cursor))
 
-    def _step(self, part: Range, cursor: RawBatchCursor[dict[str, Any]], known: Known | None) -> bool:
+    def _step(self, part: Range, cursor: RawBatchCursor[Document], known: Known | None) -> bool:
         # One answer of the source. Slots pass on with its batches; those that it does not need are given back here.
         batches: list[Batch] = []
         try:

@@ -16,6 +16,9 @@ _FETCH_DOCUMENTS = 1000
 _MOST_IN_A_WRITE = 100_000
 _SYSTEM_DATABASES = frozenset({"admin", "local", "config"})
 
+# A MongoDB document, or a command, as PyMongo takes and gives them.
+Document = dict[str, Any]
+
 
 @dataclass(frozen=True)
 class MongoEndpoint:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any
 
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import ConnectionFailure, DuplicateKeyError, OperationFailure
@@ -17,6 +16,7 @@ from benchbook.transfer import raw
 from benchbook.transfer.cache import Batch
 from benchbook.transfer.clients import Client, patiently, reason
 from benchbook.transfer.failures import TransferFailed
+from benchbook.transfer.settings import Document
 from benchbook.transfer.tally import Counts
 
 _DUPLICATE_KEY = 11000
@@ -50,7 +50,7 @@ class Writer:
             raise TransferFailed(f"{namespace}: the target refuses to write: {_explained(reason(error))}") from error
 
     def _insert(self, database: str, collection: str, data: bytes) -> Counts:
-        command: dict[str, Any] = {"insert": collection, "ordered": False, "documents": raw.documents_field(data)}
+        command: Document = {"insert": collection, "ordered": False, "documents": raw.documents_field(data)}
         if self._target.write_concern.document:
             command["writeConcern"] = self._target.write_concern.document
         reply = self._target[database].command(command)
@@ -59,7 +59,7 @@ class Writer:
             counts.add(self._settle(database, collection, list(raw.split(data)), errors))
         return counts
 
-    def _settle(self, database: str, collection: str, documents: list[bytes], errors: list[dict[str, Any]]) -> Counts:
+    def _settle(self, database: str, collection: str, documents: list[bytes], errors: list[Document]) -> Counts:
         counts = Counts()
         for error in errors:
             if error["code"] != _DUPLICATE_KEY:
@@ -82,7 +82,7 @@ class Writer:
         return Counts(replaced=1)
 
 
-def _conflict(namespace: str, key: dict[str, Any], message: str) -> TransferFailed:
+def _conflict(namespace: str, key: Document, message: str) -> TransferFailed:
     return TransferFailed(
         f"{namespace}: the document with _id {key['_id']!r} conflicts with another one on a unique index of the "
         f"target: {message}. Fix: remove the documents or the index that are not the source's, then start again"

@@ -18,6 +18,7 @@ from benchbook import plugins
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.hosts.remote_host import RemoteHost
@@ -85,7 +86,7 @@ class Outcome:
     summary: dict[str, Quantity]
     series: pd.DataFrame
     histogram: list[tuple[float, int]] = field(default_factory=list)
-    proof: dict[str, Any] = field(default_factory=dict)
+    proof: Json = field(default_factory=dict)
 
 
 class LoadGenerator(ABC, Generic[S]):

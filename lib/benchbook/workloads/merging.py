@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
+from benchbook.hosts.about import Json
 from benchbook.stats.latency import merge_histograms, percentile
 from benchbook.workloads.generator import Ran
 from benchbook.workloads.sysbench_output import IntervalLine, Output
@@ -84,7 +84,7 @@ def series_of(ran: Sequence[Ran], outputs: Sequence[Output], whole: Output) -> p
     return pd.concat([interval_series(whole, last, ALL), *each], ignore_index=True)
 
 
-def proof_of(ran: Sequence[Ran], outputs: Sequence[Output]) -> dict[str, Any]:
+def proof_of(ran: Sequence[Ran], outputs: Sequence[Output]) -> Json:
     """What the record keeps of each of several clients; `apart_s`: how far apart they began, by their own clocks."""
     if len(ran) == 1:
         return {}

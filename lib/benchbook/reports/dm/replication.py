@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -15,6 +14,7 @@ from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.errors import BenchbookError, HostUnusable
+from benchbook.hosts.about import Json
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended
@@ -201,13 +201,13 @@ class DmReplication:
         check_end(ended, text + complaint)
         return command.typed, ended, text + complaint
 
-    def _checkpoint(self) -> dict[str, Any]:
+    def _checkpoint(self) -> Json:
         status = self.pipeline.dm.status(TASK)
         return {"checkpoint": str(status.checkpoint), "upstream": str(status.upstream), "synced": status.synced}
 
     # -- proof and disk -----------------------------------------------------------------------------------------
 
-    def _proof(self, trial: Trial, watched: Watched, scraped: Scraped, wrote: str) -> dict[str, Any]:
+    def _proof(self, trial: Trial, watched: Watched, scraped: Scraped, wrote: str) -> Json:
         """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer."""
         evidence = self.pipeline.prove(self.databases.of(trial.cell.table))
         return {

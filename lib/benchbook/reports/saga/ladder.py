@@ -14,6 +14,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
+from benchbook.hosts.about import Json
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended
@@ -173,7 +174,7 @@ class SagaLadder:
 
     def _drive(
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
-    ) -> tuple[Ended, str, dict[str, Any]]:
+    ) -> tuple[Ended, str, Json]:
         """Run ab to its end; returns how it ended, what it printed, and when DTM was killed and served again."""
         job = self._session.start(self.client, "ab", command)
         reader = ab_command.AbProgress(on_rate)
@@ -185,7 +186,7 @@ class SagaLadder:
             raise WorkloadFailed(f"ab ended by {ended.reason}, status {ended.exit}", output=reader.text)
         return ended, reader.text, killed
 
-    def _kill_dtm(self) -> dict[str, Any]:
+    def _kill_dtm(self) -> Json:
         """End DTM as a crash does once transactions flow, and start it again."""
         until(lambda: saga_summary.ended(self._business.stats()) >= UNDER_WAY_BEFORE_KILL, "the load to flow")
         self._dtm.kill()
@@ -194,7 +195,7 @@ class SagaLadder:
         self._dtm.ready()
         return {"killed": {"at": at, "under_way": under_way, "down_s": time.monotonic() - at}}
 
-    def _settle(self, before: dict[str, int]) -> dict[str, Any]:
+    def _settle(self, before: dict[str, int]) -> Json:
         """Return once nothing is in flight, every transaction has ended and DTM's merged writes are written."""
         until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
         until(lambda: self._dtm.under_way() == 0, "the global transactions under way", every_s=0.1)
@@ -211,7 +212,7 @@ class SagaLadder:
         text: str,
         series: Any,
         counted: dict[str, int],
-        moments: dict[str, Any],
+        moments: Json,
     ) -> Measurement:
         rung, stats = Rung.of(trial.cell.levels), self._business.stats()
         summary = ab.parse(text)
@@ -245,7 +246,7 @@ class SagaLadder:
             series=series,
         )
 
-    def _refuse(self, rung: Rung, proof: dict[str, Any], text: str) -> None:
+    def _refuse(self, rung: Rung, proof: Json, text: str) -> None:
         """Without a barrier the books may be off and are shown so; behind one they may not."""
         unknown = max(proof["ab"]["non_2xx"], proof["global"]["failed"])
         if unknown and "killed" not in proof:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -14,7 +13,7 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import SystemFailed, TrialFailed
-from benchbook.hosts.about import Survey
+from benchbook.hosts.about import Json, Survey
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
@@ -179,7 +178,7 @@ class Transfer:
             raise
         return moved, output
 
-    def prove(self, output: str) -> dict[str, Any]:
+    def prove(self, output: str) -> Json:
         """Counts and hashes of every collection on both sides. Raises TrialFailed on any difference."""
         sides = (self._source.endpoint, self._target.endpoint)
         hidden = engines.secrets(*sides)

@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from benchbook.build import programs
 from benchbook.campaign.design import Levels
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
+from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.reports.transfer.client_python import environment, python
@@ -40,7 +40,7 @@ class Moved:
     rates: list[tuple[float, float]] = field(default_factory=list)
     cache_full: float | None = None
     processes: int = 0
-    about: dict[str, Any] = field(default_factory=dict)
+    about: Json = field(default_factory=dict)
 
 
 class Engine(ABC):
