@@ -19,7 +19,7 @@ from benchbook.reports.load import load_kind as report
 from benchbook.workloads import sysbench
 from benchbook.workloads.generator import RateReader
 from benchbook.workloads.sysbench_output import parse
-from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
+from benchbook.workloads.sysbench_stream import check_end, check_prepared, interval_series, summarise
 
 NAME = "tidb_v7_1_3_sysbench"
 PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
@@ -217,3 +217,12 @@ def test_a_report_has_one_load_generator(tables: Published) -> None:
     unknown = [each.model_copy(update={"load": "other"}) for each in tables.report.design]
     with pytest.raises(BadInput, match=r"no such part of benchbook\.workloads \(got 'other'\)\. Fix: use one of sysb"):
         report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))
+
+
+def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:
+    printed = (Path(__file__).parent / "fixtures" / "sysbench" / "prepare_cannot_connect.txt").read_text()
+    ended = Ended("exited", 0, None, 0.0, 1.0)
+    with pytest.raises(WorkloadFailed, match="could not prepare: FATAL: unable to connect to MySQL server") as caught:
+        check_prepared(ended, printed)
+    assert caught.value.output == printed
+    check_prepared(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")

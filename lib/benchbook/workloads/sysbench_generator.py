@@ -67,7 +67,8 @@ class Sysbench(LoadGenerator[SysbenchSize]):
 
         ended = job.wait(on_output=count)
         session.forget(job)
-        sysbench_stream.check_end(ended, job.stdout().decode(errors="replace") + job.stderr())
+        printed = job.stdout().decode(errors="replace") + job.stderr()
+        sysbench_stream.check_prepared(ended, printed)
         job.remove()
 
     def _count(self, client: RemoteHost, store: Store) -> None:

@@ -31,6 +31,14 @@ def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:
     generator.check_end(ended, text, name, sysbench_output.failure)
 
 
+def check_prepared(ended: Ended, text: str) -> None:
+    """As `check_end`, of a prepare: with two threads or more it ends with status 0 although it could not connect."""
+    check_end(ended, text)
+    # Seen of sysbench 1.0.20 (tests/fixtures/sysbench/prepare_cannot_connect.txt).
+    if said := sysbench_output.failure(text):
+        raise WorkloadFailed(f"sysbench could not prepare: {said}", output=text)
+
+
 def summarise(output: sysbench_output.Output) -> dict[str, Quantity]:
     """Every figure of the closing report with its unit."""
     return {

@@ -21,7 +21,7 @@ from benchbook.systems.mariadb_binlog import BinlogMariaDB
 from benchbook.systems.sql import connection, query
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
-from benchbook.workloads.sysbench_stream import check_end
+from benchbook.workloads.sysbench_stream import check_prepared
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Pipeline:
         job = self.session.start(self.client, "prepare", command)
         ended = job.wait()
         self.session.forget(job)
-        check_end(ended, job.stdout().decode(errors="replace") + job.stderr())
+        check_prepared(ended, job.stdout().decode(errors="replace") + job.stderr())
         job.remove()
         for table in range(1, dataset.tables + 1):
             ((count,),) = query(self.client, endpoint, f"SELECT COUNT(*) FROM sbtest{table}", database=database)
