@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
+from benchbook.errors import WorkloadFailed
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
 from benchbook.workloads import generator, sysbench_output
