@@ -66,10 +66,11 @@ def moderate(
     A posterior has at most as many degrees of freedom as all features together (limma's rule). Raises BadInput.
     """
     found, own_df = _usable(variances, dfs, resolution)
+    along = _along(covariate, found.size)
     informs = (own_df > 0) & (found > 0)
     if informs.sum() < LEAST_FEATURES:
         return _as_they_are(found, own_df)
-    log_trend, slope = _trend(found, own_df, informs, covariate)
+    log_trend, slope = _trend(found, own_df, informs, along)
     scaled = found[informs] / np.exp(log_trend[informs])
     fit = _robust_fit if robust else _fit
     scale, prior_df = fit(scaled, own_df[informs], 2 if slope else 1)
@@ -95,16 +96,18 @@ def _as_they_are(found: Array, own_df: Array) -> Moderated:
     return Moderated(found, own_df, 0.0, np.full(found.size, math.nan), own_df > 0)
 
 
-def _trend(found: Array, own_df: Array, informs: NDArray[np.bool_], covariate: Values | None) -> tuple[Array, float]:
+def _along(covariate: Values | None, features: int) -> Array:
+    """The covariate, one per feature; all equal without one."""
+    along = np.zeros(features) if covariate is None else vector(covariate, key="covariate")
+    if along.size != features:
+        raise BadInput("needs one per variance", key="covariate", value=along.size, fix=f"pass {features}")
+    return along
+
+
+def _trend(found: Array, own_df: Array, informs: NDArray[np.bool_], along: Array) -> tuple[Array, float]:
     """Log variance by the covariate's line, per feature and 0 in the mean of those that inform; and its slope."""
-    flat = np.zeros(found.size)
-    if covariate is None:
-        return flat, 0.0
-    along = vector(covariate, key="covariate")
-    if along.size != found.size:
-        raise BadInput("needs one per variance", key="covariate", value=along.size, fix=f"pass {found.size}")
     if informs.sum() < LEAST_FOR_TREND or np.ptp(along[informs]) == 0:
-        return flat, 0.0
+        return np.zeros(found.size), 0.0
     # limma-trend fits a spline to hundreds of genes; a campaign has tens of cells. The line is the median of the slopes
     # of all pairs, which outlying variances do not turn: Sen (1968), JASA 63(324).
     slope = float(stats.theilslopes(_centred_logs(found[informs], own_df[informs]), along[informs]).slope)
