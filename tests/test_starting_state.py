@@ -124,5 +124,5 @@ def test_what_the_generator_does_not_fill_is_filled_after_it_and_set_aside_with_
 def test_the_environment_says_what_the_system_is_and_what_it_holds() -> None:
     system = Recorded("a")
     found = starting("restore", system).bring("a", lambda _: None)
-    assert found["a"]["version"] == "1"
-    assert found["a"]["dataset"] == {"tables": 4, "table_size": 1000, "database": "sbtest"}
+    assert found["a"].version == "1"
+    assert found["a"].model_dump()["dataset"] == {"tables": 4, "table_size": 1000, "database": "sbtest"}
