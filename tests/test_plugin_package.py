@@ -92,7 +92,7 @@ def test_every_trial_is_measured_by_the_package_s_load_generator(restaged: tuple
         assert record.summary["tps"].unit == "1/s"
         assert (record.asked["load"], record.asked["keys"]) == ("redis_benchmark", KEYS)
         assert f"-t {record.levels['workload']} -c 2" in record.command
-    about = made.environment()
+    about = made.environment().model_dump()
     assert about["load_generator"].startswith("redis-benchmark ")
     assert about["systems"]["redis"]["dataset"] == {"keys": KEYS, "value_bytes": 16}
     assert about["systems"]["redis"]["config"]["variables"]["save"] == "3600 1"
