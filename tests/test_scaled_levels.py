@@ -7,7 +7,15 @@ from records import record
 
 from benchbook import published
 from benchbook.campaign.design import Cell, plan
-from benchbook.campaign.scaled_levels import KEY, Scaling, as_published, of_plan, scale, scaled, trials_as_published
+from benchbook.campaign.scaled_levels import (
+    KEY,
+    LevelScaling,
+    as_published,
+    of_plan,
+    scale,
+    scaled,
+    trials_as_published,
+)
 from benchbook.published import hardware
 
 
@@ -69,7 +77,7 @@ def test_without_scaling_nothing_changes() -> None:
 
 def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
     levels = {"a": {"threads": {"50": 1}}, "b": {"threads": {"50": 1}}}
-    said = Scaling(cores_here=2, cores_published=80, levels=levels).sentence()
+    said = LevelScaling(cores_here=2, cores_published=80, levels=levels).sentence()
     assert said.count("50 → 1") == 1
 
 

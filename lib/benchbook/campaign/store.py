@@ -19,7 +19,7 @@ from benchbook.campaign import record
 from benchbook.campaign.design import Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
-from benchbook.campaign.scaled_levels import Scaling, of_plan
+from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput
 from benchbook.profiles import Stopping
 
@@ -101,7 +101,7 @@ class Campaign:
         return len(self.trials) if self.plan.planned is None else self.plan.planned
 
     @property
-    def scaling(self) -> Scaling | None:
+    def scaling(self) -> LevelScaling | None:
         """Which level stands for which published one; None where the published levels were run."""
         return of_plan(self.asked)
 
