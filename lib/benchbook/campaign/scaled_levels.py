@@ -18,7 +18,7 @@ from benchbook.campaign.record import Record
 KEY = "scaled"
 
 
-class Scaling(BaseModel):
+class LevelScaling(BaseModel):
     """What was scaled, as the plan keeps it: per table and level, published level (as text) -> level here."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,7 +49,7 @@ def scale(published: Sequence[int], factor: float) -> dict[int, int]:
 
 def scaled(
     cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int
-) -> tuple[list[Cell], Scaling]:
+) -> tuple[list[Cell], LevelScaling]:
     """The cells with the levels of these names scaled, and what stands for what; never scaled up."""
     factor = min(1.0, cores_here / cores_published)
     maps: dict[str, dict[str, dict[str, int]]] = {}
@@ -59,31 +59,31 @@ def scaled(
             if values:
                 maps.setdefault(table, {})[name] = {str(k): v for k, v in scale(values, factor).items()}
     done = [cell.model_copy(update={"levels": _here(cell.levels, maps.get(cell.table, {}))}) for cell in cells]
-    return done, Scaling(cores_here=cores_here, cores_published=cores_published, levels=maps)
+    return done, LevelScaling(cores_here=cores_here, cores_published=cores_published, levels=maps)
 
 
 def _here(levels: Levels, maps: Mapping[str, Mapping[str, int]]) -> Levels:
     return {name: maps[name][str(value)] if name in maps else value for name, value in levels.items()}
 
 
-def of_plan(asked: Mapping[str, Any]) -> Scaling | None:
+def of_plan(asked: Mapping[str, Any]) -> LevelScaling | None:
     """The scaling that a campaign's plan keeps; None where its levels are the published ones."""
-    return Scaling.model_validate(asked[KEY]) if asked.get(KEY) else None
+    return LevelScaling.model_validate(asked[KEY]) if asked.get(KEY) else None
 
 
-def published_levels(table: str, levels: Mapping[str, str | int | float], scaling: Scaling | None) -> Levels:
+def published_levels(table: str, levels: Mapping[str, str | int | float], scaling: LevelScaling | None) -> Levels:
     """The published levels that these levels of a table stand for."""
     return _published(levels, scaling.levels.get(table, {})) if scaling else dict(levels)
 
 
-def as_published(records: Sequence[Record], scaling: Scaling | None) -> list[Record]:
+def as_published(records: Sequence[Record], scaling: LevelScaling | None) -> list[Record]:
     """The records by the published level that each stands for, so that they fall beside the published figures."""
     if scaling is None:
         return list(records)
     return [r.model_copy(update={"levels": published_levels(r.table, r.levels, scaling)}) for r in records]
 
 
-def trials_as_published(trials: Sequence[Trial], scaling: Scaling | None) -> list[Trial]:
+def trials_as_published(trials: Sequence[Trial], scaling: LevelScaling | None) -> list[Trial]:
     """As `as_published`, of planned trials."""
     if scaling is None:
         return list(trials)
