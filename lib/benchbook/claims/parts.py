@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from scipy.special import stdtr, stdtrit
@@ -57,11 +58,11 @@ class Part:
     def n(self) -> int:
         return int(self.effects.size)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         return float(self.effects.mean()) if self.n else math.nan
 
-    @property
+    @cached_property
     def spread(self) -> Spread:
         """Borrowed, or else the effects' own: at least what rounding gives; NaN below two repetitions."""
         if self.borrowed is not None:
