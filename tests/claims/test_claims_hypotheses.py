@@ -184,6 +184,32 @@ def test_a_machine_without_room_contradicts_no_rise(
         assert "scaled levels" in found.decide
 
 
+HALFWAY = [100.0, 120, 140, 150]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    # The claim needs 306 / 100 x 0.8 = 2.45 times; a full machine that was busy at 1 / 2.45 = 41% has room for no more.
+    [(0.65, 0.99, "not testable here"), (0.65, 0.9, "contradicted"), (0.40, 0.99, "contradicted")],
+)
+def test_a_rate_rises_no_more_than_the_busy_share_can(toy: Published, low: float, high: float, verdict: str) -> None:
+    cells = [*busy(low), *busy(high, at=8)]
+    (found,) = judge.judge(ledger(RATIO), toy, evidence(y(HALFWAY)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+    if verdict == "not testable here":
+        assert found.sentence.startswith(
+            "Not testable here: 65% of 2 cores are busy at x 1 already and 99% at the upper level, which leaves room "
+            "for 1.5x; the claim needs 2.45x. Measured all the same:"
+        )
+
+
+def test_another_machine_s_room_does_not_count(toy: Published) -> None:
+    (low,), (high,) = busy(0.65), busy(0.99, at=8)
+    apart = [replace(low, machines=[replace(low.machines[0], boot="other")]), high]
+    (found,) = judge.judge(ledger(RATIO), toy, evidence(y(HALFWAY)), judge.JudgedSystem("s"), busy=apart)
+    assert found.verdict == "contradicted"
+
+
 def test_a_full_machine_is_told_at_the_level_that_was_run(toy: Published) -> None:
     at_published = busy(0.98)
     at_scaled = [replace(cell, ran={**cell.levels, "x": 41}) for cell in at_published]

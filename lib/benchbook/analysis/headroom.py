@@ -17,13 +17,14 @@ _WAITING = ["cpu.idle", "cpu.iowait"]
 class Machine:
     """CPU of one machine during the trials of a cell: `share` of what it got (steal is not its own), and its `cores`.
 
-    `client` says that load generators ran there, `server` that anything else did.
+    `client` says that load generators ran there, `server` that anything else did; `boot` tells machines apart.
     """
 
     share: float
     cores: int
     client: bool
     server: bool
+    boot: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _cell(records: Sequence[Record], series: Callable[[str], pd.DataFrame], boot
     clients = {boots.get(host, host) for host in loading}
     servers = {boot for host, boot in boots.items() if host not in loading}
     machines = [
-        Machine(float(row.share), round(row.cores), machine in clients, machine in servers)
+        Machine(float(row.share), round(row.cores), machine in clients, machine in servers, str(machine))
         for machine, row in cpu.groupby("machine")[["share", "cores"]].mean().iterrows()
     ]
     return BusyCell(first.table, first.system, first.levels, sorted(machines, key=lambda m: -m.share))

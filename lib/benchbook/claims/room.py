@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchbook.analysis.headroom import BusyCell, Machine
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.parts import Part
 from benchbook.claims.terms import TIMES, Term, counted, unit
 
 # A claim that leans to holding is open for want of repetitions and not for want of room.
@@ -27,7 +29,9 @@ def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[Busy
     starts = claim.room(arm.published)
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm):
         return None
-    return _full(claim, starts, arm, busy) or _client_full(claim, arm, busy)
+    return (
+        _full(claim, starts, arm, busy) or _cut_short(claim, decision.part, arm, busy) or _client_full(claim, arm, busy)
+    )
 
 
 def _fails_low(decision: Decision, arm: Arm) -> bool:
@@ -49,11 +53,50 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
     if not found:
         return None
     machine, cell, term = max(found, key=lambda each: each[0].share)
-    ran = {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
-    why = f"{machine.share:.0%} of {machine.cores} cores are busy at {counted(ran) or 'the lowest level'} already"
+    why = f"{machine.share:.0%} of {machine.cores} cores are busy at {_ran(cell, term) or 'the lowest level'} already"
+    return NoRoom(why, _more_cores(cell))
+
+
+def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+    """Whether a machine was full at the upper level, and busy enough at the lower one to leave less than is claimed.
+
+    Utilization law (Denning & Buzen 1978, ACM Computing Surveys 10(3)): at the same CPU per transaction, a rate grows
+    no more than the busy share does.
+    """
+    limit, demanded = claim.conditions.machine, math.exp(part.low) if part.scale == "ratio" else 0.0
+    if limit is None or demanded <= 1 or len(part.terms) != 2:
+        return None
+    upper, lower = part.terms
+    pairs = [pair for pair in _same_machine(upper, lower, arm, busy) if pair[0][0].share >= limit]
+    cut = [(high, low, cell) for (high, _), (low, cell) in pairs if high.share < demanded * low.share]
+    if not cut:
+        return None
+    high, low, cell = min(cut, key=lambda each: each[0].share / each[1].share)
+    why = (
+        f"{low.share:.0%} of {low.cores} cores are busy at {_ran(cell, lower) or 'the lower level'} already and "
+        f"{high.share:.0%} at the upper level, which leaves room for {high.share / low.share:.2g}x; "
+        f"the claim needs {demanded:.3g}x"
+    )
+    return NoRoom(why, _more_cores(cell))
+
+
+def _same_machine(
+    upper: Term, lower: Term, arm: Arm, busy: Sequence[BusyCell]
+) -> Iterator[tuple[tuple[Machine, BusyCell], tuple[Machine, BusyCell]]]:
+    """Each machine with servers at the upper level, and the same one at the lower level."""
+    high, low = ([(m, c) for c in busy if _is_at(c, t, arm) for m in c.machines if m.server] for t in (upper, lower))
+    yield from ((a, b) for a in high for b in low if a[0].boot == b[0].boot)
+
+
+def _ran(cell: BusyCell, term: Term) -> str:
+    """The levels that were run, in words."""
+    return counted({name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)})
+
+
+def _more_cores(cell: BusyCell) -> str:
     scaled = any(cell.ran.get(name, value) != value for name, value in cell.levels.items())
     less = "" if scaled else "scaled levels (fewer on fewer cores), or "
-    return NoRoom(why, f"{less}a machine with more cores, or one that nothing else uses")
+    return f"{less}a machine with more cores, or one that nothing else uses"
 
 
 def _client_full(claim: Hypothesis, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
