@@ -11,6 +11,8 @@ BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
 TEST_SYSTEMS ?= tidb dtm mongo dm
 PYTEST_ARGS ?=
+# Tests of real servers run in one worker, one after the other; those that compute run beside them, while servers wait.
+PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadgroup
 
 # Servers and Go are often missing from a user's PATH.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
@@ -28,7 +30,7 @@ report: setup-report ## run REPORT (or all) with PROFILE, from installing to the
 	@$(BENCHBOOK) report $(REPORT) --profile $(PROFILE) $(INVENTORY:%=--inventory %)
 
 test: setup-test $(TEST_SYSTEMS:%=build-%) lint ## check style and types, then run all tests (PYTEST_ARGS)
-	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+	@.venv/bin/python -m pytest $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 lint: setup-python ## check style and types only
 	@.venv/bin/ruff check .

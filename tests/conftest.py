@@ -20,6 +20,13 @@ from benchbook.hosts.session import Session
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers, real servers run in one of them only: two labs at once would take each other's cores."""
+    for item in items:
+        if item.get_closest_marker("real"):
+            item.add_marker(pytest.mark.xdist_group("real"))
+
+
 @pytest.fixture(autouse=True)
 def _no_connections(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A unit test that connects anywhere fails; a test marked `real` may reach loopback, and nothing else."""

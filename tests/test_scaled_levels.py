@@ -34,6 +34,13 @@ def test_levels_scale_with_cores_stay_apart_and_are_at_least_one(
     assert scale(published, factor) == here
 
 
+def test_beside_its_load_a_machine_begins_at_half_of_its_cores() -> None:
+    assert scale([50, 100, 200], 2 / 80, lowest=1) == {50: 1, 100: 3, 200: 5}, "1.25 comes to 1 by itself"
+    assert scale([100, 200, 400], 2 / 80, lowest=1) == {100: 1, 200: 2, 400: 4}, "2.5 would fill 2 cores"
+    assert scale([100, 200, 400], 16 / 80, lowest=8) == {100: 8, 200: 16, 400: 32}, "20, 40, 80 x 8/20"
+    assert scale([], 0.5, lowest=1) == {}
+
+
 def cells() -> list[Cell]:
     points = {"oltp_read_write": (50, 100, 200), "oltp_insert": (100, 200, 400)}
     return [
@@ -50,6 +57,13 @@ def test_every_table_has_a_mapping_of_its_own_and_other_levels_stay() -> None:
     assert kept.levels["oltp_insert"] == {"threads": {"100": 3, "200": 5, "400": 10}}
     assert "threads 50 → 1, 100 → 3, 200 → 5" in kept.sentence()
     assert "2 cores here, 80 published" in kept.sentence()
+
+
+def test_the_sentence_says_that_the_load_shares_the_cores() -> None:
+    found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80, shared=True)
+    assert [cell.levels["threads"] for cell in found] == [1, 3, 5, 1, 2, 4]
+    assert "2 cores here, shared with the load, 80 published" in kept.sentence()
+    assert [kept.here("oltp_insert", "threads", level) for level in (100, 400, 50)] == [1, 4, None]
 
 
 def test_a_larger_machine_than_the_published_one_runs_the_published_levels() -> None:

@@ -86,9 +86,8 @@ class Book(Recorded):
         cells = self.kind.cells(self.published, self.parameters)
         cores = server_cores(self.published.report)
         if (names := self.kind.scaled(self.parameters, self.profile)) and cores:
-            cells, scaling = scaled(
-                cells, names, cores_here=capacity.server_cores(self.inventory), cores_published=cores
-            )
+            here = capacity.of_servers(self.inventory)
+            cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, shared=here.shared)
             asked = {**asked, KEY: scaling.model_dump(mode="json")}
         if self.profile.repeat and not self.parameters.repetitions:
             asked = {**asked, "repeat": self.profile.repeat.model_dump()}

@@ -42,6 +42,18 @@ def test_hosts_of_one_machine_count_once_and_steal_is_not_available() -> None:
     assert [(m.client, m.server) for m in shared.machines] == [(True, True)]
 
 
+def test_a_sample_that_began_before_the_load_does_not_count() -> None:
+    trial = record("r1", table="a", system="s", levels={"x": 1})
+    first, second = trial.started + 0.4, trial.started + 1.4
+    # The first second of a short load is partly the quiet before it; where there is no other, it has to do.
+    series = pd.concat([cpu("db", [trial.started - 0.6], idle=2.0), cpu("db", [first], user=1.0, idle=1.0)])
+    (cell,) = headroom.busy_cells([trial], lambda _: series, {"db": "one"})
+    assert cell.machines[0].share == pytest.approx(0.5)
+    series = pd.concat([series, cpu("db", [second], user=1.9, idle=0.1)])
+    (cell,) = headroom.busy_cells([trial], lambda _: series, {"db": "one"})
+    assert cell.machines[0].share == pytest.approx(0.95)
+
+
 def test_a_record_without_samples_says_nothing_of_its_machines() -> None:
     (cell,) = headroom.busy_cells([record("r1")], lambda _: pd.DataFrame(), {"db": "one"})
     assert cell.machines == []

@@ -12,9 +12,10 @@ import pytest
 from toy_report import evidence, ledger
 
 from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge
 from benchbook.claims.evidence import Evidence
-from benchbook.published.tables import Published
+from benchbook.published.tables import Field, Published
 
 FLAT, RISE, SATURATED, PEAK = [100.0] * 4, [100.0, 160, 240, 350], [100.0, 190, 300, 306], [100.0, 150, 200, 120]
 DIP = [100.0, 160, 60, 350]
@@ -198,9 +199,61 @@ def test_a_rate_rises_no_more_than_the_busy_share_can(toy: Published, low: float
     assert found.verdict == verdict
     if verdict == "not testable here":
         assert found.sentence.startswith(
-            "Not testable here: 65% of 2 cores are busy at x 1 already and 99% at the upper level, which leaves room "
-            "for 1.5x; the claim needs 2.45x. Measured all the same:"
+            "Not testable here: 65% of 2 cores are busy at x 1 and 99% at x 8, which leaves room for 1.5x; "
+            "the claim needs 2.45x. Measured all the same:"
         )
+
+
+def test_a_step_on_a_full_machine_says_nothing_of_a_rise(toy: Published) -> None:
+    # From 4 to 8 the rate falls by a fifth: a machine with room would contradict "no step drops".
+    truth = y([100.0, 160, 240, 190])
+    verdicts = []
+    for share in (0.98, 0.8):
+        cells = [*busy(0.5), *busy(0.7, at=2), *busy(share, at=4), *busy(0.99, at=8)]
+        (found,) = judge.judge(ledger(RISES), toy, evidence(truth, cv=0.01), judge.JudgedSystem("s"), busy=cells)
+        verdicts.append((found.verdict, len(found.parts)))
+    assert verdicts == [("reproduced", 3), ("contradicted", 4)]
+    cells = [*busy(0.5), *busy(0.7, at=2), *busy(0.98, at=4), *busy(0.99, at=8)]
+    (found,) = judge.judge(ledger(RISES), toy, evidence(truth, cv=0.01), judge.JudgedSystem("s"), busy=cells)
+    assert "both levels: throughput, x 8 against 4 (98% and 99% of 2 cores)." in found.sentence
+
+
+TIMES_FLAT = {"hypothesis": "flat", "tolerance": 0.2, **ALONG}
+
+
+@pytest.mark.parametrize(("high", "verdict"), [(0.99, "not testable here"), (0.9, "contradicted")])
+def test_a_time_that_grew_on_a_full_machine_contradicts_nothing(toy: Published, high: float, verdict: str) -> None:
+    latency = replace(toy.tables["a"], fields=toy.tables["a"].fields | {"y": Field("Latency", "ms", "metric")})
+    report = replace(toy, tables={**toy.tables, "a": latency})
+    cells = [*busy(0.65), *(cell for at in (2, 4, 8) for cell in busy(high, at=at))]
+    (found,) = judge.judge(ledger(TIMES_FLAT), report, evidence(y(RISE)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+    assert ("which makes a time of waiting for CPU" in found.sentence) == (verdict == "not testable here")
+
+
+def test_the_order_of_two_rises_needs_room_for_the_larger_one(toy: Published) -> None:
+    rises = [{"table": t, "metric": "y", "rows": {"x": 8}, "over": {"rows": {"x": 1}}} for t in ("a", "b")]
+    claim = {"hypothesis": "order", "figures": rises}
+    verdicts = []
+    for high in (0.99, 0.8):
+        cells = [*busy(0.65), *busy(high, at=8)]
+        found = judge.judge(ledger(claim), toy, evidence(y(FLAT, RISE)), judge.JudgedSystem("s"), busy=cells)
+        verdicts += [claim.verdict for claim in found]
+    assert verdicts == ["not testable here", "contradicted"]
+
+
+def test_levels_that_stand_for_different_ones_are_not_compared(toy: Published) -> None:
+    def scaling(b: int) -> LevelScaling:
+        return LevelScaling(cores_here=2, cores_published=8, levels={"a": {"x": {"8": 3}}, "b": {"x": {"8": b}}})
+
+    claim = {"hypothesis": "order", "figures": [{"table": t, "metric": "y", "rows": {"x": 8}} for t in ("a", "b")]}
+    found = [
+        judge.judge(ledger(claim), toy, evidence(y(RISE)), judge.JudgedSystem("s"), scaling=scaling(b))[0]
+        for b in (3, 4)
+    ]
+    assert [claim.verdict for claim in found] == ["reproduced", "not testable here"]
+    assert found[1].sentence == "Not testable here: x 8 stand for x 3 in one table and x 4 in another."
+    assert "-p levels=published" in found[1].decide
 
 
 def test_another_machine_s_room_does_not_count(toy: Published) -> None:

@@ -1,12 +1,14 @@
 """Scaled levels: each published level times (cores here / cores published), so that a curve's shape can be judged here.
 
 A machine with 2 cores that is given the 50 to 200 threads of a report on 80 is full at the lowest of them, so its curve
-is flat for that reason alone. At 1, 3 and 5 threads it stands where the published machines stood. The plan keeps which
-published level each scaled one stands for; records keep what was run.
+is flat for that reason alone. At 1, 3 and 5 threads it stands where the published machines stood. A client beside the
+server never waits for a network and keeps about a core busy: where they share a machine, the lowest level is at most
+half of its cores. The plan keeps which published level each scaled one stands for; records keep what was run.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +26,7 @@ class LevelScaling(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     cores_here: int
     cores_published: int
+    shared: bool = False
     levels: dict[str, dict[str, dict[str, int]]]
 
     def sentence(self) -> str:
@@ -33,33 +36,51 @@ class LevelScaling(BaseModel):
             for levels in self.levels.values()
             for level, values in levels.items()
         }
-        share = f"{self.cores_here} cores here, {self.cores_published} published"
+        shared = ", shared with the load" if self.shared else ""
+        share = f"{self.cores_here} cores here{shared}, {self.cores_published} published"
         return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}."
 
+    def here(self, table: str, level: str, published: object) -> int | None:
+        """What was run for a published level of a table; None where it was not scaled."""
+        return self.levels.get(table, {}).get(level, {}).get(str(published))
 
-def scale(published: Sequence[int], factor: float) -> dict[int, int]:
-    """Each level times `factor`, rounded half up, never below 1 and never two equal: 50, 100, 200 x 1/40 = 1, 3, 5."""
+
+def scale(published: Sequence[int], factor: float, *, lowest: float = math.inf) -> dict[int, int]:
+    """Each level times `factor`, rounded half up, never below 1 and never two equal: 50, 100, 200 x 1/40 = 1, 3, 5.
+
+    The factor is smaller where the lowest level would come to more than `lowest`: 100, 200, 400 to at most 1 = 1, 2, 4.
+    """
+    if published and _rounded(min(published) * factor) > lowest:
+        factor = lowest / min(published)
     found: dict[int, int] = {}
     last = 0
     for level in sorted(set(published)):
-        last = max(int(level * factor + 0.5), last + 1)
+        last = max(_rounded(level * factor), last + 1)
         found[level] = last
     return found
 
 
+def _rounded(value: float) -> int:
+    return int(value + 0.5)
+
+
 def scaled(
-    cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int
+    cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int, shared: bool = False
 ) -> tuple[list[Cell], LevelScaling]:
-    """The cells with the levels of these names scaled, and what stands for what; never scaled up."""
+    """The cells with the levels of these names scaled, and what stands for what; never scaled up.
+
+    `shared`: the load generator runs on the servers' cores.
+    """
     factor = min(1.0, cores_here / cores_published)
+    lowest = max(1, cores_here // 2) if shared else math.inf
     maps: dict[str, dict[str, dict[str, int]]] = {}
     for table in dict.fromkeys(cell.table for cell in cells):
         for name in names:
             values = [int(cell.levels[name]) for cell in cells if cell.table == table and name in cell.levels]
             if values:
-                maps.setdefault(table, {})[name] = {str(k): v for k, v in scale(values, factor).items()}
+                maps.setdefault(table, {})[name] = {str(k): v for k, v in scale(values, factor, lowest=lowest).items()}
     done = [cell.model_copy(update={"levels": _here(cell.levels, maps.get(cell.table, {}))}) for cell in cells]
-    return done, LevelScaling(cores_here=cores_here, cores_published=cores_published, levels=maps)
+    return done, LevelScaling(cores_here=cores_here, cores_published=cores_published, shared=shared, levels=maps)
 
 
 def _here(levels: Levels, maps: Mapping[str, Mapping[str, int]]) -> Levels:

@@ -11,7 +11,7 @@ from benchbook.analysis import headroom, results
 from benchbook.analysis.headroom import BusyCell
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import as_published, published_levels, trials_as_published
+from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, ledger_check, room, spreads, words
 from benchbook.claims.decide import Decision, decide
@@ -58,7 +58,7 @@ def of_campaign(
     return [
         claim
         for system in systems
-        for claim in judge(ledger, published, found, system, looks=campaign.looks, busy=busy)
+        for claim in judge(ledger, published, found, system, looks=campaign.looks, busy=busy, scaling=campaign.scaling)
     ]
 
 
@@ -77,20 +77,24 @@ def judge(
     *,
     looks: int = 1,
     busy: Sequence[BusyCell] = (),
+    scaling: LevelScaling | None = None,
 ) -> list[results.JudgedClaim]:
     """The ledger's claims on one system: the family over which Holm corrects.
 
     A claim that names the systems it compares is judged once, with those of the first one that it names. `busy` says
-    how much CPU was in use in the cells, so that a machine without room contradicts no rise.
+    how much CPU was in use in the cells, so that a machine without room contradicts no rise; `scaling`, which levels
+    stand for the published ones.
     """
     arm = Arm(published, found, system.name)
     claims = [claim for claim in ledger.claims if _belongs(claim, arm)]
     reasons: dict[str, NotTestable] = {}
     parts: dict[str, list[Part]] = {}
+    left_out: dict[str, str] = {}
     for claim in claims:
         try:
             _refuse_conditions(claim, system)
-            parts[claim.id] = parts_of(claim, arm)
+            comparable = _comparable(parts_of(claim, arm), scaling)
+            parts[claim.id], left_out[claim.id] = room.with_room(claim, comparable, arm, busy)
         except NotTestable as reason:
             reasons[claim.id] = reason
         except NotMeasured as reason:
@@ -101,7 +105,7 @@ def judge(
     return [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
-        else _judged(claim, system, decisions[claim.id], parts[claim.id])
+        else _judged(claim, system, decisions[claim.id], parts[claim.id], left_out[claim.id])
         for claim in claims
     ]
 
@@ -124,6 +128,13 @@ def _refuse_conditions(claim: Hypothesis, system: JudgedSystem) -> None:
     for condition in claim.not_here:
         if condition.applies(system.name, system.asked):
             raise NotTestable(condition.why, condition.needs)
+
+
+def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
+    found = room.unequal(parts, scaling)
+    if found is not None:
+        raise NotTestable(found.why, found.needs)
+    return parts
 
 
 def _no_room(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NotTestable | None:
@@ -162,12 +173,15 @@ def _stand_in(what: str, titles: list[str]) -> str:
     return f"{' and '.join(names)} {'stands' if len(names) == 1 else 'stand'} in for {what}"
 
 
-def _judged(claim: Hypothesis, system: JudgedSystem, decision: Decision, parts: Sequence[Part]) -> results.JudgedClaim:
+def _judged(
+    claim: Hypothesis, system: JudgedSystem, decision: Decision, parts: Sequence[Part], left_out: str
+) -> results.JudgedClaim:
     part = decision.part
     low, high = (part.shown(bound) for bound in interval(part, decision.alpha))
     tested = not math.isnan(decision.p_value)
     said = [
         words.sentence(decision, system.called, parts),
+        left_out,
         claim.own_table,
         *(f"{stand_in}." for stand_in in system.stand_ins),
     ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part
@@ -24,6 +26,30 @@ class NoRoom:
     needs: str
 
 
+def with_room(claim: Hypothesis, parts: list[Part], arm: Arm, busy: Sequence[BusyCell]) -> tuple[list[Part], str]:
+    """The parts that say something of a rise, and a sentence on those left out; the main part always stays.
+
+    A step between two levels that both fill the machine cannot rise: it speaks neither for the claim nor against it.
+    """
+    limit = claim.conditions.machine
+    if limit is None or not claim.room(arm.published) or not any(part.main for part in parts):
+        return parts, ""
+    full = {id(part): step for part in parts if not part.main and (step := _full_step(part, arm, busy, limit))}
+    left_out = [f"{part.what} ({full[id(part)]})" for part in parts if id(part) in full]
+    said = f"Left out, because the machine was full at both levels: {'; '.join(left_out)}." if left_out else ""
+    return [part for part in parts if id(part) not in full], said
+
+
+def _full_step(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> str:
+    """How busy the machine was at the two levels of a step, if it was full at both; else empty."""
+    if len(part.terms) != 2 or _late(part, arm):
+        return ""
+    for (high, _), (low, _) in _same_machine(*part.terms, arm, busy):
+        if min(high.share, low.share) >= limit:
+            return f"{low.share:.0%} and {high.share:.0%} of {low.cores} cores"
+    return ""
+
+
 def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     """What the machine lacked for a claim that does not hold here; None where it could have shown it."""
     starts = claim.room(arm.published)
@@ -34,14 +60,31 @@ def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[Busy
     )
 
 
+def unequal(parts: Sequence[Part], scaling: LevelScaling | None) -> NoRoom | None:
+    """Whether a comparison at one published level was run at different levels, because its tables are scaled apart."""
+    pairs = [pair for part in parts for pair in combinations(part.terms, 2)] if scaling else []
+    for one, other in pairs:
+        for name in [name for name, value in one.rows.items() if other.rows.get(name) == value]:
+            ran = [scaling.here(term.table, name, term.rows[name]) if scaling else None for term in (one, other)]
+            if None not in ran and ran[0] != ran[1]:
+                counts = [counted({name: value}) for value in ran if value is not None]
+                why = f"{counted({name: one.rows[name]})} stand for {counts[0]} in one table and {counts[1]} in another"
+                return NoRoom(why, "the published levels (-p levels=published), or a machine with more cores")
+    return None
+
+
 def _fails_low(decision: Decision, arm: Arm) -> bool:
     """Whether what keeps the claim from holding is a rate that is too low, or a time that is too long."""
     part = decision.part
     if decision.leaning >= LEANS_TO_HOLDING or (part.n < 2 and part.inside(part.mean)):
         return False
-    late = bool(part.terms) and unit(part.terms[0], arm.published) in TIMES
     middle = (part.low + part.high) / 2
-    return part.mean >= min(part.high, middle) if late else part.mean <= max(part.low, middle)
+    return part.mean >= min(part.high, middle) if _late(part, arm) else part.mean <= max(part.low, middle)
+
+
+def _late(part: Part, arm: Arm) -> bool:
+    """Whether a part compares times: more is worse."""
+    return bool(part.terms) and unit(part.terms[0], arm.published) in TIMES
 
 
 def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
@@ -58,26 +101,33 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
 
 
 def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
-    """Whether a machine was full at the upper level, and busy enough at the lower one to leave less than is claimed.
+    """Whether a machine was full at the upper level, and the claim needs more than it had left at the lower one.
 
     Utilization law (Denning & Buzen 1978, ACM Computing Surveys 10(3)): at the same CPU per transaction, a rate grows
-    no more than the busy share does.
+    no more than the busy share does. What a full machine makes of a time is waiting for CPU, however little is needed.
     """
-    limit, demanded = claim.conditions.machine, math.exp(part.low) if part.scale == "ratio" else 0.0
-    if limit is None or demanded <= 1 or len(part.terms) != 2:
+    limit = claim.conditions.machine
+    if limit is None or len(part.terms) < 2 or part.scale != "ratio":
         return None
-    upper, lower = part.terms
+    upper, lower = part.terms[:2]
+    demanded = math.inf if _late(part, arm) or len(part.terms) > 2 else math.exp(part.low)
     pairs = [pair for pair in _same_machine(upper, lower, arm, busy) if pair[0][0].share >= limit]
-    cut = [(high, low, cell) for (high, _), (low, cell) in pairs if high.share < demanded * low.share]
+    cut = [pair for pair in pairs if pair[0][0].share < demanded * pair[1][0].share]
     if not cut:
         return None
-    high, low, cell = min(cut, key=lambda each: each[0].share / each[1].share)
-    why = (
-        f"{low.share:.0%} of {low.cores} cores are busy at {_ran(cell, lower) or 'the lower level'} already and "
-        f"{high.share:.0%} at the upper level, which leaves room for {high.share / low.share:.2g}x; "
-        f"the claim needs {demanded:.3g}x"
+    (high, top), (low, cell) = min(cut, key=lambda each: each[0][0].share / each[1][0].share)
+    below, above = (
+        _ran(*at) or name for at, name in (((cell, lower), "the lower level"), ((top, upper), "the upper one"))
     )
-    return NoRoom(why, _more_cores(cell))
+    shares = f"{low.share:.0%} of {low.cores} cores are busy at {below} and {high.share:.0%} at {above}"
+    return NoRoom(f"{shares}, which {_leaves(part, arm, high.share / low.share)}", _more_cores(cell))
+
+
+def _leaves(part: Part, arm: Arm, room: float) -> str:
+    if _late(part, arm):
+        return "makes a time of waiting for CPU"
+    needs = f"; the claim needs {math.exp(part.low):.3g}x" if len(part.terms) == 2 else ""
+    return f"leaves room for {room:.2g}x{needs}"
 
 
 def _same_machine(

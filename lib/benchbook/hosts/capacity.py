@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from benchbook.hosts.host_facts import gather
 from benchbook.hosts.inventory import Inventory
@@ -11,20 +12,33 @@ from benchbook.hosts.remote_host import RemoteHost
 LOAD = "client"
 
 
-def server_cores(inventory: Inventory) -> int:
-    """Cores of the machines that carry anything but the load alone; hosts that share a machine count once.
+@dataclass(frozen=True)
+class Capacity:
+    """Cores of the machines that carry servers; `shared` says that a load generator runs on one of them."""
+
+    cores: int
+    shared: bool
+
+
+def of_servers(inventory: Inventory) -> Capacity:
+    """What carries anything but the load alone; hosts that share a machine count once.
 
     Raises HostUnusable where a host cannot be reached. A lab's hosts are this machine: nothing is asked.
     """
     if inventory.lab:
-        return len(os.sched_getaffinity(0))
-    machines: dict[str, int] = {}
-    for name, host in inventory.hosts.items():
-        if set(host.roles) != {LOAD}:
-            remote = RemoteHost(inventory, name)
-            try:
-                facts = gather(remote)
-            finally:
-                remote.close()
-            machines[facts.boot_id or name] = facts.cores
-    return sum(machines.values())
+        return Capacity(len(os.sched_getaffinity(0)), shared=True)
+    found = {name: _facts(inventory, name) for name in inventory.hosts}
+    serving = [name for name, host in inventory.hosts.items() if set(host.roles) != {LOAD}]
+    loading = {found[name][0] for name, host in inventory.hosts.items() if LOAD in host.roles}
+    machines = dict(found[name] for name in serving)
+    return Capacity(sum(machines.values()), shared=bool(loading & machines.keys()))
+
+
+def _facts(inventory: Inventory, name: str) -> tuple[str, int]:
+    """(what tells its machine from others, its cores) of a host."""
+    remote = RemoteHost(inventory, name)
+    try:
+        facts = gather(remote)
+    finally:
+        remote.close()
+    return facts.boot_id or name, facts.cores
