@@ -1,25 +1,30 @@
-"""Restages a report from one command: check, build, lab up, notebook, lab down, page. Reads from top to bottom."""
+"""Restages a report from one command: check, build, lab up, notebook, lab down, page. Reads from top to bottom.
+
+What runs a notebook, judges claims or makes a page takes seconds to import: that waits until the hosts have answered.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from benchbook import parameters, paths, published
 from benchbook.build import programs
 from benchbook.campaign import store
-from benchbook.claims import claims_terminal, judge, ledger_check
+from benchbook.claims import ledger_check
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.headless import Executed, execute
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.profiles import load_profile
 from benchbook.reports.kinds import kind_of
-from benchbook.site import publish
+
+if TYPE_CHECKING:
+    from benchbook.headless import Executed
 
 
 def reports() -> list[str]:
@@ -43,6 +48,8 @@ def restage(report: str, overrides: Mapping[str, object], console: Console) -> i
     if not inventory.lab:
         # A host that refuses is said at once, not after a build and the start of a notebook; a lab is still to come up.
         check_reachable(inventory, hosts)
+    from benchbook.headless import execute
+
     console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
     for name in kind.builds(asked):
         programs.build(name, console.print)
@@ -53,6 +60,8 @@ def restage(report: str, overrides: Mapping[str, object], console: Console) -> i
 
 def replay(report: str, which: str, console: Console) -> int:
     """Rebuild one report's page and figures from what was recorded; no host is needed."""
+    from benchbook.headless import execute
+
     recorded = store.latest(report, which)
     known = kind_of(report).Parameters.model_fields
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
@@ -63,6 +72,8 @@ def replay(report: str, which: str, console: Console) -> int:
 
 def judge_claims(report: str, which: str, console: Console) -> int:
     """Print what a recorded campaign (the latest without `which`) says of each claim; no host is needed. Returns 0."""
+    from benchbook.claims import claims_terminal, judge
+
     recorded, kind = store.latest(report, which), kind_of(report)
     found = judge.of_campaign(recorded, published.load(report), kind.tables, kind.compared)
     claims_terminal.show(report, recorded.id, found, console)
@@ -100,6 +111,8 @@ def _publish(report: str, done: Executed, console: Console) -> int:
 
     A run that bad input stopped has measured nothing: the page of an earlier run stays.
     """
+    from benchbook.site import publish
+
     if done.problem:
         console.print(done.problem, style="red", markup=False, highlight=False)
     if done.status == BadInput.exit_status:
