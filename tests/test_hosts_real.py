@@ -508,6 +508,19 @@ def test_an_address_that_another_program_has_is_an_error_with_its_fix(lab: Inven
         labs.up(elsewhere)
 
 
+def test_a_copy_of_an_inventory_spoils_neither_lab(lab: Inventory, net: str) -> None:
+    only = {"executor": lab.hosts["executor"].model_copy(update={"address": f"{net}.77"})}
+    one, copy = (lab.model_copy(update={"name": name, "hosts": only}) for name in ("lab_one", "lab_copy"))
+    for inventory in (one, copy, one):
+        labs.up(inventory)
+        try:
+            connected = RemoteHost(inventory, "executor")
+            assert connected.run(["echo", inventory.name]).stdout.strip() == inventory.name
+            connected.close()
+        finally:
+            labs.down(inventory)
+
+
 def test_keys_and_passwords_of_a_lab_are_nobody_else_s(lab_home: Home) -> None:
     for name, mode in ((".lab", 0o700), (".lab/keys/client", 0o600), (".lab/secrets/database", 0o600)):
         assert stat.S_IMODE((lab_home.path / name).stat().st_mode) == mode, name

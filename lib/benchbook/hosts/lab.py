@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
     for host in hosts:
         if host.pid is None:
             _start(sshd, host, lab)
-    _write_known_hosts(lab)
+    _write_known_hosts(lab, hosts)
     if by_hand:
         _by_hand(inventory).touch()
     return hosts
@@ -187,17 +188,23 @@ def _comes_up(host: LabHost) -> bool:
     return host.pid is not None and _answers(host)
 
 
-def _write_known_hosts(lab: Path) -> None:
-    """One line per host key of every inventory's lab, so that several labs may run side by side."""
-    lines = []
-    for config in sorted(lab.glob("*/*/sshd_config")):
-        address, port = config.read_text().splitlines()[0].split()[1].rsplit(":", 1)
-        key = (config.parent / "host_key.pub").read_text().split()[:2]
-        where = address if port == "22" else f"[{address}]:{port}"
-        lines.append(f"{where} {' '.join(key)}\n")
+def _write_known_hosts(lab: Path, mine: Sequence[LabHost]) -> None:
+    """One key per address, of every inventory's lab, so that several labs may run side by side.
+
+    Two inventories may have the same addresses (a copy with a change); then those that come up now have them.
+    """
+    folders = sorted({config.parent for config in lab.glob("*/*/sshd_config")} - {host.folder for host in mine})
+    lines = dict(_known_host(folder) for folder in [*folders, *(host.folder for host in mine)])
     partial = lab / f"known_hosts.{os.getpid()}"
-    partial.write_text("".join(lines))
+    partial.write_text("".join(f"{where} {key}\n" for where, key in lines.items()))
     partial.rename(lab / "known_hosts")
+
+
+def _known_host(folder: Path) -> tuple[str, str]:
+    """(address, key) of a lab host, as known_hosts writes them."""
+    address, port = (folder / "sshd_config").read_text().splitlines()[0].split()[1].rsplit(":", 1)
+    key = (folder / "host_key.pub").read_text().split()[:2]
+    return address if port == "22" else f"[{address}]:{port}", " ".join(key)
 
 
 def _stop_jobs(host: LabHost) -> None:
