@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from benchbook.audit import numbers
 from benchbook.audit.judgement import Case, case_of, side, state
-from benchbook.published.arithmetic import Number, bare, evaluate, names, rounded, spelled
+from benchbook.published.arithmetic import Number, aggregates, bare, evaluate, names, rounded, spelled
 from benchbook.published.declarations import Identity
 from benchbook.published.tables import Published, PublishedTable
 
@@ -116,7 +116,10 @@ def _working(identity: Identity, case: Case, swaps: Iterator[Swap]) -> list[Swap
 
 
 def _columns(table: PublishedTable, identity: Identity) -> list[str]:
-    return [name for part in (identity.left, identity.right) for name in names(part) if name in table.fields]
+    """The columns of which a number could be another one; not those of functions over rows, which would change too."""
+    sides = (identity.left, identity.right)
+    inner = {name for side in sides for one in aggregates(side) for name in names(one.inner)}
+    return [name for side in sides for name in names(side) if name in table.fields and name not in inner]
 
 
 def _other_rows(published: Published, table: PublishedTable, identity: Identity, case: Case) -> Iterator[Swap]:
