@@ -7,7 +7,18 @@ from typing import Literal, NamedTuple
 from benchbook.audit import numbers
 from benchbook.audit.findings import Kind
 from benchbook.audit.over_rows import over_rows
-from benchbook.published.arithmetic import Number, above, bare, evaluate, figure, meet, names, single, spelled
+from benchbook.published.arithmetic import (
+    Number,
+    above,
+    bare,
+    evaluate,
+    figure,
+    meet,
+    names,
+    of_the_table,
+    single,
+    spelled,
+)
 from benchbook.published.declarations import Identity
 from benchbook.published.tables import Published, PublishedTable
 
@@ -25,14 +36,15 @@ class Case(NamedTuple):
 
 def case_of(published: Published, table: PublishedTable, row: int) -> Case:
     """A row's numbers, ready for an identity."""
-    known, more = numbers.of_row(published, table, row), over_rows(published, table, row)
+    known = numbers.of_row(published, table, row)
+    more = over_rows(table, row, lambda other: numbers.of_row(published, table, other))
     words = {**numbers.words(table, row, known), **more.words}
     return Case(numbers.label(table, row), {**known, **more.known}, words, row)
 
 
 def cases_of(published: Published, table: PublishedTable, identity: Identity) -> list[Case]:
     """The rows in which an identity is checked; one case for all where it is about the table as a whole."""
-    if identity.of_the_table(table.fields):
+    if of_the_table((identity.left, identity.right), table.fields):
         return [case_of(published, table, 0)._replace(label="all rows", row=None)]
     return [case_of(published, table, row) for row in table.matching(identity.rows)]
 

@@ -6,12 +6,13 @@ is another matter. Where one of its rows does not print a number, it comes to no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from benchbook.audit import numbers
+import pandas as pd
+
 from benchbook.published.arithmetic import Aggregate, Number, RowCondition, aggregates, evaluate, figure, over
-from benchbook.published.tables import Published, PublishedTable
+from benchbook.published.tables import PublishedTable
 
 
 class OverRows(NamedTuple):
@@ -21,9 +22,9 @@ class OverRows(NamedTuple):
     words: dict[str, str]
 
 
-def over_rows(published: Published, table: PublishedTable, row: int) -> OverRows:
-    """Every aggregate in the identities and constants of a table, as one row sees it."""
-    found = {one.text: _value(published, table, one, row) for one in table_aggregates(table)}
+def over_rows(table: PublishedTable, row: int, of_row: Callable[[int], Mapping[str, Number]]) -> OverRows:
+    """Every aggregate in the identities and constants of a table, as one row sees it; `of_row` has a row's numbers."""
+    found = {one.text: _value(table, one, row, of_row) for one in table_aggregates(table)}
     known = {text: number for text, number in found.items() if number is not None}
     return OverRows(known, {text: f"{figure(number.value)} [{text}]" for text, number in known.items()})
 
@@ -37,7 +38,7 @@ def rows_of(table: PublishedTable, aggregate: Aggregate, row: int) -> list[int]:
     """The rows that an aggregate takes, as seen from one row."""
     return [
         other
-        for other in numbers.rows(table)
+        for other in range(len(table.cells))
         if all(_takes(table, condition, row, other) for condition in aggregate.conditions)
     ]
 
@@ -48,9 +49,11 @@ def _expressions(table: PublishedTable) -> Iterator[str]:
     yield from (constant.expression for constant in table.meta.constants)
 
 
-def _value(published: Published, table: PublishedTable, aggregate: Aggregate, row: int) -> Number | None:
+def _value(
+    table: PublishedTable, aggregate: Aggregate, row: int, of_row: Callable[[int], Mapping[str, Number]]
+) -> Number | None:
     rows = rows_of(table, aggregate, row)
-    found = [evaluate(aggregate.inner, numbers.of_row(published, table, other)) for other in rows]
+    found = [evaluate(aggregate.inner, of_row(other)) for other in rows]
     printed = [number for number in found if number is not None]
     return over(aggregate.function, printed) if printed and len(printed) == len(rows) else None
 
@@ -66,4 +69,5 @@ def _takes(table: PublishedTable, condition: RowCondition, row: int, other: int)
 def _level(table: PublishedTable, row: int, name: str) -> object:
     if name in table.fixed:
         return table.fixed[name]
-    return numbers.raw(table, row, name) if numbers.has(table, row, name) else None
+    cell: object = table.cells[row][name]
+    return None if pd.isna(table.cells[row][name]) else cell

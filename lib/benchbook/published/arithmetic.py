@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import fsum
 from statistics import fmean
@@ -107,6 +107,14 @@ def all_names(expression: str) -> list[str]:
     """The names in an expression, those that functions over rows are taken of in place of the functions."""
     inner = {one.text: names(one.inner) for one in aggregates(expression)}
     return list(dict.fromkeys(name for leaf in names(expression) for name in inner.get(leaf, [leaf])))
+
+
+def of_the_table(expressions: Sequence[str], columns: Collection[str]) -> bool:
+    """Whether expressions are about a table as a whole: they go over rows, and no column stands outside of that."""
+    over_rows = [one for expression in expressions for one in aggregates(expression)]
+    shared = any(condition.relation == "shared" for one in over_rows for condition in one.conditions)
+    own = {name for expression in expressions for name in names(expression)} - {one.text for one in over_rows}
+    return bool(over_rows) and not shared and own.isdisjoint(columns)
 
 
 def bare(expression: str) -> bool:

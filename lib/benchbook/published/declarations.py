@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
-from benchbook.published.arithmetic import aggregates, names
 from benchbook.yamlfile import Strict
 
 Severity = Literal["contradiction", "suspicious", "note"]
@@ -31,13 +29,6 @@ class Identity(Strict):
     tolerance: float = Field(default=0.0, ge=0, lt=1)
     kind: Literal["identity", "bound", "Little's law", "plausibility"] | None = None
     severity: Severity | None = None
-
-    def of_the_table(self, columns: Collection[str]) -> bool:
-        """Whether it is about a table as a whole: it goes over rows, and no column stands outside of that."""
-        over_rows = [one for side in (self.left, self.right) for one in aggregates(side)]
-        shared = any(condition.relation == "shared" for one in over_rows for condition in one.conditions)
-        own = {name for side in (self.left, self.right) for name in names(side)} - {one.text for one in over_rows}
-        return bool(over_rows) and not shared and own.isdisjoint(columns)
 
 
 class Constant(Strict):

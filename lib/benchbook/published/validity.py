@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchbook.errors import BadInput
-from benchbook.published.arithmetic import aggregates
+from benchbook.published.arithmetic import aggregates, of_the_table
 from benchbook.published.declarations import Companion, Constant, Identity, Trend
 from benchbook.published.reading import known, names_in
 from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
@@ -85,7 +85,7 @@ def _names(expression: str, numbers: list[str], levels: list[str], key: str, pat
 
 def _whole(identity: Identity, columns: list[str], key: str, path: Path) -> None:
     """Where nothing differs between rows the identity is about the table, and `rows` would limit nothing."""
-    if identity.rows and identity.of_the_table(columns):
+    if identity.rows and of_the_table((identity.left, identity.right), columns):
         fix = "write the condition into the function: sum(part, host == 'a')"
         raise BadInput(
             "`rows` has no effect here: every number is over rows", file=path, key=key, value=identity.rows, fix=fix
