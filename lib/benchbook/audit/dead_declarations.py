@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchbook import paths
+from benchbook.audit.buckets import bucket_cells
 from benchbook.audit.judgement import cases_of, state
 from benchbook.audit.rows import compared, constant_values, trend_pairs
 from benchbook.errors import BadInput
@@ -49,6 +50,9 @@ def _dead(published: Published, table: PublishedTable) -> Iterator[tuple[str, st
     for trend in table.meta.trends:
         if not trend_pairs(table, trend):
             yield trend.id, "the trend checks nothing: no two rows differ in its levels and print its metric"
+    for declared in table.meta.buckets:
+        if not bucket_cells(table, declared):
+            yield declared.id, "the buckets check nothing: they lie closer than the printed digits, or no row has one"
     for companion in table.meta.companions:
         if not compared(table, companion):
             yield companion.id, "the companion checks nothing: no two rows print its metric alike"

@@ -67,6 +67,17 @@ class Companion(Strict):
     severity: Severity = "suspicious"
 
 
+class Buckets(Strict):
+    """A percentile in `rows` that was read from a histogram, so that only the values of its buckets can be printed."""
+
+    id: str
+    metric: str
+    of: Literal["sysbench"]
+    rows: dict[str, Scalar] = {}
+    why: str
+    severity: Severity = "suspicious"
+
+
 class Earliest(Strict):
     """The first version of a system that can have been meant, and why no older one can."""
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from benchbook.errors import BadInput
 from benchbook.published.arithmetic import aggregates, of_the_table
-from benchbook.published.declarations import Companion, Constant, Identity, Trend
+from benchbook.published.declarations import Buckets, Companion, Constant, Identity, Trend
 from benchbook.published.reading import known, names_in
 from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
+
+_TIMES = ("ms", "s", "us", "µs")
 
 
 def check_declarations(package: PackageMeta, report: Report, folder: Path) -> None:
@@ -39,8 +41,8 @@ def _fact_numbers(report: Report) -> list[str]:
 
 
 def _ids(resource: ResourceMeta) -> list[str]:
-    checks: list[Identity | Constant | Trend | Companion]
-    checks = [*resource.identities, *resource.constants, *resource.trends, *resource.companions]
+    checks: list[Identity | Constant | Trend | Companion | Buckets]
+    checks = [*resource.identities, *resource.constants, *resource.trends, *resource.companions, *resource.buckets]
     return [check.id for check in checks]
 
 
@@ -104,6 +106,13 @@ def _columns(resource: ResourceMeta, path: Path) -> None:
     for companion in resource.companions:
         for metric in (companion.metric, companion.beside):
             known(metric, metrics, "a companion is no metric", f"{resource.name}.{companion.id}", path)
+    times = [field.name for field in fields if field.role == "metric" and field.unit in _TIMES]
+    settings = [*(field.name for field in fields if field.role == "level"), *resource.fixed]
+    for buckets in resource.buckets:
+        key = f"{resource.name}.{buckets.id}"
+        known(buckets.metric, times, "a histogram is not of a metric in ms, s or us", key, path)
+        for name in buckets.rows:
+            known(name, settings, "buckets are limited to rows by an unknown level", key, path)
 
 
 def _fields(resource: ResourceMeta, path: Path) -> None:
