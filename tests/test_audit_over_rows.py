@@ -16,12 +16,19 @@ from benchbook.published import arithmetic
 from benchbook.published.tables import load
 
 COLUMNS = [
-    column("n", "integer", "level", required=True), column("host", "string", "level"),
-    column("part", "string", "level"), column("tps", "number", "metric"), column("total", "number", "metric"),
-]  # fmt: skip
+    column("n", "integer", "level", required=True),
+    column("host", "string", "level"),
+    column("part", "string", "level"),
+    column("tps", "number", "metric"),
+    column("total", "number", "metric"),
+]
 # Two hosts of two parts each: 1.5 + 2.5 = 4.0 and 10 + 20 = 30.
-ROWS = [["1", "a", "read", "1.5", "4.0"], ["2", "a", "write", "2.5", "4.0"],
-        ["3", "b", "read", "10", "30"], ["4", "b", "write", "20", "30"]]  # fmt: skip
+ROWS = [
+    ["1", "a", "read", "1.5", "4.0"],
+    ["2", "a", "write", "2.5", "4.0"],
+    ["3", "b", "read", "10", "30"],
+    ["4", "b", "write", "20", "30"],
+]
 PARTS = {"id": "parts", "left": "total", "relation": "=", "right": "sum(tps, host)", "why": "a host is its parts"}
 
 
@@ -44,8 +51,9 @@ def test_a_sum_over_the_rows_that_share_a_level(tmp_path: Path) -> None:
     assert found(tmp_path, PARTS).passed["identity"] == 4
     (broken,) = declared(tmp_path, PARTS, rows=changed(0, 3, "2.5"))
     assert broken.arithmetic[::2] == [
-        "n 1: 5 [sum(tps, host)]; printed 4.0", "n 2: 5 [sum(tps, host)]; printed 4.0",
-    ]  # fmt: skip
+        "n 1: 5 [sum(tps, host)]; printed 4.0",
+        "n 2: 5 [sum(tps, host)]; printed 4.0",
+    ]
     # Another tps would change the sum of every row: only the total is offered, as 5.0.
     assert set(broken.arithmetic[1::2]) == {"5 [sum(tps, host)], with total with one slip of a digit"}
     assert broken.sentence.startswith("In 2 of 4 rows total and sum(tps, host) differ by more than rounding allows")
@@ -53,9 +61,15 @@ def test_a_sum_over_the_rows_that_share_a_level(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("expression", "value"),
-    [("mean(tps)", 8.5), ("sum(tps, host != 'a')", 30.0), ("max(tps, part == 'read')", 10.0),
-     ("min(tps, host, part == 'write')", 20.0), ("max(tps * 2, n == 2) - 1", 4.0), ("sum(tps, lab == 'x')", 34.0)],
-)  # fmt: skip
+    [
+        ("mean(tps)", 8.5),
+        ("sum(tps, host != 'a')", 30.0),
+        ("max(tps, part == 'read')", 10.0),
+        ("min(tps, host, part == 'write')", 20.0),
+        ("max(tps * 2, n == 2) - 1", 4.0),
+        ("sum(tps, lab == 'x')", 34.0),
+    ],
+)
 def test_which_rows_a_function_takes(tmp_path: Path, expression: str, value: float) -> None:
     """34 in all, 8.5 on average; seen from row 4, of host b."""
     row = {"id": "i", "left": expression, "relation": "=", "right": f"{value} + 0 * total", "why": "w"}
