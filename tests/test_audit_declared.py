@@ -231,7 +231,7 @@ BAD = [
     ({"identities": [{**IDENTITY, "left": "qpss"}]}, "t.six: an identity uses an unknown name"),
     ({"identities": [{**IDENTITY, "left": "engine"}]}, "t.six: an identity uses an unknown name, or one that is no"),
     ({"identities": [{**IDENTITY, "left": "qps ** 2"}]}, "t.six: it is not plain arithmetic"),
-    ({"identities": [{**IDENTITY, "left": "qps('x')"}]}, "t.six: it is not plain arithmetic"),
+    ({"identities": [{**IDENTITY, "left": "qps('x')"}]}, "t.six: it is no function over rows"),
     ({"identities": [{**IDENTITY, "left": "'a' * qps"}]}, "t.six: it is not plain arithmetic"),
     ({"identities": [{**IDENTITY, "right": "no.fact"}]}, "t.six: an identity uses an unknown name"),
     ({"identities": [{**IDENTITY, "rows": {"engine": "x"}}]}, "t.six: an identity is limited to rows by an"),

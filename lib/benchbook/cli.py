@@ -70,9 +70,13 @@ def build(names: Names = None) -> None:
 
 
 @app.command()
-def check(names: Names = None) -> None:
+def check(
+    names: Names = None,
+    suggest: Annotated[bool, typer.Option("--suggest", help="Print relations that hold and are not declared.")] = False,
+) -> None:
     """Check published tables and claims: shape, types, units, valid packages, and that every declaration is used."""
     from benchbook import published
+    from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
 
@@ -83,6 +87,8 @@ def check(names: Names = None) -> None:
         console.print(
             f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
         )
+        if suggest:
+            audit_terminal.show_undeclared(found, console)
 
 
 @app.command()

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.audit.judgement import case_of, state
+from benchbook.audit.buckets import bucket_cells
+from benchbook.audit.judgement import cases_of, state
 from benchbook.audit.rows import compared, constant_values, trend_pairs
 from benchbook.errors import BadInput
-from benchbook.published.arithmetic import names
+from benchbook.published.arithmetic import aggregates, all_names
+from benchbook.published.declarations import Identity
 from benchbook.published.report_file import TextFact
 from benchbook.published.tables import Published, PublishedTable
 
@@ -38,18 +40,31 @@ def refuse_dead(published: Published, root: Path | None = None) -> None:
 
 def _dead(published: Published, table: PublishedTable) -> Iterator[tuple[str, str]]:
     for identity in table.identities:
-        cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
+        cases = cases_of(published, table, identity)
         if all(state(identity, case.known) is None for case in cases):
             yield identity.id, "the identity checks nothing: no row has all of its numbers"
+        yield from ((identity.id, why) for why in _no_rows(table, identity))
     for constant in table.meta.constants:
         if len(constant_values(published, table, constant)) < 2:
             yield constant.id, "the constant checks nothing: fewer than two rows have its numbers"
     for trend in table.meta.trends:
         if not trend_pairs(table, trend):
             yield trend.id, "the trend checks nothing: no two rows differ in its levels and print its metric"
+    for declared in table.meta.buckets:
+        if not bucket_cells(table, declared):
+            yield declared.id, "the buckets check nothing: they lie closer than the printed digits, or no row has one"
     for companion in table.meta.companions:
         if not compared(table, companion):
             yield companion.id, "the companion checks nothing: no two rows print its metric alike"
+
+
+def _no_rows(table: PublishedTable, identity: Identity) -> Iterator[str]:
+    """A condition that every row meets, or none, is a slip of its value."""
+    over_rows = [one for side in (identity.left, identity.right) for one in aggregates(side)]
+    for condition in (condition for one in over_rows for condition in one.conditions):
+        values = [*table.frame.get(condition.level, []), table.fixed.get(condition.level)]
+        if condition.relation != "shared" and condition.value not in values:
+            yield f"no row has {condition.level} {condition.value!r}, which {identity.id} names"
 
 
 def _unmatched(published: Published, fact: TextFact) -> list[str]:
@@ -76,4 +91,4 @@ def _used(published: Published) -> set[str]:
     identities = [*published.report.identities, *(one for table in tables for one in table.identities)]
     sides = [side for one in identities for side in (one.left, one.right)]
     sides += [constant.expression for table in tables for constant in table.meta.constants]
-    return {name for side in sides for name in names(side)}
+    return {name for side in sides for name in all_names(side)}

@@ -18,6 +18,7 @@ Kind = Literal[
     "plausibility",
     "Markov's inequality",
     "percentiles",
+    "buckets",
     "outlier",
     "printed digits",
     "trend",

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from benchbook.audit import numbers
 from benchbook.audit.findings import Finding, Kind, Outcomes, Passed, Touched
-from benchbook.audit.judgement import Case, case_of, kind_of, side, state
+from benchbook.audit.judgement import Case, cases_of, kind_of, side, state
+from benchbook.audit.over_rows import rows_of
 from benchbook.audit.suggest import other_rounding, suggestions
-from benchbook.published.arithmetic import bare, evaluate, figure, names, spelled
+from benchbook.published.arithmetic import aggregates, bare, evaluate, figure, names, spelled
 from benchbook.published.declarations import Identity, Severity
 from benchbook.published.tables import Published, PublishedTable
 
@@ -28,8 +29,7 @@ def identities(published: Published) -> Outcomes:
     """Every declared identity of every table, and of the text."""
     for table in published.tables.values():
         for identity in table.identities:
-            cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
-            yield from _outcomes(published, identity, cases, table)
+            yield from _outcomes(published, identity, cases_of(published, table, identity), table)
     known = numbers.of_text(published.report)
     text = Case("", known, {name: numbers.plain(number.value) for name, number in known.items()})
     for identity in published.report.identities:
@@ -51,8 +51,13 @@ def _outcomes(published: Published, identity: Identity, cases: list[Case], table
 
 
 def _touched(table: PublishedTable, identity: Identity, cases: list[Case]) -> Touched:
-    used = {*names(identity.left), *names(identity.right)} & set(table.metrics)
-    return Touched(table.id, frozenset((case.row, name) for case in cases if case.row is not None for name in used))
+    sides = (identity.left, identity.right)
+    used = {name for expression in sides for name in names(expression)} & set(table.metrics)
+    cells = {(case.row, name) for case in cases if case.row is not None for name in used}
+    for one in (one for expression in sides for one in aggregates(expression)):
+        rows = {row for case in cases for row in rows_of(table, one, case.row or 0)}
+        cells |= {(row, name) for row in rows for name in names(one.inner) if name in table.metrics}
+    return Touched(table.id, frozenset(cells))
 
 
 def _broken(
@@ -61,7 +66,7 @@ def _broken(
     lines = []
     for case in cases[:LINES]:
         lines.append(_line(identity, case))
-        if table and identity.relation == "=":
+        if table and case.row is not None and identity.relation == "=":
             lines += suggestions(published, table, identity, case)
     return Finding(
         id=f"{table.id if table else 'text'}.{identity.id}",
@@ -69,7 +74,7 @@ def _broken(
         where=numbers.where(table) if table else _passages(published, identity),
         kind=kind_of(identity),
         severity=identity.severity or _SEVERITY.get(kind_of(identity), "contradiction"),
-        sentence=_sentence(identity, len(cases), checked, rows=table is not None),
+        sentence=_sentence(identity, _head(cases, checked, table)),
         arithmetic=[*lines, *more(cases)],
     )
 
@@ -98,9 +103,14 @@ def _at_most(identity: Identity, case: Case) -> str:
     return "" if same else f" ({figure(end)} {word}, within rounding)"
 
 
-def _sentence(identity: Identity, count: int, checked: int, *, rows: bool) -> str:
+def _head(cases: list[Case], checked: int, table: PublishedTable | None) -> str:
+    if table is None:
+        return "In the text "
+    return "Over all rows " if cases[0].row is None else f"In {len(cases)} of {checked} rows "
+
+
+def _sentence(identity: Identity, head: str) -> str:
     left, right = (spelled(side, lambda name: name) for side in (identity.left, identity.right))
-    head = f"In {count} of {checked} rows " if rows else "In the text "
     if identity.relation == "=":
         return f"{head}{left} and {right} differ by more than rounding allows, but should be equal: {identity.why}."
     verdict = "" if identity.severity == "note" else f", which {_VERDICT.get(kind_of(identity), 'cannot be')}"

@@ -6,7 +6,19 @@ from typing import Literal, NamedTuple
 
 from benchbook.audit import numbers
 from benchbook.audit.findings import Kind
-from benchbook.published.arithmetic import Number, above, bare, evaluate, figure, meet, names, spelled
+from benchbook.audit.over_rows import over_rows
+from benchbook.published.arithmetic import (
+    Number,
+    above,
+    bare,
+    evaluate,
+    figure,
+    meet,
+    names,
+    of_the_table,
+    single,
+    spelled,
+)
 from benchbook.published.declarations import Identity
 from benchbook.published.tables import Published, PublishedTable
 
@@ -25,7 +37,16 @@ class Case(NamedTuple):
 def case_of(published: Published, table: PublishedTable, row: int) -> Case:
     """A row's numbers, ready for an identity."""
     known = numbers.of_row(published, table, row)
-    return Case(numbers.label(table, row), known, numbers.words(table, row, known), row)
+    more = over_rows(table, row, lambda other: numbers.of_row(published, table, other))
+    words = {**numbers.words(table, row, known), **more.words}
+    return Case(numbers.label(table, row), {**known, **more.known}, words, row)
+
+
+def cases_of(published: Published, table: PublishedTable, identity: Identity) -> list[Case]:
+    """The rows in which an identity is checked; one case for all where it is about the table as a whole."""
+    if of_the_table((identity.left, identity.right), table.fields):
+        return [case_of(published, table, 0)._replace(label="all rows", row=None)]
+    return [case_of(published, table, row) for row in table.matching(identity.rows)]
 
 
 def state(identity: Identity, known: dict[str, Number]) -> State | None:
@@ -48,7 +69,7 @@ def side(
     """One side in numbers: "10,620", or "551 x 20 = 11,020"."""
     known, words = known or case.known, words or case.words
     text = spelled(expression, lambda name: words[name])
-    plain = bare(expression) or not names(expression)
+    plain = single(expression) or not names(expression)
     computed = evaluate(expression, known)
     return text if plain or computed is None else f"{text} = {figure(computed.value)}"
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchbook.audit import numbers
 from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
-from benchbook.audit.judgement import state
+from benchbook.audit.judgement import case_of, state
 from benchbook.published.arithmetic import names
 from benchbook.published.tables import Published, PublishedTable
 
@@ -97,7 +97,7 @@ def _confirmed(published: Published, table: PublishedTable, curve: LevelCurve, p
     row = curve.rows[place]
     mine = [one for one in table.identities if curve.metric in {*names(one.left), *names(one.right)}]
     declared = [one for one in mine if one.relation == "=" and row in table.matching(one.rows)]
-    return any(state(one, numbers.of_row(published, table, row)) in {"holds", "truncated"} for one in declared)
+    return any(state(one, case_of(published, table, row).known) in {"holds", "truncated"} for one in declared)
 
 
 def _off(curve: LevelCurve, place: int, *, time: bool) -> Off:

@@ -34,7 +34,7 @@ def has(table: PublishedTable, row: int, *names: str) -> bool:
 
 def text(table: PublishedTable, row: int, metric: str) -> str:
     """A metric's cell with the digits that were printed."""
-    return str(table.printed.at[row, metric])
+    return table.texts[row][metric]
 
 
 def of_row(published: Published, table: PublishedTable, row: int) -> dict[str, Number]:
@@ -42,8 +42,7 @@ def of_row(published: Published, table: PublishedTable, row: int) -> dict[str, N
 
     Metrics are rounded to their last printed place. Whole numbers elsewhere are exact: they were set or counted.
     """
-    columns = [str(name) for name in table.frame.select_dtypes("number").columns]
-    cells = {name: _cell(table, row, name) for name in columns if has(table, row, name)}
+    cells = {name: _cell(table, row, name) for name in table.numeric if has(table, row, name)}
     fixed = {name: _setting(value) for name, value in table.fixed.items() if isinstance(value, int | float)}
     return {**of_text(published.report), **fixed, **cells}
 
@@ -61,7 +60,7 @@ def of_text(report: Report) -> dict[str, Number]:
 def words(table: PublishedTable, row: int, numbers: Mapping[str, Number]) -> dict[str, str]:
     """Each number of a row as it was printed, with thousands apart."""
     return {
-        name: _printed(table, row, name) if name in table.printed else plain(number.value)
+        name: _printed(table, row, name) if name in table.texts[row] else plain(number.value)
         for name, number in numbers.items()
     }
 
@@ -73,7 +72,7 @@ def plain(value: float) -> str:
 
 def cell(table: PublishedTable, row: int, name: str) -> Scalar:
     """A cell of levels or notes, or a metric as its printed text."""
-    return _printed(table, row, name) if name in table.printed else shown(raw(table, row, name))
+    return _printed(table, row, name) if name in table.texts[row] else shown(raw(table, row, name))
 
 
 def label(table: PublishedTable, row: int) -> str:
@@ -94,7 +93,7 @@ def where(table: PublishedTable) -> str:
 
 def _cell(table: PublishedTable, row: int, name: str) -> Number:
     value = float(raw(table, row, name))
-    if name not in table.printed:
+    if name not in table.texts[row]:
         return _setting(int(value) if value == int(value) else value)
     return rounded(value, resolution(value, text(table, row, name)))
 

@@ -6,6 +6,8 @@ from collections import Counter
 from itertools import chain
 
 from benchbook.audit import numbers
+from benchbook.audit.buckets import buckets
+from benchbook.audit.computed import computed
 from benchbook.audit.digits import digits
 from benchbook.audit.findings import SEVERITIES, Audit, Finding, Kind, Passed, Touched
 from benchbook.audit.identities import identities
@@ -24,7 +26,9 @@ def audit(published: Published) -> Audit:
     outcomes = list(
         chain(
             identities(published),  # arithmetic within a row, bounds, Little's law
+            computed(published),  # products that were computed from printed figures
             latencies(published),  # percentiles and means
+            buckets(published),  # percentiles and the histogram that they were read from
             shapes(published),  # rows of one table against each other
             curves(published),  # points that are off their neighbours
             digits(published),  # printed digits of a column

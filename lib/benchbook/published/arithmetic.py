@@ -3,34 +3,27 @@
 Intervals are carried through + - * / by the rules of interval arithmetic (R. E. Moore, *Interval Analysis*, 1966,
 ch. 2). A name that stands twice in an expression counts as two independent ones: the interval is then too wide,
 never too narrow, so that a violation is always a real one.
+
+`mean(...)`, `sum(...)`, `min(...)` and `max(...)` go over rows. Here each is a leaf like a column, named by its text;
+who has the rows says what it comes to.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from math import fsum
+from statistics import fmean
+from typing import Literal, NamedTuple
 
 from benchbook.errors import BadInput
 
 _FIX = "write arithmetic over columns, such as data_gb * 1024 / load_time_s"
-_NODES = (
-    ast.Expression,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.Div,
-    ast.USub,
-    ast.UAdd,
-    ast.Name,
-    ast.Attribute,
-    ast.Load,
-    ast.Constant,
-)
+_OVER_ROWS = "write mean, sum, min or max of arithmetic, then levels: sum(part, host) or max(tps, component == 'TiDB')"
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.UAdd)
+AGGREGATES = ("mean", "sum", "min", "max")
 _CLOSE = 1e-9
 """Relative room for the rounding of binary floating point."""
 
@@ -41,6 +34,23 @@ class Number(NamedTuple):
     low: float
     value: float
     high: float
+
+
+class RowCondition(NamedTuple):
+    """Which rows an aggregate takes: those whose `level` is (not) a value, or is what the row at hand has there."""
+
+    level: str
+    relation: Literal["==", "!=", "shared"]
+    value: str | float | None = None
+
+
+class Aggregate(NamedTuple):
+    """A function over rows: `text` is its name among the numbers of a row, `inner` what it is taken of."""
+
+    text: str
+    function: str
+    inner: str
+    conditions: list[RowCondition]
 
 
 def exact(value: float) -> Number:
@@ -60,28 +70,68 @@ def truncated(value: float, place: float) -> Number:
 
 @lru_cache(maxsize=1024)
 def parse(expression: str) -> ast.expr:
-    """The tree of a plain arithmetic expression, not to be changed. Raises BadInput for anything else: from files."""
+    """The tree of an arithmetic expression, not to be changed. Raises BadInput for anything else: it is from files."""
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
         raise BadInput("it is not an expression", value=expression, fix=_FIX) from error
-    for node in ast.walk(tree):
-        numeral = not isinstance(node, ast.Constant) or type(node.value) in (int, float)
-        dotted = not isinstance(node, ast.Attribute) or isinstance(node.value, ast.Name)
-        if not (isinstance(node, _NODES) and numeral and dotted):
+    for node in _parts(tree.body):
+        if isinstance(node, ast.Call) and not _over_rows(node):
+            raise BadInput("it is no function over rows", value=expression, fix=_OVER_ROWS)
+        if not isinstance(node, ast.Call) and not _plain(node):
             raise BadInput("it is not plain arithmetic", value=expression, fix=_FIX)
     return tree.body
 
 
+def aggregates(expression: str) -> list[Aggregate]:
+    """The functions over rows in an expression, each once."""
+    calls = [leaf for leaf in _leaves(parse(expression)) if isinstance(leaf, ast.Call)]
+    found = [
+        Aggregate(ast.unparse(call), _name(call.func), ast.unparse(inner), [_condition(one) for one in conditions])
+        for call in calls
+        for inner, *conditions in [call.args]
+    ]
+    return list({one.text: one for one in found}.values())
+
+
 def names(expression: str) -> list[str]:
-    """The names in an expression, each once: columns as `tps`, numbers of a text fact as `run_command.threads`."""
+    """The names in an expression, each once: columns as `tps`, numbers of a text fact as `run_command.threads`.
+
+    A function over rows is one name, its text.
+    """
     found = dict.fromkeys(_name(node) for node in _leaves(parse(expression)))
     return list(found)
+
+
+def all_names(expression: str) -> list[str]:
+    """The names in an expression, those that functions over rows are taken of in place of the functions."""
+    inner = {one.text: names(one.inner) for one in aggregates(expression)}
+    return list(dict.fromkeys(name for leaf in names(expression) for name in inner.get(leaf, [leaf])))
+
+
+def of_the_table(expressions: Sequence[str], columns: Collection[str]) -> bool:
+    """Whether expressions are about a table as a whole: they go over rows, and no column stands outside of that."""
+    over_rows = [one for expression in expressions for one in aggregates(expression)]
+    shared = any(condition.relation == "shared" for one in over_rows for condition in one.conditions)
+    own = {name for expression in expressions for name in names(expression)} - {one.text for one in over_rows}
+    return bool(over_rows) and not shared and own.isdisjoint(columns)
 
 
 def bare(expression: str) -> bool:
     """Whether an expression is one name, and so a number that is printed and not computed."""
     return isinstance(parse(expression), ast.Name | ast.Attribute)
+
+
+def single(expression: str) -> bool:
+    """Whether an expression is one name, or one function over rows."""
+    return isinstance(parse(expression), ast.Name | ast.Attribute | ast.Call)
+
+
+def over(function: str, numbers: Sequence[Number]) -> Number:
+    """A function over the numbers of rows, at least one: each end of the interval by itself."""
+    columns = zip(*numbers, strict=True)
+    low, value, high = (_OVER[function](list(column)) for column in columns)
+    return Number(low, value, high)
 
 
 def evaluate(expression: str, known: Mapping[str, Number]) -> Number | None:
@@ -109,8 +159,51 @@ def above(one: Number, other: Number) -> bool:
     return one.low > other.high + _CLOSE * max(abs(one.low), abs(other.high))
 
 
+_OVER: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "sum": fsum, "min": min, "max": max}
+
+
+def _parts(tree: ast.expr) -> Iterator[ast.expr]:
+    """A node and those below it; what stands inside of a function over rows is left to `_over_rows`."""
+    yield tree
+    if not isinstance(tree, ast.Call | ast.Attribute):
+        for child in ast.iter_child_nodes(tree):
+            if isinstance(child, ast.expr):
+                yield from _parts(child)
+
+
+def _plain(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        return isinstance(node.op, _OPERATORS)
+    if isinstance(node, ast.Constant):
+        return type(node.value) in {int, float}
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+
+
+def _over_rows(call: ast.Call) -> bool:
+    known = isinstance(call.func, ast.Name) and call.func.id in AGGREGATES
+    if not (known and call.args and not call.keywords):
+        return False
+    inner, *conditions = call.args
+    return all(map(_plain, _parts(inner))) and all(map(_is_condition, conditions))
+
+
+def _is_condition(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Compare):
+        return isinstance(node, ast.Name)
+    value = node.comparators[0]
+    compared = isinstance(node.left, ast.Name) and isinstance(value, ast.Constant)
+    return compared and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+
+
+def _condition(node: ast.expr) -> RowCondition:
+    if not isinstance(node, ast.Compare):
+        return RowCondition(_name(node), "shared")
+    value = ast.literal_eval(node.comparators[0])
+    return RowCondition(_name(node.left), "==" if isinstance(node.ops[0], ast.Eq) else "!=", value)
+
+
 def _leaves(tree: ast.expr) -> list[ast.expr]:
-    if isinstance(tree, ast.Name | ast.Attribute):
+    if isinstance(tree, ast.Name | ast.Attribute | ast.Call):
         return [tree]
     return [leaf for child in ast.iter_child_nodes(tree) if isinstance(child, ast.expr) for leaf in _leaves(child)]
 
@@ -156,6 +249,9 @@ class _Spell(ast.NodeTransformer):
         return ast.Name(self.show(node.id))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
+        return ast.Name(self.show(_name(node)))
+
+    def visit_Call(self, node: ast.Call) -> ast.Name:
         return ast.Name(self.show(_name(node)))
 
     def visit_Constant(self, node: ast.Constant) -> ast.Name:

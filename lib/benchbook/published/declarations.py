@@ -15,7 +15,8 @@ Scalar = StrictStr | StrictInt | StrictFloat
 class Identity(Strict):
     """What must hold between numbers: `left` relation `right`, both arithmetic over columns, constants and facts.
 
-    `rows` limits it to the rows with these levels; `tolerance` is relative and for "=" only; `why` is a clause that
+    `rows` limits it to the rows with these levels; a function over rows takes all rows, or those that its own
+    conditions name. `tolerance` is relative and for "=" only; `why` is a clause that
     says where the rule comes from. `kind` and `severity` follow from the relation where they are not given.
     """
 
@@ -62,6 +63,17 @@ class Companion(Strict):
     metric: str
     beside: str
     factor: float = Field(default=1.5, gt=1)
+    why: str
+    severity: Severity = "suspicious"
+
+
+class Buckets(Strict):
+    """A percentile in `rows` that was read from a histogram, so that only the values of its buckets can be printed."""
+
+    id: str
+    metric: str
+    of: Literal["sysbench"]
+    rows: dict[str, Scalar] = {}
     why: str
     severity: Severity = "suspicious"
 

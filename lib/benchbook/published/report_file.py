@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
-from benchbook.published.declarations import Companion, Constant, Earliest, Identity, OldOption, Scalar, Trend
+from benchbook.published.declarations import Buckets, Companion, Constant, Earliest, Identity, OldOption, Scalar, Trend
 from benchbook.yamlfile import Strict
 
 Role = Literal["level", "metric", "note"]
@@ -176,8 +176,8 @@ class SchemaMeta(Strict):
 class ResourceMeta(Strict):
     """One table: its file, its heading in the report, the levels that are constant over it.
 
-    What its rows must fulfil follows in `identities`, `constants`, `trends` and `companions`; `restates` names the
-    tables whose points it prints again.
+    What its rows must fulfil follows in `identities`, `constants`, `trends`, `companions` and `buckets`; `restates`
+    names the tables whose points it prints again.
     """
 
     name: str
@@ -194,6 +194,7 @@ class ResourceMeta(Strict):
     constants: list[Constant] = []
     trends: list[Trend] = []
     companions: list[Companion] = []
+    buckets: list[Buckets] = []
     restates: list[str] = []
     table_schema: SchemaMeta = Field(alias="schema")
 

@@ -67,6 +67,16 @@ class PublishedTable:
         """The rows of `frame`, each a cell by the name of its column: for what asks cell by cell."""
         return [{str(name): cell for name, cell in row.items()} for row in self.frame.to_dict("records")]
 
+    @cached_property
+    def texts(self) -> list[dict[str, str]]:
+        """The rows of `printed`, each a text by the name of its metric."""
+        return [{str(name): str(text) for name, text in row.items()} for row in self.printed.to_dict("records")]
+
+    @cached_property
+    def numeric(self) -> list[str]:
+        """The columns that hold numbers."""
+        return [str(name) for name in self.frame.select_dtypes("number").columns]
+
     @property
     def identities(self) -> list[Identity]:
         return self.meta.identities
@@ -127,7 +137,7 @@ class PublishedTable:
         """The numbers of the rows with these levels, in printed order. Raises BadInput for an unknown level."""
         for name in levels:
             _one_of(name, [*self.levels, *self.fixed], "unknown level", self.id)
-        rows = self.frame[self.levels].assign(**self.fixed).to_dict("records")
+        rows = [{**self.fixed, **row} for row in self.cells]
         return [number for number, row in enumerate(rows) if all(_same(row[name], levels[name]) for name in levels)]
 
 

@@ -1,0 +1,110 @@
+"""What can be printed at all: values of a histogram's buckets, and figures that were computed from printed ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packages import column, package, write
+
+from benchbook.audit.dead_declarations import refuse_dead
+from benchbook.audit.findings import Audit
+from benchbook.audit.whole import audit
+from benchbook.errors import BadInput
+from benchbook.published.tables import load
+
+P95 = {**column("p95_ms", "number", "metric"), "unit": "ms"}
+BUCKETS = {"id": "grid", "metric": "p95_ms", "of": "sysbench", "why": "it is sysbench's"}
+
+
+def latencies(root: Path, *texts: str, **more: Any) -> Audit:
+    columns = [column("run", "string", "level", required=True), P95]
+    rows = [[f"r{number}", text] for number, text in enumerate(texts)]
+    return audit(load("mine", write(root, package(columns, buckets=[{**BUCKETS, **more}]), rows)))
+
+
+def test_what_sysbench_printed_is_a_value_of_its_histogram(tmp_path: Path) -> None:
+    # Of the outputs of sysbench 1.0.20 in tests/fixtures: their 95th percentiles.
+    assert latencies(tmp_path, "1.27", "127.81", "2449.36").passed["buckets"] == 3
+
+
+def test_a_digit_that_sysbench_never_prints_is_suspicious(tmp_path: Path) -> None:
+    # Beside 121.08 there are 118.92 (121.08 / 1.0182) and 123.28; beside 1.93 there are 1.89 and 1.96.
+    (finding,) = latencies(tmp_path, "121.07", "1.94", "1.96").findings
+    assert (finding.id, finding.kind, finding.severity) == ("t.grid", "buckets", "suspicious")
+    assert finding.arithmetic == [
+        "run r0: 121.07 lies between 118.92 and 121.08 ms, the nearest that can be printed",
+        "run r1: 1.94 lies between 1.93 and 1.96 ms, the nearest that can be printed",
+    ]
+
+
+def test_a_shorter_figure_was_rounded_twice_or_cut_off(tmp_path: Path) -> None:
+    """48.335 is printed as 48.34 by sysbench: 48.3 by who rounds that again; 47.4725, 47.47, is 47.5, or 47.4 cut."""
+    assert latencies(tmp_path, "48.3", "47.5").findings == []
+    (cut,) = latencies(tmp_path, "47.4").findings
+    assert cut.severity == "note"
+    assert cut.arithmetic[0].endswith("; 47.47 with its last digits cut off")
+    assert latencies(tmp_path, "47.8").findings[0].severity == "suspicious"
+
+
+def test_buckets_closer_than_the_printed_digits_say_nothing(tmp_path: Path) -> None:
+    """At 20 ms buckets are 0.36 ms apart, less than the 1 ms of the last digit."""
+    assert "buckets" not in latencies(tmp_path, "20").passed
+    with pytest.raises(BadInput, match="the buckets check nothing"):
+        refuse_dead(load("mine", tmp_path), tmp_path)
+
+
+def test_seconds_and_rows(tmp_path: Path) -> None:
+    columns = [column("run", "string", "level", required=True), {**P95, "name": "p95_s", "unit": "s"}]
+    declared = {**BUCKETS, "metric": "p95_s", "rows": {"run": "a"}}
+    write(tmp_path, package(columns, buckets=[declared]), [["a", "0.12108"], ["b", "0.12107"]])
+    assert audit(load("mine", tmp_path)).findings == []
+    write(tmp_path, package(columns, buckets=[declared]), [["a", "0.12107"], ["b", "0.12108"]])
+    assert len(audit(load("mine", tmp_path)).findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"metric": "run"}, "a histogram is not of a metric in ms, s or us"),
+        ({"rows": {"x": 1}}, "buckets are limited to rows by an unknown level"),
+        ({"of": "ab"}, "buckets.0.of"),
+    ],
+)
+def test_bad_buckets_are_refused(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        latencies(tmp_path, "121.08", **changed)
+    assert said in str(caught.value)
+    assert caught.value.fix
+
+
+# -- computed from printed figures ------------------------------------------------------------------------------------
+
+COLUMNS = [
+    column("run", "string", "level", required=True),
+    column("n", "integer", "note"),
+    column("tps", "number", "metric"),
+    column("ops", "number", "metric"),
+]
+PRODUCT = {"id": "product", "left": "ops", "relation": "=", "right": "tps * n", "why": "counted"}
+# tps is printed whole, so that tps x 20 may be off by 10: one of 20 values.
+ROWS = [["a", "20", "551", "11020"], ["b", "20", "357", "7140"], ["c", "26", "341", "8866"], ["d", "12", "531", "6372"]]
+
+
+def products(root: Path, rows: list[list[str]]) -> Audit:
+    return audit(load("mine", write(root, package(COLUMNS, identities=[PRODUCT]), rows)))
+
+
+def test_the_one_row_that_was_not_computed_is_a_note(tmp_path: Path) -> None:
+    assert products(tmp_path, ROWS).findings == []
+    (finding,) = products(tmp_path, [*ROWS[:3], ["d", "12", "531", "6374"]]).findings
+    assert (finding.id, finding.kind, finding.severity) == ("t.product.computed", "rounding", "note")
+    assert finding.arithmetic == ["run d: 531 x 12 = 6,372; printed 6,374"]
+
+
+def test_figures_that_were_rounded_on_their_own_are_no_habit(tmp_path: Path) -> None:
+    """Two of four are computed, or two rows of 20 values and one of 12 agree: 3 x 1/20 x 1/12 is 1.3%, not 0.1%."""
+    apart = [*ROWS[:2], ["c", "26", "341", "8870"], ["d", "12", "531", "6374"]]
+    assert products(tmp_path, apart).findings == []
+    assert products(tmp_path, [ROWS[0], ROWS[3], ["c", "26", "341", "8870"]]).findings == []
