@@ -71,10 +71,11 @@ def build(names: Names = None) -> None:
 
 @app.command()
 def check(names: Names = None) -> None:
-    """Check published tables and claims: shape, types, units, valid packages, and that every declaration is used."""
+    """Check published tables, claims and your probes: shape, types, units, and that every declaration is used."""
     from benchbook import published
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
+    from benchbook.probes import known_probes
 
     for name in names or published.known_reports():
         found = published.validate(name)
@@ -83,6 +84,8 @@ def check(names: Names = None) -> None:
         console.print(
             f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
         )
+    for name in known_probes.own():
+        console.print(f"probe {name}: {len(known_probes.find(name).metrics)} metrics, valid")
 
 
 @app.command()
