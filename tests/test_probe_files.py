@@ -13,8 +13,10 @@ from typing import Any
 
 import psutil
 import pytest
-from kit import PROFILE, Home, until
+from kit import PROFILE, ROOT, Home, until
+from rich.console import Console
 
+from benchbook import cli, restage
 from benchbook.analysis.checks import Check, failed_probes
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput, OutputNotParseable
@@ -109,25 +111,22 @@ def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(ho
     )
 
 
-@pytest.mark.parametrize("report", ["tidb_v7_1_3_sysbench", "dtm_mysql"])
-def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, report: str) -> None:
+@pytest.mark.parametrize(("report", "lab"), [("tidb_v7_1_3_sysbench", "lab_test"), ("dtm_mysql", "lab_dtm")])
+def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, report: str, lab: str) -> None:
     path = put(home, SAMPLE)
+    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env/hosts/lab_dtm.yaml").read_text())
     home.write("env/profiles/tiny.yaml", {**PROFILE, "probes": ["mine"]})
-    inventory = [] if report == "dtm_mysql" else ["--inventory", "lab_test"]
-    if report == "dtm_mysql":
-        home.write("env/hosts/lab_dtm.yaml", (Path(__file__).parents[1] / "env/hosts/lab_dtm.yaml").read_text())
-    status, said = home.run("report", report, "--profile", "tiny", *inventory)
-    assert (status, f"{path}: METRICS: says nothing of its numbers" in said) == (2, True), said
+    with pytest.raises(BadInput, match=f"{path}: METRICS: says nothing of its numbers"):
+        restage.restage(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))
     assert not (home.path / ".lab").exists()
 
 
-def test_check_reads_the_probes_too(home: Home) -> None:
+def test_check_reads_the_probes_too(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     put(home, GOOD)
-    status, said = home.run("check", "ddt_full_scale")
-    assert (status, "probe mine: 2 metrics, valid" in said) == (0, True), said
     path = put(home, METRICS, "worse")
-    status, said = home.run("check", "ddt_full_scale")
-    assert (status, f"{path}: sample: has no function that samples" in said) == (2, True), said
+    with pytest.raises(BadInput, match=f"{path}: sample: has no function that samples"):
+        cli.check(["ddt_full_scale"])
+    assert "probe mine: 2 metrics, valid" in capsys.readouterr().out
 
 
 # -- how a host runs it ----------------------------------------------------------------------------------------------
