@@ -18,9 +18,24 @@ from benchbook.campaign.store import Campaign
 
 PACKAGE = Path(__file__).parent / "plugin_package"
 GUIDE = ROOT / "docs" / "extending.md"
+PROBES = ROOT / "tests" / "own_probes"
 NAME = "redis_points"
 TABLES = {"oltp_point_select": "get", "oltp_update_non_index": "set"}
-# Enough for a few seconds of load: the probe looks once a second.
+# A probe of a server: it asks for the address, and says by an error when it is not answered as expected.
+ASKS_THE_SERVER = """
+import socket
+
+METRICS = {"said": ("level", "B")}
+
+
+def sample(address, port, password):
+    if password:
+        raise ValueError("this server has no password")
+    with socket.create_connection((address, port), timeout=5) as link:
+        link.sendall(b"PING\\r\\n")
+        return {"said": len(link.recv(64))}
+"""
+# Enough for a few seconds of load: the probes look once a second.
 KEYS, REQUESTS = 500, 150_000
 
 
@@ -60,7 +75,10 @@ def report_of_redis(home: Home, net: str) -> None:
     ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     home.write("env/hosts/lab_redis.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
     size = {"keys": KEYS, "requests": REQUESTS, "time_s": 2}
-    home.write("env/profiles/tiny.yaml", {**PROFILE, "reset": "restore", "loads": {"redis_benchmark": size}})
+    profile = {**PROFILE, "reset": "restore", "loads": {"redis_benchmark": size}, "probes": ["sockets", "replies"]}
+    home.write("env/profiles/tiny.yaml", profile)
+    home.write("env/probes/sockets.py", (PROBES / "sockets.py").read_text())
+    home.write("env/probes/replies.py", ASKS_THE_SERVER)
 
 
 WORDS = ["report", NAME, "--profile", "tiny", "--inventory", "lab_redis", "-p", "threads=[2]"]
@@ -112,6 +130,24 @@ def test_the_package_s_probe_says_levels_and_rates_with_its_own_units(restaged: 
         commands = seen[seen.metric == "total_commands_processed"].value
         assert commands.max() > record.summary["events"].value / 100
         assert "redis@b" in record.proof["probe_cores"]
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_probe_of_one_file_watches_every_machine_or_every_server(restaged: tuple[Home, int, str]) -> None:
+    """Both stand in env/probes and are named in the profile; nothing else knows of them."""
+    made = campaign(restaged[0])
+    for record in made.records():
+        series = made.series(record.id)
+        sockets, replies = (series[series.source == name] for name in ("sockets", "replies"))
+        assert set(zip(sockets.host, sockets.metric, sockets.unit, strict=True)) == {
+            (host, *said) for host in "ab" for said in (("tcp.inuse", "sockets"), ("resets", "1/s"))
+        }
+        # The two connections of the load at their both ends, and the server's own sockets.
+        assert sockets[sockets.metric == "tcp.inuse"].value.max() >= 2
+        assert set(zip(replies.host, replies.unit, replies.value, strict=True)) == {("b", "B", len("+PONG\r\n"))}
+        assert {"sockets@a", "sockets@b", "replies@b"} <= record.proof["probe_cores"].keys()
+        assert "failed_probes" not in record.proof
 
 
 @pytest.mark.real
@@ -201,6 +237,7 @@ except BadInput as problem:
 def test_the_guide_shows_the_package_s_files_as_they_are() -> None:
     shown = re.findall(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.suffix in (".py", ".toml")}
-    assert {name for name, _ in shown} == files - {"benchbook_redis/__init__.py"}
+    own = {f"env/probes/{path.name}": path for path in PROBES.glob("*.py")}
+    assert {name for name, _ in shown} == {*files, *own} - {"benchbook_redis/__init__.py"}
     for name, text in shown:
-        assert text == (PACKAGE / name).read_text(), name
+        assert text == own.get(name, PACKAGE / name).read_text(), name

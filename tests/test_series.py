@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,13 +14,14 @@ from kit import until
 
 from benchbook.errors import OutputNotParseable
 from benchbook.hosts.jobs import remote_program
-from benchbook.probes.host_probe import HostProbe
+from benchbook.probes.known_probes import find
 from benchbook.probes.metric import counter, level
-from benchbook.probes.mysql_probe import MysqlProbe
 from benchbook.probes.samples import COLUMNS, busy_cores, empty, to_series
 
 COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
-KIT = {**MysqlProbe.metrics, **HostProbe.metrics}
+MYSQL, HOST = find("mysql").metrics, find("host").metrics
+KIT = {**MYSQL, **HOST}
+RUNNER = remote_program("probes", "run_probe.py")
 
 
 def sample(t: float, **values: float) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def rows(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def test_counters_become_rates_and_levels_stay() -> None:
     samples = [sample(10, Questions=100, Threads_running=3), sample(12, Questions=150, Threads_running=5)]
-    assert rows(to_series(samples, "db1", "mysql", MysqlProbe.metrics)) == [
+    assert rows(to_series(samples, "db1", "mysql", MYSQL)) == [
         (10, "db1", "mysql", "Threads_running", 3, "threads"),
         (12, "db1", "mysql", "Threads_running", 5, "threads"),
         (12, "db1", "mysql", "Questions", 25, "1/s"),  # 50 in 2 s
@@ -66,13 +66,6 @@ def test_a_metric_is_a_level_or_a_counter_by_its_probe_s_word_and_not_by_its_nam
 def test_a_metric_that_its_probe_does_not_declare_is_named() -> None:
     with pytest.raises(OutputNotParseable, match="the probe s sampled 'C', which it does not declare"):
         to_series([sample(1, C=1)], "h", "s", COUNTERS)
-
-
-def test_the_mysql_probe_declares_just_what_its_program_asks_for() -> None:
-    program = remote_program("probes", "sample_mysql.py").read_text()
-    wanted = re.search(r"^WANTED = \((.*?)^\)", program, re.MULTILINE | re.DOTALL)
-    assert wanted is not None
-    assert {*re.findall(r'"(\w+)"', wanted[1]), "answer_ms"} == set(MysqlProbe.metrics)
 
 
 def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
@@ -120,15 +113,14 @@ def test_cores_in_use_leave_out_what_is_not_use() -> None:
 @pytest.mark.real
 def test_the_host_probe_samples_this_host_and_its_last_sample_is_at_its_end(tmp_path: Path) -> None:
     out = tmp_path / "samples"
-    program = remote_program("probes", "sample_host.py")
-    probe = subprocess.Popen([sys.executable, str(program), str(out), "0.05"])
+    probe = subprocess.Popen([sys.executable, str(RUNNER), str(out), "0.05", str(find("host").path), "{}"])
     try:
         until(lambda: out.exists() and len(out.read_text().splitlines()) >= 3, "three samples")
     finally:
         probe.terminate()
     assert probe.wait(timeout=30) == 0
     samples = [json.loads(line) for line in out.read_text().splitlines()]
-    frame = to_series(samples, "here", "host", HostProbe.metrics)
+    frame = to_series(samples, "here", "host", HOST)
     assert {"cpu.user", "cpu.idle", "load.1min", "memory.available", "procs_running", "disk.reads"} <= set(frame.metric)
     assert {"loopback.received_bytes", "disk.written_bytes"} <= set(frame.metric)
     assert (frame.value >= 0).all()

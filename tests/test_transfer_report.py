@@ -21,7 +21,8 @@ from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.probes.process_probe import ProcessProbe
+from benchbook.probes.known_probes import PROCESS
+from benchbook.probes.probe_file import read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.reports.transfer import engines, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
@@ -248,10 +249,11 @@ def test_the_probe_sums_over_the_group_that_a_pid_file_names(tmp_path: Path) -> 
     (tmp_path / "transfer-1" / "pid").write_text(json.dumps({"group": job.pid}))
     (tmp_path / "transfer-2").mkdir()
     (tmp_path / "transfer-2" / "pid").write_text("")
-    program = str(remote_program("probes", "sample_processes.py"))
+    runner, program = (remote_program("probes", name) for name in ("run_probe.py", "process_probe.py"))
     out = tmp_path / "samples"
-    words = [f"transfer={tmp_path}/transfer-*/pid", f"source={tmp_path}/nothing-*/pid"]
-    probe = subprocess.Popen([sys.executable, program, str(out), "0.05", *words])
+    jobs = {"transfer": f"{tmp_path}/transfer-*/pid", "source": f"{tmp_path}/nothing-*/pid"}
+    words = [sys.executable, str(runner), str(out), "0.05", str(program), json.dumps({"jobs": jobs})]
+    probe = subprocess.Popen(words)
     while not out.exists() or len(out.read_text().splitlines()) < 3:
         assert probe.poll() is None
     probe.terminate()
@@ -263,7 +265,7 @@ def test_the_probe_sums_over_the_group_that_a_pid_file_names(tmp_path: Path) -> 
     assert last["cpu.transfer"] > 0
     assert last["rss.transfer"] > 1e6
     assert (last["cpu.source"], last["rss.source"]) == (0, 0)
-    frame = to_series(samples, "client", "process", ProcessProbe.metrics)
+    frame = to_series(samples, "client", "process", read(program, PROCESS, gives=["jobs"]).metrics)
     assert set(frame[frame.metric == "cpu.transfer"].unit) == {"cores"}
     assert set(frame[frame.metric == "rss.transfer"].unit) == {"B"}
 

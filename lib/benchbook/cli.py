@@ -74,11 +74,12 @@ def check(
     names: Names = None,
     suggest: Annotated[bool, typer.Option("--suggest", help="Print relations that hold and are not declared.")] = False,
 ) -> None:
-    """Check published tables and claims: shape, types, units, valid packages, and that every declaration is used."""
+    """Check published tables, claims and your probes: shape, types, units, and that every declaration is used."""
     from benchbook import published
     from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
+    from benchbook.probes import known_probes
 
     for name in names or published.known_reports():
         found = published.validate(name)
@@ -89,6 +90,8 @@ def check(
         )
         if suggest:
             audit_terminal.show_undeclared(found, console)
+    for name in known_probes.own():
+        console.print(f"probe {name}: {len(known_probes.find(name).metrics)} metrics, valid")
 
 
 @app.command()

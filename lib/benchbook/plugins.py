@@ -2,7 +2,7 @@
 
     benchbook.systems      name -> class of benchbook.systems.base.System, or of another NamedServer
     benchbook.workloads    name -> class of benchbook.workloads.generator.LoadGenerator
-    benchbook.probes       name -> class of benchbook.probes.probe.Probe
+    benchbook.probes       name -> module of plain Python that is sent to hosts (benchbook.probes.probe_file)
     benchbook.kinds        name -> class of benchbook.reports.kind.Kind
     benchbook.hypotheses   name -> class of benchbook.claims.hypothesis.Hypothesis
 
@@ -11,9 +11,11 @@ A part is loaded when it is asked for by name: what nobody uses costs no start-u
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from benchbook.errors import BadInput
@@ -46,17 +48,36 @@ def find(group: str, name: str, *, key: str) -> Any | None:
 
 def load(group: str, name: str, *, key: str) -> Any:
     """The part of this name. Raises BadInput, naming `key`, for an unknown one and for one that cannot be imported."""
+    point = _point(group, name, key)
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as problem:
+        raise _broken(point, key, f"cannot be loaded: {problem}") from problem
+
+
+def module_file(group: str, name: str, *, key: str) -> Path:
+    """The file of the module that the part of this name is; it is not imported. Raises BadInput as `load` does."""
+    point = _point(group, name, key)
+    if point.attr:
+        raise _broken(point, key, f"names {point.attr}, where this group takes a module")
+    try:
+        spec = importlib.util.find_spec(point.module)
+    except ImportError as problem:
+        raise _broken(point, key, f"cannot be found: {problem}") from problem
+    if spec is None or spec.origin is None:
+        raise _broken(point, key, "cannot be found")
+    return Path(spec.origin)
+
+
+def _point(group: str, name: str, key: str) -> EntryPoint:
     if name not in _points(group):
         raise BadInput(
             f"no such part of benchbook.{group}", key=key, value=name, fix=f"use one of {', '.join(names(group))}"
         )
-    point = _points(group)[name]
-    try:
-        return point.load()
-    except (ImportError, AttributeError) as problem:
-        raise BadInput(
-            f"{point.value} cannot be loaded: {problem}",
-            key=key,
-            value=name,
-            fix="mend or reinstall the package that brings it",
-        ) from problem
+    return _points(group)[name]
+
+
+def _broken(point: EntryPoint, key: str, problem: str) -> BadInput:
+    return BadInput(
+        f"{point.value} {problem}", key=key, value=point.name, fix="mend or reinstall the package that brings it"
+    )

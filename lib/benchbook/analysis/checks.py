@@ -83,16 +83,26 @@ def of_sysbench(record: Record) -> list[Check]:
     return [little(record), errors(record)]
 
 
+def failed_probes(record: Record) -> list[Check]:
+    """Probes that took not one sample during the trial, each with its last error; none is no check."""
+    failed = record.proof.get("failed_probes", {})
+    return [Check(record.id, "probes", False, f"{who} took no sample: {why}") for who, why in failed.items()]
+
+
 def all_checks(
     records: Sequence[Record],
     series: Callable[[str], pd.DataFrame],
     environment: Environment,
     of_record: Callable[[Record], list[Check]],
 ) -> pd.DataFrame:
-    """[trial, check, ok, found] for every record: those of its kind, then the client's."""
+    """[trial, check, ok, found] for every record: those of its kind, the client's, and probes that failed."""
     rows = [
         asdict(check)
         for record in records
-        for check in (*of_record(record), client_saturation(record, series(record.id), environment))
+        for check in (
+            *of_record(record),
+            client_saturation(record, series(record.id), environment),
+            *failed_probes(record),
+        )
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])

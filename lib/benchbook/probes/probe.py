@@ -1,43 +1,76 @@
-"""A probe: a program that samples something on a host, and what it says of each metric that it samples."""
+"""A probe that is to run on a host: its file, and what its `sample` is called with there."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import json
 from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import dataclass, field
 
-from benchbook import plugins
+from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.probes.metric import Metric
+from benchbook.probes import libraries, probe_file
+from benchbook.probes.known_probes import PROCESS, find
+from benchbook.probes.probe_file import ProbeFile
 
-GROUP = "probes"
 # A probe stands as long as a session; its job still has an end, in case all else fails.
 LONGEST_S = 2 * 86_400
 
 
-class Probe(ABC):
-    """One probe to start on `host`: found by name (entry point `benchbook.probes`), which is its source in the series.
+@dataclass(frozen=True)
+class Probe:
+    """One probe to start on `host`; `about` is what the series call it, the host or the server that it watches.
 
-    Its program appends JSON lines to `{job}/samples`: {"t": s since the epoch, "cpu": s that it used itself, "v":
-    {metric: number}}, or {"t", "error"} for a sample that could not be taken. `metrics` says what each number is; a
-    name that ends in `*` stands for all that begin like it. A probe that is not `standing` lives for one trial.
+    `given` goes to `sample` by name. A probe that is not `standing` lives for one trial.
     """
 
-    name: ClassVar[str]
-    metrics: ClassVar[Mapping[str, Metric]]
-    standing: ClassVar[bool] = True
+    file: ProbeFile
+    host: RemoteHost
+    about: str
+    given: Mapping[str, object] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    every_s: float = 1.0
+    standing: bool = True
 
-    def __init__(self, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> None:
-        self.host, self.endpoint, self.about = host, endpoint, about or host.name
+    @property
+    def name(self) -> str:
+        """Its source in the series."""
+        return self.file.name
 
-    @abstractmethod
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Two with the same key would sample the same."""
+        return (self.host.name, self.name, self.about, self._given())
+
+    def _given(self) -> str:
+        """JSON; a secret is null there, for command lines can be read by anybody on the host."""
+        return json.dumps({**self.given, **dict.fromkeys(self.secrets)})
+
     def command(self) -> Command:
-        """Its command line, after pushing what it needs to the host."""
+        """The command line (see remote/run_probe.py), after pushing what it needs to the host."""
+        runner = self.host.push(remote_program("probes", "run_probe.py"))
+        program = self.host.push(self.file.path)
+        zips = [self.host.push(libraries.zipped(package)) for package in self.file.needs]
+        argv = ["python3", runner, "{job}/samples", self.every_s, program, self._given(), *zips]
+        return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 
 
 def make(name: str, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:
-    """The probe of this name. Raises BadInput for an unknown one."""
-    probe: type[Probe] = plugins.load(GROUP, name, key="probes")
-    return probe(host, endpoint, about)
+    """The probe of this name: of the server at `endpoint`, or of the machine. Raises BadInput for an unknown one."""
+    file = find(name)
+    if not file.of_server:
+        return Probe(file, host, about or host.name)
+    if endpoint is None:
+        raise BadInput("this probe watches a server", key="probes", value=name, fix="let a system name it")
+    known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user}
+    given = {name: value for name, value in known.items() if name in file.takes}
+    secrets = {"password": endpoint.password} if "password" in file.takes else {}
+    return Probe(file, host, about or host.name, given, secrets)
+
+
+def of_jobs(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:
+    """CPU and memory of a trial's jobs on this host, by label: `jobs` maps it to the name that the job starts under."""
+    file = probe_file.read(remote_program("probes", "process_probe.py"), PROCESS, gives=("jobs",))
+    patterns = {label: host.path("jobs", f"{name}-*", "pid") for label, name in jobs.items()}
+    return Probe(file, host, host.name, {"jobs": patterns}, every_s=every_s, standing=False)

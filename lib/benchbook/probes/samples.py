@@ -24,11 +24,13 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
 
     `metrics` says of each sampled name what it is (a name that ends in `*`: of all that begin like it). A rate stands
     at the end of its interval. A counter that falls was reset: that interval is left out. A sample with an error ends
-    the interval before it, so that no rate is drawn across a gap. Raises OutputNotParseable for a name not there.
+    the interval before it, so that no rate is drawn across a gap. Raises OutputNotParseable for a name not there, and
+    for a value that is no number.
     """
     rows: list[tuple[float, str, float, str]] = []
     before: Json | None = None
     known = {name: _declared(name, source, metrics) for sample in samples for name in sample.get("v", {})}
+    _check_numbers(samples, source)
     for sample in samples:
         if "v" not in sample:
             before = None
@@ -47,6 +49,13 @@ def _declared(name: str, source: str, metrics: Mapping[str, Metric]) -> Metric:
         if pattern.endswith("*") and name.startswith(pattern[:-1]):
             return metric
     raise OutputNotParseable(f"the probe {source} sampled {name!r}, which it does not declare")
+
+
+def _check_numbers(samples: Sequence[Json], source: str) -> None:
+    for sample in samples:
+        for name, value in sample.get("v", {}).items():
+            if not isinstance(value, int | float):
+                raise OutputNotParseable(f"the probe {source} sampled {name!r} as {value!r}, which is no number")
 
 
 def _of(sample: Json, known: Mapping[str, Metric], *, counter: bool) -> list[tuple[str, float]]:

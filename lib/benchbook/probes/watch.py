@@ -44,17 +44,24 @@ class Standing:
 class Watched:
     """Filled when the watch ends.
 
-    `series` is the long table (t, host, source, metric, value, unit); `cores` the CPU that each probe used itself.
+    `series` is the long table (t, host, source, metric, value, unit); `cores` the CPU that each probe used itself;
+    `failed` the last error of each probe that took not one sample.
     """
 
     series: pd.DataFrame = field(default_factory=empty)
     cores: dict[str, float] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def proof(self) -> Json:
+        """What stands of the probes in a record, beside their series."""
+        return {"probe_cores": self.cores, **({"failed_probes": self.failed} if self.failed else {})}
 
 
 @contextmanager
 def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
-    """Run the probes while the block runs; afterwards their samples are in what was yielded."""
-    wanted, watched = list(probes), Watched()
+    """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded."""
+    wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
         running = list(pool.map(lambda probe: _standing(session, probe), wanted))
         try:
@@ -83,10 +90,19 @@ def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
     if not probe.standing:
         session.end(one.job)
     samples = one.fresh()
-    watched.cores[f"{probe.name}@{probe.about}"] = _own_cores(samples, None if probe.standing else one.job.status())
+    who = f"{probe.name}@{probe.about}"
+    watched.cores[who] = _own_cores(samples, None if probe.standing else one.job.status())
+    if problem := _failure(samples):
+        watched.failed[who] = problem
     if not probe.standing:
         one.job.remove()
-    return to_series(samples, probe.about, probe.name, probe.metrics)
+    return to_series(samples, probe.about, probe.name, probe.file.metrics)
+
+
+def _failure(samples: list[Json]) -> str | None:
+    """The last error of a probe that took no sample during the trial; the first of these is from before it."""
+    errors = [sample["error"] for sample in samples if "error" in sample]
+    return str(errors[-1]) if errors and not any("v" in sample for sample in samples[1:]) else None
 
 
 def _own_cores(samples: list[Json], ended: Ended | None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,31 @@ from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes import probe as probes
-from benchbook.probes.probe import Probe
+from benchbook.probes import known_probes
+from benchbook.probes.probe import Probe, make
 from benchbook.probes.watch import Watched, watching
+from benchbook.profiles import Profile
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.workloads.crowd import Crowd, shares
 from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
 
 
+def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
+    """Raises BadInput for a probe of the profile, or of one of these systems, that is unknown or badly written."""
+    for name in profile.probes:
+        known_probes.find(name, file=profile.file)
+    for system in watched:
+        for name in system.watched_by:
+            known_probes.find(name, key=f"watched_by of {system.name}")
+
+
 @dataclass
 class Driver:
     """`clients` drive a load together; it lasts `time_s` at `rate` (1/s, 0 = closed loop), or as `stop_rule` says.
 
-    `watched_by` names the probes of every machine beside `host`.
+    `watched_by` names probes beside `host` and the systems' own: each watches every machine, or, if it asks for a
+    server's address, every server.
     """
 
     session: Session
@@ -59,10 +70,11 @@ class Driver:
         return Load(levels, threads, self.time_s, rate, system.retried_errors, self.stop_rule is not None)
 
     def probes(self, system: System) -> list[Probe]:
-        """Those of every machine that takes part, and the system's own."""
+        """Those of every machine that takes part, and those of the system's servers."""
         machines = {host.name: host for host in (*self.clients, *system.hosts)}
-        of_machines = [probes.make(name, host) for name in ("host", *self.watched_by) for host in machines.values()]
-        return [*of_machines, *system.probes(self.clients[0])]
+        named = [known_probes.find(name) for name in ("host", *self.watched_by)]
+        of_machines = [make(one.name, host) for one in named if not one.of_server for host in machines.values()]
+        return [*of_machines, *system.probes(self.clients[0], [one.name for one in named if one.of_server])]
 
     def measure(
         self, system: System, levels: Mapping[str, Level], on_rate: Callable[[float, float], None]
@@ -90,6 +102,6 @@ class Driver:
             summary=outcome.summary,
             histogram=outcome.histogram,
             output="\n".join(each.text + each.complaint for each in ran),
-            proof={"probe_cores": watched.cores, **outcome.proof, **stopping},
+            proof={**watched.proof, **outcome.proof, **stopping},
             series=pd.concat([watched.series, outcome.series], ignore_index=True),
         )

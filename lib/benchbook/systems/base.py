@@ -108,7 +108,7 @@ class System(NamedServer, ABC):
     """A system under test on the hosts of a session, found by name (entry point `benchbook.systems`).
 
     `protocol` is what its endpoints speak: a load generator says which ones it can drive. `watched_by` names the probes
-    that watch each of its servers (entry point `benchbook.probes`).
+    that watch each of its servers (entry point `benchbook.probes`, or a file env/probes/NAME.py).
     """
 
     protocol: ClassVar[str]
@@ -176,11 +176,14 @@ class System(NamedServer, ABC):
         """How many rows each of these tables holds on one server."""
         raise SystemFailed(f"{self.name} has no tables whose rows the kit can count")
 
-    def probes(self, client: RemoteHost) -> list[Probe]:
-        """The probes that watch its servers: each from its own host, or from `client` where the kit runs none."""
+    def probes(self, client: RemoteHost, also: Sequence[str] = ()) -> list[Probe]:
+        """Its own probes, and those of `also`, that watch its servers.
+
+        Each runs on its server's host, or on `client` where the kit runs none.
+        """
         own = [(host, end, host.name) for host, end in zip(self.hosts, self.endpoints(), strict=False)]
         seen = own or [(client, end, self.name) for end in self.endpoints()]
-        return [make(probe, host, end, about) for probe in self.watched_by for host, end, about in seen]
+        return [make(probe, host, end, about) for probe in (*self.watched_by, *also) for host, end, about in seen]
 
     @property
     @abstractmethod

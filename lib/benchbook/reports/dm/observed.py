@@ -9,8 +9,7 @@ import pandas as pd
 
 from benchbook.errors import WorkloadFailed
 from benchbook.probes import prometheus
-from benchbook.probes.host_probe import HostProbe
-from benchbook.probes.mysql_probe import MysqlProbe
+from benchbook.probes.probe import make
 from benchbook.probes.samples import COLUMNS
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching
@@ -24,8 +23,8 @@ def observing(pipeline: Pipeline, every_s: float) -> Iterator[tuple[Watched, Scr
     upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
     probes = [
-        *map(HostProbe, machines.values()),
-        MysqlProbe(upstream, pipeline.upstream.endpoints()[0], upstream.name),
+        *(make("host", host) for host in machines.values()),
+        make("mysql", upstream, pipeline.upstream.endpoints()[0]),
     ]
     status = f"http://{tidb.address}:{pipeline.target.status_port}/metrics"
     targets = [

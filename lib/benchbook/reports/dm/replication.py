@@ -218,6 +218,7 @@ class DmReplication:
                 "bound": self._disk_bytes(trial),
                 "binlog": self.pipeline.upstream.binlog_bytes(),
             },
+            **watched.proof,
             "probe_cores": {**watched.cores, **scraped.cores},
         }
 

@@ -20,6 +20,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import NotNegative, Parameters, Positive
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
+from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.generator import LoadGenerator, generator
@@ -125,6 +126,7 @@ class LoadKind(Kind[LoadParameters]):
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
+        check_probes(profile, [systems.find(name, inventory) for name in parameters.names()])
         size, early = load.size_in(profile), stopping(load, parameters, profile)
         return LoadTrials(
             inventory=inventory,

@@ -161,7 +161,9 @@ class SagaLadder:
             recovered = self._settle(before)
         counted = counters.difference(before, self._counters())
         counted["Com_select"] -= self._dtm.asked - asked
-        return self._measurement(trial, command, ended, text, watched.series, counted, {**killed, **recovered})
+        moments = {**killed, **recovered}
+        measured = self._measurement(trial, command, ended, text, watched.series, counted, moments)
+        return replace(measured, proof={**watched.proof, **measured.proof})
 
     def _warm_up(self, rung: Rung, concurrency: int) -> int:
         """Open connections and warm caches; returns how many requests the load needs to last as long as it should."""

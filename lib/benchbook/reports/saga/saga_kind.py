@@ -16,6 +16,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import NotNegative, Parameters, Positive
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
+from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
@@ -130,6 +131,7 @@ class SagaKind(Kind[SagaParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
+        check_probes(profile, [DtmStore])
         size = profile.sysbench.model_copy(
             update={
                 "tables": int(published.table(SYSBENCH).fixed["tables"]),

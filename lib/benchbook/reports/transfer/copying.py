@@ -19,9 +19,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.host_probe import HostProbe
-from benchbook.probes.probe import Probe
-from benchbook.probes.process_probe import ProcessProbe
+from benchbook.probes.probe import Probe, make, of_jobs
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
@@ -116,7 +114,7 @@ class Transfer:
             output=output,
             proof={
                 **proof,
-                "probe_cores": watched.cores,
+                **watched.proof,
                 "bottleneck": bottleneck(load, self._surveyed, self._places()),
                 "said": moved.about,
             },
@@ -206,8 +204,8 @@ class Transfer:
         for label, name in self._places().items():
             watched.setdefault(name, {})[label] = jobs[label]
         hosts = {name: self._session.hosts[name] for name in watched}
-        processes = [ProcessProbe(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
-        return [*map(HostProbe, self._machines(hosts)), *processes]
+        processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
+        return [*(make("host", host) for host in self._machines(hosts)), *processes]
 
     def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""

@@ -1,0 +1,50 @@
+"""What groups of processes use: CPU seconds and resident memory, summed over each group.
+
+A group is what a supervised job runs: its `pid` file (see supervise.py) names the process group. `jobs` maps a label to
+a pattern of such files, which is looked up again at every sample, so a job may start after its probe. `cpu.LABEL` only
+grows: a process that has ended keeps what it was last seen with. In `rss.LABEL`, memory that forked processes share
+counts for each of them.
+"""
+
+import collections
+import glob
+import json
+import os
+
+METRICS = {"cpu.*": ("counter", "cores"), "rss.*": ("level", "B")}
+TICK = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+# Label -> process -> CPU seconds that it was last seen with.
+USED = collections.defaultdict(dict)  # type: collections.defaultdict[str, dict[tuple[str, str], float]]
+
+
+def groups_of(pattern):
+    """Process groups that the pid files name; a file that is being written is read next time."""
+    for name in glob.glob(pattern):
+        try:
+            with open(name) as source:
+                yield json.load(source)["group"]
+        except (OSError, ValueError, KeyError):
+            continue
+
+
+def processes():
+    """(group, (pid, start time), CPU seconds, resident bytes) of every process that can be read."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid) as source:
+                words = source.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        yield int(words[2]), (pid, words[19]), (int(words[11]) + int(words[12])) / TICK, int(words[21]) * PAGE
+
+
+def sample(jobs):
+    seen, values = list(processes()), {}
+    for label, pattern in jobs.items():
+        wanted = set(groups_of(pattern))
+        mine = [(key, cpu, resident) for group, key, cpu, resident in seen if group in wanted]
+        USED[label].update((key, cpu) for key, cpu, _ in mine)
+        values["cpu." + label] = sum(USED[label].values())
+        values["rss." + label] = sum(resident for _, _, resident in mine)
+    return values

@@ -1,0 +1,93 @@
+"""Calls a probe's `sample` once per interval and writes down what it returns. Runs on the observed host.
+
+    run_probe.py OUT_FILE INTERVAL_S PROBE_FILE GIVEN [LIBRARY ...]
+
+GIVEN is JSON: what `sample` is called with, by name. A null in it stands for a secret, which is in the file of that
+name beside OUT_FILE. LIBRARY is a zip of modules that the probe imports. Only the standard library, Python 3.7 or
+newer: it is copied to hosts that have nothing else. Each line is
+
+    {"t": epoch seconds, "cpu": CPU seconds that this program has used, "v": {metric: number}}
+
+with t taken just before the sample, or {"t", "error"} for one that failed: a gap is shown as a gap. A probe that
+cannot be loaded leaves one such line, and status 1. The schedule is absolute, so samples do not drift; a tick that was
+missed is left out, never caught up. SIGTERM ends it after a last sample.
+"""
+
+import functools
+import json
+import math
+import os
+import signal
+import sys
+import time
+import traceback
+import types
+
+STOP = (signal.SIGTERM, signal.SIGINT)
+
+
+def loaded(path):
+    """The function `sample` of a probe's file, which is run once for it."""
+    module = types.ModuleType("probe")
+    module.__file__ = path
+    sys.modules["probe"] = module
+    with open(path, "rb") as source:
+        exec(compile(source.read(), path, "exec"), module.__dict__)
+    return module.sample
+
+
+def arguments(text, folder):
+    """What `sample` is called with, secrets put in."""
+    given = json.loads(text)
+    for name in [name for name, value in given.items() if value is None]:
+        with open(os.path.join(folder, name)) as source:
+            given[name] = source.read().rstrip("\n")
+    return given
+
+
+def in_words(problem, path):
+    """The error's kind and its words, and the line of the probe that it came from."""
+    frames = traceback.walk_tb(problem.__traceback__)
+    lines = [number for frame, number in frames if frame.f_code.co_filename == path]
+    place = " (line %d of %s)" % (lines[-1], os.path.basename(path)) if lines else ""
+    return "%s: %s%s" % (type(problem).__name__, problem, place)
+
+
+def line(sample, path):
+    """One sample as a line of the file, or why there is none."""
+    said = {"t": time.time(), "cpu": time.process_time()}
+    try:
+        values = sample()
+        if not isinstance(values, dict):
+            raise TypeError("sample returned %.80r, not {metric: number}" % (values,))
+        return json.dumps(dict(said, v=values)) + "\n"
+    except Exception as problem:  # noqa: BLE001  (whatever its author's code raises; it is written, not lost)
+        return json.dumps(dict(said, error=in_words(problem, path))) + "\n"
+
+
+def following(due, moment, interval):
+    """The first tick after `due` that is not past at `moment`."""
+    return due + interval * max(1, math.ceil((moment - due) / interval))
+
+
+def main(argv):
+    out_path, interval, path, given = argv[0], float(argv[1]), argv[2], argv[3]
+    sys.path[:0] = argv[4:]
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
+    with open(out_path, "w", buffering=1) as out:
+        try:
+            sample = functools.partial(loaded(path), **arguments(given, os.path.dirname(out_path)))
+        except Exception as problem:  # noqa: BLE001  (as above)
+            out.write(json.dumps({"t": time.time(), "error": in_words(problem, path)}) + "\n")
+            return 1
+        due, stopped = time.monotonic(), None
+        while True:
+            out.write(line(sample, path))
+            if stopped:
+                return 0
+            due = following(due, time.monotonic(), interval)
+            stopped = signal.sigtimedwait(STOP, max(0.0, due - time.monotonic()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,254 @@
+"""A probe is one file: what is wrong with one is said before a host is touched, and how the host runs one."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from kit import PROFILE, ROOT, Home, until
+from rich.console import Console
+
+from benchbook import cli, restage
+from benchbook.analysis.checks import Check, failed_probes
+from benchbook.campaign.record import Record
+from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.hosts.jobs import remote_program
+from benchbook.probes import libraries
+from benchbook.probes.known_probes import find, own
+from benchbook.probes.metric import counter, level
+from benchbook.probes.remote.run_probe import following
+from benchbook.probes.samples import to_series
+from benchbook.probes.watch import _failure
+
+GOOD = 'METRICS = {"a": ("level", "B"), "b.*": ("counter", "ms/s")}\n\n\ndef sample():\n    return {"a": 1}\n'
+METRICS = 'METRICS = {"a": ("level", "B")}\n'
+SAMPLE = "def sample():\n    return {}\n"
+
+
+def put(home: Home, text: str, name: str = "mine") -> Path:
+    return home.write(f"env/probes/{name}.py", text)
+
+
+# -- what a file says ------------------------------------------------------------------------------------------------
+
+
+def test_metrics_and_parameters_are_read_without_running_the_file(home: Home) -> None:
+    path = put(home, f"import no_such_module\n{GOOD.replace('sample()', 'sample(port, address, timeout=5, *, user)')}")
+    found = find("mine")
+    assert found.metrics == {"a": level("B"), "b.*": counter("ms/s")}
+    assert (found.path, found.takes, found.of_server) == (path, ("port", "address", "user"), True)
+
+
+def test_a_probe_that_asks_for_no_server_watches_the_machine(home: Home) -> None:
+    put(home, GOOD)
+    assert (find("mine").of_server, find("host").of_server, find("mysql").of_server) == (False, False, True)
+    put(home, "not a probe", "_helper")
+    assert own() == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (METRICS + "def sample(:\n", "line 2: not Python: invalid syntax (got 'def sample(:'). Fix: mend the syntax"),
+        (SAMPLE, "METRICS: says nothing of its numbers. Fix: add METRICS = {"),
+        (f"METRICS = {{}}\n{SAMPLE}", "METRICS: not a dict of metrics (got {}). Fix: write it like METRICS = {"),
+        (f"METRICS = ['a']\n{SAMPLE}", "METRICS: not a dict of metrics (got ['a']). Fix: "),
+        (f"METRICS = dict(a=1)\n{SAMPLE}", "METRICS: must be written out: the driver reads it"),
+        (f"METRICS = {{'a': ('gauge', 'B')}}\n{SAMPLE}",
+         "METRICS.a: not a kind and a unit (got ('gauge', 'B')). Fix: write (\"level\", unit), or (\"counter\", unit"),
+        (f"METRICS = {{'a': ('level', '')}}\n{SAMPLE}", "METRICS.a: not a kind and a unit (got ('level', ''))"),
+        (f"METRICS = {{'a': 'level'}}\n{SAMPLE}", "METRICS.a: not a kind and a unit (got 'level')"),
+        (f"METRICS = {{1: ('level', 'B')}}\n{SAMPLE}", "METRICS.1: not a kind and a unit (got ('level', 'B'))"),
+        (METRICS, "sample: has no function that samples. Fix: add `def sample():` that returns {metric: number}"),
+        (METRICS + "def sample(adress, port):\n    return {}\n",
+         "sample: sample asks for what nobody gives it (got 'adress'). Fix: ask for some of address, port, user"),
+        (f"{METRICS}from benchbook.errors import BadInput\n{SAMPLE}",
+         "line 2: a probe runs on a host, which has no benchbook (got 'from benchbook.errors import BadInput'). Fix: "),
+        (f"{METRICS}NEEDS = 'pymysql'\n{SAMPLE}",
+         "NEEDS: not a list of packages (got 'pymysql'). Fix: name packages, like NEEDS = [\"pymysql\"]"),
+        (f"{METRICS}NEEDS = ['pymsql']\n{SAMPLE}", "NEEDS: no such package is installed here (got 'pymsql'). Fix: "),
+        (f"{METRICS}NEEDS = ['numpy']\n{SAMPLE}", "it may not run on the hosts (got 'numpy'). Fix: use a pure-Python"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_named_with_key_value_and_fix(home: Home, text: str, said: str) -> None:
+    path = put(home, text)
+    with pytest.raises(BadInput) as caught:
+        find("mine")
+    assert str(caught.value).startswith(f"{path}: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["host", "mysql", "sysbench", "process"])
+def test_a_name_that_is_taken_is_refused(home: Home, name: str) -> None:
+    path = put(home, GOOD, name)
+    with pytest.raises(BadInput) as caught:
+        find(name)
+    assert str(caught.value) == (
+        f"{path}: name: something that is installed has this name already (got '{name}'). Fix: rename the file"
+    )
+
+
+def test_a_name_is_a_word(home: Home) -> None:
+    put(home, GOOD, "my probe")
+    with pytest.raises(BadInput, match=r"not a name for a probe \(got 'my probe'\)"):
+        find("my probe")
+
+
+def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(home: Home) -> None:
+    put(home, GOOD)
+    with pytest.raises(BadInput) as caught:
+        find("mien", file="tiny.yaml")
+    assert "tiny.yaml: probes: no such probe (got 'mien'). Fix: use one of host, mine, mysql, or write " in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize(("report", "lab"), [("tidb_v7_1_3_sysbench", "lab_test"), ("dtm_mysql", "lab_dtm")])
+def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, report: str, lab: str) -> None:
+    path = put(home, SAMPLE)
+    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env/hosts/lab_dtm.yaml").read_text())
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "probes": ["mine"]})
+    with pytest.raises(BadInput, match=f"{path}: METRICS: says nothing of its numbers"):
+        restage.restage(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))
+    assert not (home.path / ".lab").exists()
+
+
+def test_check_reads_the_probes_too(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    put(home, GOOD)
+    path = put(home, METRICS, "worse")
+    with pytest.raises(BadInput, match=f"{path}: sample: has no function that samples"):
+        cli.check(["ddt_full_scale"])
+    assert "probe mine: 2 metrics, valid" in capsys.readouterr().out
+
+
+# -- how a host runs it ----------------------------------------------------------------------------------------------
+
+
+def started(folder: Path, text: str, given: dict[str, Any], *libraries: str) -> subprocess.Popen[bytes]:
+    (folder / "toy.py").write_text(text)
+    words = [remote_program("probes", "run_probe.py"), folder / "samples", 0.02, folder / "toy.py", json.dumps(given)]
+    return subprocess.Popen([sys.executable, *map(str, words), *libraries])
+
+
+def samples(folder: Path) -> list[dict[str, Any]]:
+    file = folder / "samples"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+TOY = """
+METRICS = {"n": ("level", "1"), "secret": ("level", "1")}
+CALLS = open(FILE, "ab", buffering=0)
+
+
+def sample(port, password):
+    CALLS.write(b".")
+    count = CALLS.tell()
+    if count == 2:
+        {}["gone"]
+    if count == 3:
+        return None
+    return {"n": count * port, "secret": len(password)}
+"""
+
+
+@pytest.mark.real
+def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("five5\n")
+    calls = tmp_path / "calls"
+    probe = started(tmp_path, TOY.replace("FILE", repr(str(calls))), {"port": 10, "password": None})
+    try:
+        until(lambda: len(samples(tmp_path)) >= 5, "five samples")
+        probe.send_signal(signal.SIGSTOP)
+        until(lambda: psutil.Process(probe.pid).status() == psutil.STATUS_STOPPED, "it to stand still")
+        before = calls.stat().st_size
+        probe.terminate()
+    finally:
+        probe.send_signal(signal.SIGCONT)
+    assert probe.wait(timeout=30) == 0
+    found = samples(tmp_path)
+    assert len(found) == before + 1
+    assert [line.get("v") for line in found[:4]] == [
+        {"n": 10, "secret": 5}, None, None, {"n": 40, "secret": 5},
+    ]  # fmt: skip
+    assert [line.get("error") for line in found[1:3]] == [
+        "KeyError: 'gone' (line 10 of toy.py)",
+        "TypeError: sample returned None, not {metric: number}",
+    ]
+    assert found[-1]["v"]["n"] == 10 * len(found)
+    assert all(a["t"] < b["t"] and a["cpu"] < b["cpu"] for a, b in pairwise(found))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("import no_such\n" + GOOD, "ModuleNotFoundError: No module named 'no_such' (line 1 of toy.py)"),
+        ("def sample(:\n", "SyntaxError: "),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_leaves_its_reason(tmp_path: Path, text: str, why: str) -> None:
+    assert started(tmp_path, text, {}).wait(timeout=30) == 1
+    (only,) = samples(tmp_path)
+    assert only["error"].startswith(why)
+
+
+@pytest.mark.real
+def test_a_package_that_is_sent_along_is_imported_on_the_host(tmp_path: Path) -> None:
+    text = 'import sys\nimport pymysql\n\ndef sample():\n    return {"zip": int(".zip" in pymysql.__file__)}\n'
+    probe = started(tmp_path, text, {}, str(libraries.zipped("pymysql")))
+    try:
+        until(lambda: samples(tmp_path), "a sample")
+    finally:
+        probe.terminate()
+    assert probe.wait(timeout=30) == 0
+    assert samples(tmp_path)[0]["v"] == {"zip": 1}
+
+
+@pytest.mark.parametrize(
+    ("due", "moment", "then"),
+    [
+        (10.0, 10.001, 11.0),  # in time
+        (10.0, 11.0, 11.0),
+        (10.0, 15.3, 16.0),  # what was missed is left out
+        (10.0, 10.0, 11.0),
+    ],
+)
+def test_the_schedule_is_absolute_and_never_caught_up(due: float, moment: float, then: float) -> None:
+    assert math.isclose(following(due, moment, 1.0), then)
+
+
+# -- what is said of one that fails ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ([], None),
+        ([{"t": 1, "error": "x"}], "x"),
+        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "error": "y"}], "y"),
+        ([{"t": 1, "error": "before"}, {"t": 2, "v": {}}], None),
+        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "v": {}}], None),
+    ],
+)
+def test_a_probe_has_failed_when_it_took_no_sample_in_the_trial(found: list[dict[str, Any]], said: str | None) -> None:
+    assert _failure(found) == said
+
+
+def test_a_probe_that_failed_is_a_check_that_failed() -> None:
+    record = Record.model_construct(id="r01", proof={"failed_probes": {"mine@b": "KeyError: 'x' (line 3 of mine.py)"}})
+    said = "mine@b took no sample: KeyError: 'x' (line 3 of mine.py)"
+    assert failed_probes(record) == [Check("r01", "probes", False, said)]
+    assert failed_probes(Record.model_construct(id="r01", proof={"probe_cores": {}})) == []
+
+
+def test_a_value_that_is_no_number_is_named() -> None:
+    with pytest.raises(OutputNotParseable, match="the probe mine sampled 'a' as '12 kB', which is no number"):
+        to_series([{"t": 1, "v": {"a": "12 kB"}}], "b", "mine", {"a": level("B")})
