@@ -12,7 +12,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
-from benchbook.campaign.design import Cell
+from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
@@ -115,11 +115,17 @@ class Book(Recorded):
                 self.campaign, experiment, listeners(in_notebook()), repeating, self.undecided
             )
 
-    def undecided(self) -> list[Cell]:
-        """The cells that a claim still needs repetitions of, if the profile's most could decide it."""
+    def undecided(self) -> list[OpenClaim]:
+        """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
         repeating = self.profile.repeating
-        most = repeating.most_repetitions if repeating else 0
-        return more.open_cells(ledger_check.load(self.published), self.claims(), self.campaign.trials, most=most)
+        return more.open_claims(
+            ledger_check.load(self.published),
+            self.claims(),
+            self.campaign.trials,
+            self.published,
+            self.campaign.scaling,
+            most=repeating.most_repetitions if repeating else 0,
+        )
 
     def machine_time(self) -> HTML:
         """What the load took, per table and against the published durations, and why it ended when it did."""
