@@ -41,9 +41,10 @@ class SagaSize(Strict):
 class DmSize(Strict):
     """DM's reports. Rows per table of the load test, of the smaller load tests, and of what a sync starts from.
 
-    `repetitions` 0 means the profile's own. `rate` is offered upstream (transactions/s, 0 = closed loop); `split_rows`
-    0 means the published --rows, which splits nothing in tables smaller than it. `settle_s` lets a sync idle before
-    its load: DM writes REPLACE for INSERT during the first 300 s.
+    `repetitions` 0 means the profile's own. `rate` is offered upstream (transactions/s, 0 = closed loop), `ladder_rate`
+    in its place where worker-count is varied (0 = as `rate`). `split_rows` and `statement_size` (bytes) 0 mean the
+    published ones, which split nothing in tables that are smaller. `settle_s` lets a sync idle before its load: DM
+    writes REPLACE for INSERT during the first 300 s.
     """
 
     repetitions: Annotated[int, Field(ge=0)] = 0
@@ -53,6 +54,8 @@ class DmSize(Strict):
     split_rows: Annotated[int, Field(ge=0)] = 0
     time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
     rate: Annotated[int, Field(ge=0)] = 0
+    ladder_rate: Annotated[int, Field(ge=0)] = 0
+    statement_size: Annotated[int, Field(ge=0)] = 0
     settle_s: Annotated[int, Field(ge=0, le=3600)] = 0
     drain_s: Annotated[int, Field(ge=1, le=86_400, description="longest catch-up after the load's end")] = 300
     stall_s: Annotated[

@@ -24,7 +24,7 @@ class NoRoom:
 
 def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     """What the machine lacked for a claim that does not hold here; None where it could have shown it."""
-    starts = claim.room(arm.published)
+    starts = claim.needs_room(arm.published)
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm):
         return None
     return _full(claim, starts, arm, busy) or _client_full(claim, arm, busy)

@@ -18,7 +18,7 @@ from benchbook.profiles import Profile
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
-from benchbook.reports.dm.task import POOL_SIZE, SYNC, databases
+from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.kind import Kind
 from benchbook.workloads import sysbench
 
@@ -136,10 +136,12 @@ class DmKind(Kind[ReplicationParameters]):
             "report_interval_s": 1,
             "time_s": parameters.time_s or size.time_s,
             "rate": parameters.rate or size.rate,
+            "ladder_rate": parameters.rate or size.ladder_rate or size.rate,
             "large_rows": size.large_rows,
             "small_rows": size.small_rows,
             "sync_rows": size.sync_rows,
             "split_rows": size.split_rows,
+            "statement_size": size.statement_size or STATEMENT_SIZE,
             **dict.fromkeys(AS_PUBLISHED, "as published"),
             "settle_s": size.settle_s,
             "drain_s": size.drain_s,
@@ -164,6 +166,7 @@ class DmKind(Kind[ReplicationParameters]):
             options=sysbench.options_of(option for e in published.report.design for option in e.options),
             time_s=parameters.time_s or profile.dm.time_s,
             rate=parameters.rate or profile.dm.rate,
+            ladder_rate=parameters.rate or profile.dm.ladder_rate or profile.dm.rate,
             seed=parameters.seed,
         )
 

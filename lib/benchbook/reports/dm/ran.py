@@ -70,6 +70,9 @@ class FullRan:
         )
         return self.ran.made(
             command="dm-ctl start-task task.yaml",
+            # By DM's own log: what stands before and after is asking and waiting, and would pass for idle cores.
+            started=dump.began,
+            ended=load.ended or self.ran.ended,
             exit_status=None,
             summary=summary,
             histogram=[],

@@ -24,7 +24,7 @@ from benchbook.reports.dm import dump_statements
 from benchbook.reports.dm.observed import observing
 from benchbook.reports.dm.pipeline import Pipeline
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
-from benchbook.reports.dm.task import SYNC, TASK, Databases, task_of
+from benchbook.reports.dm.task import LADDER, SYNC, TASK, Chunks, Databases, task_of
 from benchbook.reports.dm.task_watch import TaskWatch
 from benchbook.systems import dm_config
 from benchbook.systems.dm_server import MASTER, WORKER
@@ -49,6 +49,7 @@ class DmReplication:
     time_s: int
     rate: int
     seed: int
+    ladder_rate: int = 0
     pipeline: Pipeline = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
@@ -99,7 +100,9 @@ class DmReplication:
 
     def _task(self, trial: Trial) -> dm_config.Task:
         dm = self.pipeline.dm
-        return task_of(trial, self.databases, self.profile.dm.split_rows, dm.folder, dm.target, dm.dump_program)
+        size = self.profile.dm
+        chunks = Chunks(size.split_rows, size.statement_size)
+        return task_of(trial, self.databases, chunks, dm.folder, dm.target, dm.dump_program)
 
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullRan:
         progress: list[tuple[float, float]] = []
@@ -154,7 +157,7 @@ class DmReplication:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Returns command, end and output."""
         levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
         load = sysbench.SysbenchLoad(
-            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self.rate, self.options
+            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self._rate(trial), self.options
         )
         command = sysbench.run(self.pipeline.program, self.pipeline.upstream.endpoints(), load)
         job = self.pipeline.session.start(self.pipeline.client, "sysbench", command)
@@ -175,6 +178,10 @@ class DmReplication:
         self._watch.look()
         check_end(ended, text + complaint)
         return command.typed, ended, text + complaint
+
+    def _rate(self, trial: Trial) -> int:
+        """Offered upstream, transactions/s; 0 is a closed loop."""
+        return self.ladder_rate if trial.cell.table == LADDER else self.rate
 
     def _checkpoint(self) -> Json:
         """Where DM stands when its task pauses."""
@@ -213,5 +220,5 @@ class DmReplication:
         """At most: the dump, and for a sync the relay log of the fastest upstream."""
         database = self.databases.of(trial.cell.table)
         dumped = self.databases.rows(database) * self.databases.tables * DUMP_ROW_B
-        per_s = self.rate * 4 or FASTEST_ROWS_S
+        per_s = self._rate(trial) * 4 or FASTEST_ROWS_S
         return dumped + (self.time_s * per_s * BINLOG_ROW_B if trial.cell.table in SYNC else 0)
