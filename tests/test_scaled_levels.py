@@ -43,7 +43,7 @@ def cells() -> list[Cell]:
     ]
 
 
-def test_every_table_has_a_mapping_of_its_own_and_other_levels_stay() -> None:
+def test_a_level_stands_for_the_same_in_every_table_and_other_levels_stay() -> None:
     found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80)
     assert [cell.levels["threads"] for cell in found] == [1, 3, 5, 3, 5, 10]
     assert {cell.levels["workload"] for cell in found} == {"oltp_read_write", "oltp_insert"}

@@ -25,7 +25,7 @@ from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.plots import curves, picture, timelines
-from benchbook.profiles import load_profile
+from benchbook.profiles import Repeating, load_profile
 from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
 
@@ -90,8 +90,8 @@ class Book(Recorded):
                 cells, names, cores_here=capacity.server_cores(self.inventory), cores_published=cores
             )
             asked = {**asked, KEY: scaling.model_dump(mode="json")}
-        if self.profile.repeat and not self.parameters.repetitions:
-            asked = {**asked, "repeat": self.profile.repeat.model_dump()}
+        if self.profile.repeat and self._repeating and not self.parameters.repetitions:
+            asked = {**asked, "repeat": self._repeating.model_dump()}
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
         return store.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
@@ -106,8 +106,12 @@ class Book(Recorded):
             self._run(self._experiment)
         return self.failures()
 
+    @property
+    def _repeating(self) -> Repeating | None:
+        return self.kind.repeating(self.profile)
+
     def _run(self, experiment: Experiment) -> None:
-        repeating = self.profile.repeating
+        repeating = self._repeating
         if repeating is None or self.parameters.repetitions:
             run.run(self.campaign, experiment, listeners(in_notebook()))
         else:
@@ -117,7 +121,7 @@ class Book(Recorded):
 
     def undecided(self) -> list[OpenClaim]:
         """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
-        repeating = self.profile.repeating
+        repeating = self._repeating
         return more.open_claims(
             ledger_check.load(self.published),
             self.claims(),

@@ -28,11 +28,14 @@ class LevelScaling(BaseModel):
 
     def sentence(self) -> str:
         """What a reader must know before she compares."""
-        said = {
-            f"{level.replace('_', ' ')} " + ", ".join(f"{published} → {here}" for published, here in values.items())
-            for levels in self.levels.values()
-            for level, values in levels.items()
-        }
+        pairs: dict[str, set[tuple[int, int]]] = {}
+        for levels in self.levels.values():
+            for level, values in levels.items():
+                pairs.setdefault(level, set()).update((int(published), here) for published, here in values.items())
+        said = [
+            f"{level.replace('_', ' ')} " + ", ".join(f"{published} → {here}" for published, here in sorted(found))
+            for level, found in pairs.items()
+        ]
         share = f"{self.cores_here} cores here, {self.cores_published} published"
         return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}."
 
@@ -50,14 +53,18 @@ def scale(published: Sequence[int], factor: float) -> dict[int, int]:
 def scaled(
     cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int
 ) -> tuple[list[Cell], LevelScaling]:
-    """The cells with the levels of these names scaled, and what stands for what; never scaled up."""
+    """The cells with the levels of these names scaled, and what stands for what; never scaled up.
+
+    One level stands for the same one in all tables: a claim may compare two of them (a cache of 48 with one of 32).
+    """
     factor = min(1.0, cores_here / cores_published)
     maps: dict[str, dict[str, dict[str, int]]] = {}
-    for table in dict.fromkeys(cell.table for cell in cells):
-        for name in names:
-            values = [int(cell.levels[name]) for cell in cells if cell.table == table and name in cell.levels]
-            if values:
-                maps.setdefault(table, {})[name] = {str(k): v for k, v in scale(values, factor).items()}
+    for name in names:
+        having = [cell for cell in cells if name in cell.levels]
+        all_tables = scale([int(cell.levels[name]) for cell in having], factor)
+        for cell in sorted(having, key=lambda one: int(one.levels[name])):
+            value = int(cell.levels[name])
+            maps.setdefault(cell.table, {}).setdefault(name, {})[str(value)] = all_tables[value]
     done = [cell.model_copy(update={"levels": _here(cell.levels, maps.get(cell.table, {}))}) for cell in cells]
     return done, LevelScaling(cores_here=cores_here, cores_published=cores_published, levels=maps)
 

@@ -13,7 +13,7 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.record import Record
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Repeating
 from benchbook.published import Published
 
 P = TypeVar("P", bound=Parameters)
@@ -58,6 +58,10 @@ class Kind(ABC, Generic[P]):
     def repetitions(self, profile: Profile) -> int:
         """How many a report takes when its parameters do not say."""
         return profile.repetitions
+
+    def repeating(self, profile: Profile) -> Repeating | None:
+        """When repetitions are added; None if they never are."""
+        return profile.repeating
 
     def compared(self, records: Sequence[Record]) -> list[Record]:
         """Leaves out what `tables` would leave out for what the others are: each repetition is tabled by itself."""

@@ -14,7 +14,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import NotNegative, Parameters, Positive
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Repeating
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
@@ -195,8 +195,16 @@ class DmKind(Kind[ReplicationParameters]):
         """Of the profile's DM section, where it says."""
         return profile.dm.repetitions or profile.repetitions
 
+    def repeating(self, profile: Profile) -> Repeating | None:
+        """Of the profile's DM section, where it says."""
+        return profile.dm.repeat or profile.repeating
+
 
 class DmReplicationKind(DmKind):
     """A DM report of incremental replication alone, which varies neither workers nor pools and dumps no table."""
 
     Parameters = ReplicationParameters
+
+    def repetitions(self, profile: Profile) -> int:
+        """Its one cell is soon repeated."""
+        return profile.dm.repetitions_of_one or super().repetitions(profile)
