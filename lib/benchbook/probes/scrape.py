@@ -98,7 +98,7 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
         finally:
             for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
                 scraped.samples += "".join(lines)
-                scraped.cores[f"prometheus@{one.target.source}"] = _own_cores(lines)
+                scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:
@@ -111,7 +111,7 @@ def _standing(session: Session, target: Target, interval_s: float) -> StandingSa
     return one
 
 
-def _own_cores(lines: list[str]) -> float:
+def own_cores(lines: list[str]) -> float:
     """CPU that the sampler used itself while these lines were written, in cores, by its own account."""
     ends = [json.loads(line) for line in (lines[:1] + lines[-1:])]
     seconds = ends[-1]["t"] - ends[0]["t"] if ends else 0.0
