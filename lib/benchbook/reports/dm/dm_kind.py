@@ -198,8 +198,9 @@ class DmKind(Kind[ReplicationParameters]):
     def scaled(self, parameters: ReplicationParameters, profile: Profile) -> tuple[str, ...]:
         """None: worker-counts and pool sizes are transactions in flight, most of which wait, and do not go with cores.
 
-        What the report says of them is seen on 2 cores at the printed levels: from 16 to 1,024 workers the batches get
-        thinner, so that TiDB's statements per row and its durations grow. Nine workers in place of 1,024 do not show it.
+        What the report says of them is seen on 2 cores at the printed levels: from 16 to 1,024 workers batches get
+        thinner, so that TiDB's statements per row and its durations grow. Nine workers in place of 1,024 do not show
+        it.
         """
         return ()
 
