@@ -43,7 +43,7 @@ def quote(value: object) -> str:
 
 def server(tables: dict[str, tuple[list[tuple[str, ...]], list[tuple[Any, ...]]]]) -> Callable[[str], list[Any]]:
     """An `execute` over a database `db` with these tables: columns as information_schema tells them, and rows."""
-    db = sqlite3.connect(":memory:")
+    db = sqlite3.connect(":memory:", check_same_thread=False)
     db.execute("ATTACH ':memory:' AS db")
     db.execute("ATTACH ':memory:' AS information_schema")
     db.create_function("CRC32", 1, lambda text: zlib.crc32(text.encode()))

@@ -16,6 +16,7 @@ from benchbook.profiles import DmSize, load_profile
 from benchbook.reports.dm import dm_kind, dm_summary, dm_tables
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
+from benchbook.reports.dm.task import Chunks
 from benchbook.systems.dm_config import Account
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
@@ -74,10 +75,12 @@ def test_the_inventories_have_every_role_once(name: str) -> None:
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def task(of: Trial, split_rows: int = 1000) -> tuple[str, str, int | None, int | None, int, int]:
+def task(
+    of: Trial, split_rows: int = 1000, statement_size: int = 0
+) -> tuple[str, str, int | None, int | None, int, int]:
     where = task_module.databases(list(GA.tables), DmSize(), 4)
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("x"))
-    t = task_module.task_of(of, where, split_rows, "/dm", account, "mydumper")
+    t = task_module.task_of(of, where, Chunks(split_rows, statement_size), "/dm", account, "mydumper")
     return t.mode, t.database, t.dump.rows, t.dump.statement_size, t.load.pool_size, t.sync.worker_count
 
 
@@ -86,6 +89,8 @@ def test_tasks_follow_the_levels() -> None:
     assert task(trial("dump", table_split="on", dump_threads=32))[2] == 1000
     assert task(trial("dump", table_split="on", dump_threads=32), 0)[2] == 320_000
     assert task(trial("load_pool_size", pool_size=64))[:5] == ("full", "dm_small", 1000, 1_000_000, 64)
+    assert task(trial("load_pool_size", pool_size=64), 1250, 20_000)[2:4] == (1250, 20_000)
+    assert task(trial("load_rows_per_statement", statement_size=62_500), 1250, 20_000)[3] == 62_500
     # A chunk must hold several statements, or its end decides their size.
     by_size = task(trial("load_rows_per_statement", statement_size=62_500, pool_size=32))
     assert by_size[2:5] == (320_000, 62_500, 32)
@@ -112,10 +117,14 @@ def jobs(*values: float) -> list[tuple[float, str, dict[str, str], float]]:
     return [(10.0 + i, dm_summary.JOBS, kinds, value) for i, value in enumerate(values)]
 
 
-def test_a_rate_counts_from_the_loads_begin_to_the_last_growth() -> None:
+def test_a_rate_counts_from_the_loads_begin_to_the_last_scrape_before_its_end() -> None:
     frame = scrapes("dm", [*jobs(0, 100, 300, 300), (10.0, dm_summary.JOBS, {"type": "flush"}, 5.0)])
-    # 300 row jobs; the last growth was seen at 12, the load began at 10: 150/s, though it was watched for 3 s.
-    assert dm_summary.per_second(frame, 10.0, dm_summary.JOBS, **dm_summary.ROWS) == 150.0
+    # 300 row jobs, the last of them some time between 11 and 12; until 11, after which there was more, 100 in 1 s.
+    assert dm_summary.per_second(frame, 10.0, dm_summary.JOBS, **dm_summary.ROWS) == 100.0
+    # Only the last growth is after the load's begin: 200 rows in 1.5 s or less.
+    assert dm_summary.per_second(frame[frame.t >= 11], 10.5, dm_summary.JOBS, **dm_summary.ROWS) == pytest.approx(
+        200 / 1.5
+    )
     assert dm_summary.grown(frame, dm_summary.JOBS, **dm_summary.ROWS) == 300.0
     assert dm_summary.grown(frame, "dm_relay_write_size_sum") == 0.0
 
@@ -189,3 +198,15 @@ def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
     found = dm_tables.tables(GA, [record("dump", {"table_split": "on", "dump_threads": 4}, dump_mb_s=6.0)])
     assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=4) == (None, 6.0)
     assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=32) == (191.03, None)
+
+
+# -- repetitions ----------------------------------------------------------------------------------------------------
+
+
+def test_dm_repeats_as_its_part_of_the_profile_says_and_one_cell_more_often() -> None:
+    smoke, lab = load_profile("smoke"), load_profile("lab")
+    several, one = dm_kind.DmKind(), dm_kind.DmReplicationKind()
+    assert (several.repetitions(smoke), one.repetitions(smoke)) == (2, 5)
+    assert (several.repetitions(lab), one.repetitions(lab)) == (lab.repetitions, lab.repetitions)
+    assert several.repeating(smoke) == smoke.dm.repeat != smoke.repeat
+    assert several.repeating(lab) == lab.repeating

@@ -12,14 +12,18 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.hosts.jobs import Job
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes import prometheus as prom
 from benchbook.probes.remote import sample_prometheus as sampler
+from benchbook.probes.scrape import StandingSampler, Target, own_cores
 
 FIXTURES = Path(__file__).parent / "fixtures" / "dm"
 
@@ -275,3 +279,40 @@ def test_a_target_without_an_address_is_refused(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         sampler.main(["--out", "x", "--match", "c", "--target", "a=host"])
     assert "expected NAME=http" in capsys.readouterr().err
+
+
+# -- a sampler that stands over many trials -------------------------------------------------------------------------
+
+
+class Growing:
+    """A host with one file that grows."""
+
+    content = b""
+
+    def read(self, path: str, *, offset: int = 0) -> bytes:
+        return self.content[offset:]
+
+
+def line(t: float, cpu: float = 0.0) -> bytes:
+    return json.dumps({"t": t, "source": "s", "cpu": cpu, "v": {"c": t}}).encode() + b"\n"
+
+
+def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_first_rate() -> None:
+    host = Growing()
+    there = cast(RemoteHost, host)
+    one = StandingSampler(Target(there, "s", "http://s/", "c"), Job(there, "/j", ""), 0.5)
+    host.content = line(1.0) + line(1.5)
+    one.begin()
+    # The last line is still being written: it belongs to whoever looks next.
+    host.content += line(2.0) + line(2.5) + line(3.0)[:9]
+    assert [json.loads(each)["t"] for each in one.seen()] == [1.5, 2.0, 2.5]
+    host.content = host.content[:-9] + line(3.0)
+    one.begin()
+    # A server was down for a while: its counters may have begun anew, and what they were is no baseline.
+    host.content += line(5.0)
+    assert [json.loads(each)["t"] for each in one.seen()] == [5.0]
+
+
+def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:
+    assert own_cores([line(10.0, 3.0).decode(), line(12.0, 3.5).decode()]) == 0.25
+    assert own_cores([line(10.0, 3.0).decode()]) == own_cores([]) == 0.0

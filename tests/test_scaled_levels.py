@@ -50,7 +50,7 @@ def cells() -> list[Cell]:
     ]
 
 
-def test_every_table_has_a_mapping_of_its_own_and_other_levels_stay() -> None:
+def test_a_level_stands_for_the_same_in_every_table_and_other_levels_stay() -> None:
     found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80)
     assert [cell.levels["threads"] for cell in found] == [1, 3, 5, 3, 5, 10]
     assert {cell.levels["workload"] for cell in found} == {"oltp_read_write", "oltp_insert"}
@@ -60,9 +60,10 @@ def test_every_table_has_a_mapping_of_its_own_and_other_levels_stay() -> None:
 
 
 def test_the_sentence_says_that_the_load_shares_the_cores() -> None:
-    found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80, shared=True)
+    found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80, clients=["threads"])
     assert [cell.levels["threads"] for cell in found] == [1, 3, 5, 1, 2, 4]
     assert "2 cores here, shared with the load, 80 published" in kept.sentence()
+    assert "threads 100 → 1, 200 → 2, 400 → 4 or 50 → 1, 100 → 3, 200 → 5." in kept.sentence()
     assert [kept.here("oltp_insert", "threads", level) for level in (100, 400, 50)] == [1, 4, None]
 
 

@@ -10,15 +10,19 @@ from test_campaign import InMemory
 
 from benchbook import published
 from benchbook.analysis import machine_time
-from benchbook.analysis.results import MachineTime
+from benchbook.analysis.results import JudgedClaim, MachineTime
 from benchbook.campaign import store as campaigns
+from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost, seconds
 from benchbook.campaign.design import Cell, Trial, another_block, plan
 from benchbook.campaign.early_stop import RateWatcher, both, rule
 from benchbook.campaign.environment import Environment, RunTimes
 from benchbook.campaign.repetitions import run_until_decided
 from benchbook.campaign.store import Campaign
+from benchbook.claims import ledger_check
+from benchbook.claims.more import open_claims
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.profiles import Stopping, load_profile
+from benchbook.reports.dm.dm_kind import DmKind
 from benchbook.stats.stopping import StopRule
 
 CELLS = [Cell(table=t, system="x", levels={"workload": t, "threads": 2}) for t in ("a", "b", "c")]
@@ -88,44 +92,53 @@ def begun(repetitions: int = 2) -> Campaign:
     return campaigns.start_or_continue("r", ASKED, plan(CELLS, repetitions, seed=1, asked=ASKED), seed=1)
 
 
-def added(made: Campaign, open_cells: Sequence[Sequence[Cell]], allowed: Stopping = ALLOWED) -> list[str]:
-    """What runs when the claims name these cells one time after the other; the trials in their order."""
-    left, experiment = list(open_cells), InMemory()
+def needs(*cells: Cell, more: int = 1) -> list[OpenClaim]:
+    """One claim about these cells that so many more repetitions would decide."""
+    return [OpenClaim(f"about-{'-'.join(cell.table for cell in cells)}", cells, more)]
+
+
+def added(made: Campaign, looks: Sequence[Sequence[OpenClaim]], allowed: Stopping = ALLOWED) -> list[str]:
+    """What runs when these claims are open one look after the other; the trials in their order."""
+    left, experiment = list(looks), InMemory()
     run_until_decided(made, experiment, lambda _: None, allowed, lambda: left.pop(0) if left else [])
+    assert experiment.calls.count("up") <= 1, "the hosts stay connected while the claims are looked at"
     return experiment.measured
 
 
 def test_a_block_of_the_open_cells_is_added_until_none_is_open(home: Home) -> None:
     made = begun()
-    ran = added(made, [CELLS[:2], CELLS[1:2]])
+    ran = added(made, [needs(*CELLS[:2]), needs(CELLS[1])])
     assert sorted(ran[6:8]) == ["r03-x-a-threads2", "r03-x-b-threads2"]
     assert ran[8:] == ["r04-x-b-threads2"]
     again = Campaign(made.folder)
     assert [t.order for t in again.trials] == list(range(9))
     assert again.plan.planned == 6
+    assert [(block.repetition, block.claims) for block in again.plan.added] == [(3, ["about-a-b"]), (4, ["about-b"])]
     assert [r.id for r in again.records()] == ran
     assert again.environment().repetitions_ended.startswith("no open claim")
 
 
 def test_no_block_is_added_beyond_the_repetitions_that_the_profile_allows(home: Home) -> None:
     made = begun()
-    ran = added(made, [CELLS] * 9)
+    ran = added(made, [needs(*CELLS)] * 9)
     assert len(ran) == 3 * 4
     assert "4 repetitions" in made.environment().repetitions_ended
 
 
 def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
     made = begun()
+    added(made, [])
     made.note(Environment(runs=[RunTimes(began=0.0, ended=500.0)]))
-    # 6 trials took 500 s, so a block of 3 takes 250 s; with 10 min, 100 s are left.
-    assert len(added(made, [CELLS] * 9)) == 6
-    assert "4.2 min would exceed the budget of 10 min" in made.environment().repetitions_ended
+    spread_out(made, 80.0)
+    # A trial takes 80 s and a block no more than its trials: 240 s; with 10 min, 100 s are left.
+    assert len(added(made, [needs(*CELLS)] * 9)) == 0
+    assert "4.0 min would exceed the budget of 10 min" in made.environment().repetitions_ended
 
 
 def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:
     made = begun()
     experiment = InMemory(**{made.trials[0].id: TrialFailed("it broke")})
-    run_until_decided(made, experiment, lambda _: None, ALLOWED, lambda: CELLS)
+    run_until_decided(made, experiment, lambda _: None, ALLOWED, lambda: needs(*CELLS))
     assert made.environment().repetitions_ended == "trials have failed"
     assert len(made.trials) == 6
 
@@ -133,9 +146,64 @@ def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:
 def test_an_interrupted_block_is_finished_by_the_next_run(home: Home) -> None:
     made = begun()
     added(made, [])
-    made.extend(another_block(made.trials, CELLS, seed=1, asked=ASKED))
+    made.extend(another_block(made.trials, CELLS, seed=1, asked=ASKED), ["about-a"])
     assert begun().id == made.id
     assert [t.repetition for t in begun().missing()] == [3, 3, 3]
+
+
+def spread_out(made: Campaign, seconds: float) -> None:
+    """Let the trials of this campaign have ended so many seconds one after the other."""
+    for index, record in enumerate(made.records()):
+        file = made.folder / "trials" / record.id / "record.json"
+        ended = 1000.0 + seconds * index
+        file.write_text(record.model_copy(update={"started": ended - 1, "ended": ended}).model_dump_json())
+
+
+def test_what_a_repetition_costs_is_taken_from_what_it_did_cost(home: Home) -> None:
+    made = begun()
+    added(made, [])
+    spread_out(made, 10.0)
+    costs = cost(made.trials, made.records())
+    assert (costs.block_s, costs.trial_s, costs.of(CELLS)) == (0.0, 10.0, 30.0)
+    # The second block began 25 s later than its first trial takes.
+    later = [
+        record.model_copy(update={"ended": record.ended + 25.0 * (i > 2)}) for i, record in enumerate(made.records())
+    ]
+    assert cost(made.trials, later).block_s == 25.0
+
+
+def test_repetitions_go_to_the_claims_that_are_decided_soonest_for_what_they_cost() -> None:
+    a, b, c = CELLS
+    costs = RepetitionCost(5.0, 10.0)
+    dear, cheap, shared = OpenClaim("dear", (a, b, c), 2), OpenClaim("cheap", (a,), 1), OpenClaim("shared", (a, b), 1)
+    # cheap: 5 + 10. With shared: one block of a and b, 10 s more. dear: two blocks of all three, 70 s alone.
+    assert (seconds([cheap], costs), seconds([cheap, shared], costs), seconds([dear], costs)) == (15.0, 25.0, 70.0)
+    assert seconds([cheap, shared, dear], costs) == 70.0
+    assert [claim.id for claim in allot([dear, cheap, shared], costs, 69.0)] == ["cheap", "shared"]
+    assert [claim.id for claim in allot([dear, cheap, shared], costs, 70.0)] == ["cheap", "shared", "dear"]
+    assert [claim.id for claim in allot([dear, cheap, shared], costs, 20.0)] == ["cheap"]
+    assert allot([dear, cheap, shared], costs, 14.0) == []
+
+
+def test_only_the_cells_that_a_claim_speaks_of_are_repeated() -> None:
+    ga = published.load("dm_1_0_ga")
+    asked = {"inventory": "lab_dm_ga", "profile": "smoke"}
+    cells = DmKind().cells(ga, DmKind.Parameters.model_validate(asked))
+    trials = plan(cells, 2, seed=1, asked=asked)
+    ledger = ledger_check.load(ga)
+    verdicts = [verdict("load-falls-at-64", 4), verdict("falls-behind", 3), verdict("dump-split-faster", 9)]
+    found = open_claims(ledger, verdicts, trials, ga, None, most=5)
+    assert [(claim.id, claim.more, [cell.slug for cell in claim.cells]) for claim in found] == [
+        ("load-falls-at-64", 2, ["dm-pool_size32", "dm-pool_size64"]),
+        # Upstream and DM are two rows of one run.
+        ("falls-behind", 1, ["dm-result-oltp_insert-threads32-worker_count32-batch100"]),
+    ]
+
+
+def verdict(claim: str, needed: int) -> JudgedClaim:
+    """An open claim after two repetitions."""
+    said = {"id": claim, "statement": "s", "where": "w", "system": "dm", "hypothesis": "h", "sentence": "s"}
+    return JudgedClaim.model_validate({**said, "verdict": "inconclusive", "decide": "", "n": 2, "needed": needed})
 
 
 def test_an_added_block_is_the_same_whoever_adds_it() -> None:

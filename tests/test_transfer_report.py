@@ -15,7 +15,9 @@ import pytest
 
 from benchbook import published
 from benchbook.bench import transfer_bench
+from benchbook.campaign import design
 from benchbook.campaign.record import Quantity
+from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.inventory import load_inventory
@@ -24,6 +26,7 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes.known_probes import PROCESS
 from benchbook.probes.probe_file import read
 from benchbook.probes.samples import COLUMNS, to_series
+from benchbook.profiles import load_profile
 from benchbook.reports.transfer import engines, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
@@ -69,6 +72,21 @@ def test_eleven_combinations_for_each_engine_with_knobs_and_one_cell_for_the_pee
 def test_every_combination_finds_its_published_figure(report: published.Published) -> None:
     for cell in transfer_kind.TransferKind().cells(report, asked(engines=["pymongo"])):
         assert report.table(cell.table).value("qps", **cell.levels)
+
+
+def test_scaled_threads_and_caches_stay_apart_and_are_read_back_as_published(report: published.Published) -> None:
+    kind, smoke = transfer_kind.TransferKind(), load_profile("smoke")
+    names = kind.scaled(asked(), smoke)
+    cells = kind.cells(report, asked(engines=["pymongo"]))
+    # Times 2 / 40: 5, 6, 8 are 1, 2, 3; 15, 20, 24 are 1, 2, 3; 32, 48, 64 are 2, 3, 4.
+    found, scaling = scaled(cells, names, cores_here=2, cores_published=40)
+    in_48 = [list(cell.levels.values()) for cell in found if cell.table == "cache_48"]
+    assert in_48 == [[1, 1, 3, 3, 128], [2, 2, 3, 3, 128], [2, 3, 3, 3, 128], [3, 3, 3, 3, 128]]
+    assert {cell.levels["cache_bucket_size"] for cell in found} == {2, 3, 4}
+    back = trials_as_published(design.plan(found, 1, seed=1, asked={}), scaling)
+    assert {trial.cell.model_dump_json() for trial in back} == {cell.model_dump_json() for cell in cells}
+    assert "cache bucket size 32 → 2, 48 → 3, 64 → 4" in scaling.sentence()
+    assert kind.scaled(asked(levels="published"), smoke) == ()
 
 
 def test_parameters_narrow_the_combinations(report: published.Published) -> None:

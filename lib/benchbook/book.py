@@ -12,7 +12,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
-from benchbook.campaign.design import Cell
+from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
@@ -25,7 +25,7 @@ from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.plots import curves, picture, timelines
-from benchbook.profiles import load_profile
+from benchbook.profiles import Repeating, load_profile
 from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
 
@@ -87,10 +87,11 @@ class Book(Recorded):
         cores = server_cores(self.published.report)
         if (names := self.kind.scaled(self.parameters, self.profile)) and cores:
             here = capacity.of_servers(self.inventory)
-            cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, shared=here.shared)
+            clients = self.kind.clients if here.shared else ()
+            cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, clients=clients)
             asked = {**asked, KEY: scaling.model_dump(mode="json")}
-        if self.profile.repeat and not self.parameters.repetitions:
-            asked = {**asked, "repeat": self.profile.repeat.model_dump()}
+        if self.profile.repeat and self._repeating and not self.parameters.repetitions:
+            asked = {**asked, "repeat": self._repeating.model_dump()}
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
         return store.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
@@ -105,8 +106,12 @@ class Book(Recorded):
             self._run(self._experiment)
         return self.failures()
 
+    @property
+    def _repeating(self) -> Repeating | None:
+        return self.kind.repeating(self.profile)
+
     def _run(self, experiment: Experiment) -> None:
-        repeating = self.profile.repeating
+        repeating = self._repeating
         if repeating is None or self.parameters.repetitions:
             run.run(self.campaign, experiment, listeners(in_notebook()))
         else:
@@ -114,11 +119,17 @@ class Book(Recorded):
                 self.campaign, experiment, listeners(in_notebook()), repeating, self.undecided
             )
 
-    def undecided(self) -> list[Cell]:
-        """The cells that a claim still needs repetitions of, if the profile's most could decide it."""
-        repeating = self.profile.repeating
-        most = repeating.most_repetitions if repeating else 0
-        return more.open_cells(ledger_check.load(self.published), self.claims(), self.campaign.trials, most=most)
+    def undecided(self) -> list[OpenClaim]:
+        """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
+        repeating = self._repeating
+        return more.open_claims(
+            ledger_check.load(self.published),
+            self.claims(),
+            self.campaign.trials,
+            self.published,
+            self.campaign.scaling,
+            most=repeating.most_repetitions if repeating else 0,
+        )
 
     def machine_time(self) -> HTML:
         """What the load took, per table and against the published durations, and why it ended when it did."""

@@ -38,21 +38,38 @@ class SagaSize(Strict):
     table_size: Count = 1000
 
 
+class Repeating(Strict):
+    """While a claim is open, blocks of repetitions of its cells are added: up to so many, as long as the budget lasts.
+
+    `budget_min` is wall time of the whole campaign, in minutes. Each look at the claims costs a share of the error
+    rate: repetitions that are planned at first decide more than as many that are added.
+    """
+
+    most_repetitions: Count = 5
+    budget_min: Annotated[float, Field(gt=0)] = 3
+
+
 class DmSize(Strict):
     """DM's reports. Rows per table of the load test, of the smaller load tests, and of what a sync starts from.
 
-    `repetitions` 0 means the profile's own. `rate` is offered upstream (transactions/s, 0 = closed loop); `split_rows`
-    0 means the published --rows, which splits nothing in tables smaller than it. `settle_s` lets a sync idle before
-    its load: DM writes REPLACE for INSERT during the first 300 s.
+    `repetitions` 0 means the profile's own, as does no `repeat`; a report of one cell takes `repetitions_of_one`, which
+    cost it little, and are not looked at in between. `rate` is offered upstream (transactions/s, 0 = closed loop),
+    `ladder_rate` in its place where worker-count is varied (0 = as `rate`). `split_rows` and `statement_size` (bytes) 0
+    mean the published ones, which split nothing in tables that are smaller. `settle_s` lets a sync idle before its
+    load: DM writes REPLACE for INSERT during the first 300 s.
     """
 
     repetitions: Annotated[int, Field(ge=0)] = 0
+    repetitions_of_one: Annotated[int, Field(ge=0)] = 0
+    repeat: Repeating | None = None
     large_rows: Count = 10_000
     small_rows: Count = 5_000
     sync_rows: Count = 1_000
     split_rows: Annotated[int, Field(ge=0)] = 0
     time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
     rate: Annotated[int, Field(ge=0)] = 0
+    ladder_rate: Annotated[int, Field(ge=0)] = 0
+    statement_size: Annotated[int, Field(ge=0)] = 0
     settle_s: Annotated[int, Field(ge=0, le=3600)] = 0
     drain_s: Annotated[int, Field(ge=1, le=86_400, description="longest catch-up after the load's end")] = 300
     stall_s: Annotated[
@@ -88,17 +105,6 @@ class Stopping(Strict):
         if self.minimum_s > self.maximum_s:
             raise ValueError("minimum_s is above maximum_s")
         return self
-
-
-class Repeating(Strict):
-    """While a claim is open, blocks of repetitions of its cells are added: up to so many, as long as the budget lasts.
-
-    `budget_min` is wall time of the whole campaign, in minutes. Each look at the claims costs a share of the error
-    rate: repetitions that are planned at first decide more than as many that are added.
-    """
-
-    most_repetitions: Count = 5
-    budget_min: Annotated[float, Field(gt=0)] = 3
 
 
 class Profile(Strict):

@@ -121,7 +121,9 @@ def test_a_condition_of_the_ledger_makes_a_claim_untestable(judged: Callable[...
     ("condition", "asked", "applies"),
     [({}, {}, True), ({"asked": ["rate"]}, {"rate": 0}, False), ({"asked": ["rate"]}, {"rate": 1500}, True),
      ({"profiles": ["smoke"]}, {"profile": "lab"}, False), ({"profiles": ["smoke"], "asked": ["rate"]},
-      {"profile": "smoke", "rate": 0}, False)],
+      {"profile": "smoke", "rate": 0}, False),
+     ({"below": {"time_s": 30}}, {"time_s": 2}, True), ({"below": {"time_s": 30}}, {"time_s": 30}, False),
+     ({"below": {"time_s": 30}}, {}, False)],
 )  # fmt: skip
 def test_all_of_a_condition_must_hold(
     one: Callable[..., Any], condition: dict[str, Any], asked: dict[str, Any], applies: bool
@@ -173,6 +175,8 @@ RISES = {"hypothesis": "increases", "at_least": 1.2, **ALONG}
         (RATIO, [100.0, 200, 400, 800], busy(0.98), "contradicted"),
         ({"hypothesis": "flat", "tolerance": 0.2, **ALONG}, RISE, busy(0.98), "contradicted"),
         ({"hypothesis": "decreases", **ALONG}, RISE, busy(0.98), "contradicted"),
+        ({"hypothesis": "peak_at", "at": 8, **ALONG}, RISE[::-1], busy(0.98), "not testable here"),
+        ({"hypothesis": "peak_at", "at": 8, **ALONG}, RISE[::-1], busy(0.9), "contradicted"),
     ],
 )
 def test_a_machine_without_room_contradicts_no_rise(
@@ -261,6 +265,14 @@ def test_another_machine_s_room_does_not_count(toy: Published) -> None:
     apart = [replace(low, machines=[replace(low.machines[0], boot="other")]), high]
     (found,) = judge.judge(ledger(RATIO), toy, evidence(y(HALFWAY)), judge.JudgedSystem("s"), busy=apart)
     assert found.verdict == "contradicted"
+
+
+def test_a_figure_that_needs_spare_cores_is_not_testable_where_they_are_full(toy: Published) -> None:
+    full = busy(0.98, at=8)
+    said = [RATIO, RATIO | {"conditions": {"everywhere": True}}]
+    found = [judge.judge(ledger(c), toy, evidence(y(FLAT)), judge.JudgedSystem("s"), busy=full)[0] for c in said]
+    assert [claim.verdict for claim in found] == ["contradicted", "not testable here"]
+    assert "98% of 2 cores are busy at x 8 already" in found[1].sentence
 
 
 def test_a_full_machine_is_told_at_the_level_that_was_run(toy: Published) -> None:

@@ -44,6 +44,14 @@ class Trial(BaseModel):
     order: int
 
 
+class AddedBlock(BaseModel):
+    """A repetition that was added to a plan, and the claims that it was to decide."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    repetition: int
+    claims: list[str]
+
+
 class Plan(Noted):
     """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added."""
 
@@ -54,12 +62,14 @@ class Plan(Noted):
     made: str = ""
     trials: list[Trial]
     planned: int | None = None
+    added: list[AddedBlock] = []
 
-    def with_more(self, trials: Sequence[Trial]) -> Plan:
-        """The plan with these trials after its own; how many were planned at first stays as it was."""
+    def with_more(self, trials: Sequence[Trial], claims: Sequence[str]) -> Plan:
+        """The plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""
         planned = len(self.trials) if self.planned is None else self.planned
+        block = AddedBlock(repetition=trials[0].repetition, claims=list(claims))
         # Dumped and read anew: a copy would be written with the keys that it had before.
-        more = {"planned": planned, "trials": [*self.trials, *trials]}
+        more = {"planned": planned, "trials": [*self.trials, *trials], "added": [*self.added, block]}
         return Plan.model_validate({**self.model_dump(), **more})
 
 

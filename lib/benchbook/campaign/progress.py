@@ -94,6 +94,10 @@ class Tracker:
         news = f"{'done' if ok else 'FAILED'} {self.now.trial}{': ' + why if why else ''}"
         self._tell(replace(self.now, done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step=""))
 
+    def extended(self, total: int) -> None:
+        """The plan has so many trials now."""
+        self.now = replace(self.now, total=total)
+
     def finish(self) -> None:
         self._tell(replace(self.now, finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from benchbook.campaign import design
-from benchbook.campaign.design import Cell
+from benchbook.campaign.allotment import OpenClaim, allot, cells_of, cost, seconds
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
@@ -19,26 +20,42 @@ def run_until_decided(
     experiment: Experiment,
     listen: Listener,
     rule: Repeating,
-    undecided: Callable[[], Sequence[Cell]],
+    undecided: Callable[[], Sequence[OpenClaim]],
 ) -> None:
-    """Run the plan; then add blocks of the cells that `undecided` still names. The campaign keeps why it ended."""
-    run(campaign, experiment, listen)
-    while not (ended := _enough(campaign, rule, cells := undecided())):
-        campaign.extend(design.another_block(campaign.trials, cells, seed=campaign.plan.seed, asked=campaign.asked))
-        run(campaign, experiment, listen)
-    campaign.note(Environment(repetitions_ended=ended))
+    """Run the plan; then add blocks for the claims that `undecided` still names. The campaign keeps why it ended.
+
+    The plan keeps the blocks that were added, and for which claims.
+    """
+
+    def another() -> bool:
+        claims = undecided()
+        chosen, ended = _next(campaign, rule, claims, time.time() - began)
+        if not chosen:
+            campaign.note(Environment(repetitions_ended=ended))
+            return False
+        cells = cells_of(chosen)
+        more = design.another_block(campaign.trials, cells, seed=campaign.plan.seed, asked=campaign.asked)
+        campaign.extend(more, [claim.id for claim in chosen])
+        return True
+
+    began = time.time() - campaign.spent_s
+    run(campaign, experiment, listen, another)
 
 
-def _enough(campaign: Campaign, rule: Repeating, cells: Sequence[Cell]) -> str:
-    """Why no block is added; empty if one is."""
+def _next(
+    campaign: Campaign, rule: Repeating, claims: Sequence[OpenClaim], spent_s: float
+) -> tuple[list[OpenClaim], str]:
+    """The claims that another block is for; without any, why none is added."""
     if campaign.missing():
-        return "trials have failed"
-    if not cells:
-        return f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
+        return [], "trials have failed"
+    if not claims:
+        most = rule.most_repetitions
+        return [], f"no open claim would be decided within the {most} repetitions that the profile allows"
     if max(trial.repetition for trial in campaign.trials) >= rule.most_repetitions:
-        return f"claims are open after the {rule.most_repetitions} repetitions that the profile allows"
-    spent = campaign.spent_s
-    block = spent / max(len(campaign.trials), 1) * len(cells)
-    if spent + block > 60 * rule.budget_min:
-        return f"claims are open, but another {block / 60:.1f} min would exceed the budget of {rule.budget_min:g} min"
-    return ""
+        return [], f"claims are open after the {rule.most_repetitions} repetitions that the profile allows"
+    costs = cost(campaign.trials, campaign.records())
+    chosen = allot(claims, costs, 60 * rule.budget_min - spent_s)
+    if not chosen:
+        least = min(seconds([claim], costs) for claim in claims) / 60
+        return [], f"claims are open, but another {least:.1f} min would exceed the budget of {rule.budget_min:g} min"
+    return chosen, ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
@@ -29,9 +29,14 @@ class CampaignStopped(BenchbookError):
     """The system under test does not come up: going on would only fail every trial that is left."""
 
 
-def run(campaign: Campaign, experiment: Experiment, listen: Listener) -> None:
-    """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on."""
-    todo = campaign.missing()
+def run(
+    campaign: Campaign, experiment: Experiment, listen: Listener, another: Callable[[], bool] = lambda: False
+) -> None:
+    """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on.
+
+    When the plan is through, `another` may extend it, and says whether it did: the hosts stay connected meanwhile.
+    """
+    todo = campaign.missing() or (campaign.missing() if another() else [])
     tracker = Tracker(listen, total=len(campaign.trials), done=len(campaign.trials) - len(todo))
     if not todo:
         tracker.finish()
@@ -40,8 +45,11 @@ def run(campaign: Campaign, experiment: Experiment, listen: Listener) -> None:
     with _alone(campaign.inventory), experiment.running() as environment:
         _same_hosts(campaign, environment)
         campaign.note(environment)
-        for block in blocks(todo):
-            _run_block(campaign, experiment, block, tracker)
+        while todo:
+            for block in blocks(todo):
+                _run_block(campaign, experiment, block, tracker)
+            todo = campaign.missing() if another() else []
+            tracker.extended(len(campaign.trials))
     campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
     tracker.finish()
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
+from benchbook.grouping import grouped
 
 KEY = "scaled"
 
@@ -31,18 +32,31 @@ class LevelScaling(BaseModel):
 
     def sentence(self) -> str:
         """What a reader must know before she compares."""
-        said = {
-            f"{level.replace('_', ' ')} " + ", ".join(f"{published} → {here}" for published, here in values.items())
-            for levels in self.levels.values()
-            for level, values in levels.items()
-        }
+        said = [
+            _in_words(level, [each[level] for each in self.levels.values() if level in each]) for level in self._names
+        ]
         shared = ", shared with the load" if self.shared else ""
         share = f"{self.cores_here} cores here{shared}, {self.cores_published} published"
         return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}."
 
+    @property
+    def _names(self) -> list[str]:
+        return sorted({level for levels in self.levels.values() for level in levels})
+
     def here(self, table: str, level: str, published: object) -> int | None:
         """What was run for a published level of a table; None where it was not scaled."""
         return self.levels.get(table, {}).get(level, {}).get(str(published))
+
+
+def _in_words(level: str, tables: Sequence[Mapping[str, int]]) -> str:
+    """ "threads 50 → 1, 100 → 3"; where tables differ in what a level stands for, each of them by itself."""
+    together = {published: here for table in tables for published, here in table.items()}
+    apart = any(together[published] != here for table in tables for published, here in table.items())
+    said = {
+        ", ".join(f"{published} → {here}" for published, here in sorted(each.items(), key=lambda pair: int(pair[0])))
+        for each in (tables if apart else [together])
+    }
+    return f"{level.replace('_', ' ')} {' or '.join(sorted(said))}"
 
 
 def scale(published: Sequence[int], factor: float, *, lowest: float = math.inf) -> dict[int, int]:
@@ -65,21 +79,27 @@ def _rounded(value: float) -> int:
 
 
 def scaled(
-    cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int, shared: bool = False
+    cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int, clients: Sequence[str] = ()
 ) -> tuple[list[Cell], LevelScaling]:
     """The cells with the levels of these names scaled, and what stands for what; never scaled up.
 
-    `shared`: the load generator runs on the servers' cores.
+    One level stands for the same one in all tables: a claim may compare two of them (a cache of 48 with one of 32). But
+    `clients` are levels that count the clients of a closed loop on the servers' own cores: each table begins with room.
     """
     factor = min(1.0, cores_here / cores_published)
-    lowest = max(1, cores_here // 2) if shared else math.inf
     maps: dict[str, dict[str, dict[str, int]]] = {}
-    for table in dict.fromkeys(cell.table for cell in cells):
-        for name in names:
-            values = [int(cell.levels[name]) for cell in cells if cell.table == table and name in cell.levels]
-            if values:
-                maps.setdefault(table, {})[name] = {str(k): v for k, v in scale(values, factor, lowest=lowest).items()}
+    for name in names:
+        having = [cell for cell in cells if name in cell.levels]
+        apart = name in clients
+        lowest = max(1, cores_here // 2) if apart else math.inf
+        for mine in grouped(having, lambda cell: cell.table).values() if apart else [having]:
+            here = scale([int(cell.levels[name]) for cell in mine], factor, lowest=lowest)
+            for cell in sorted(mine, key=lambda one: int(one.levels[name])):
+                maps.setdefault(cell.table, {}).setdefault(name, {})[str(cell.levels[name])] = here[
+                    int(cell.levels[name])
+                ]
     done = [cell.model_copy(update={"levels": _here(cell.levels, maps.get(cell.table, {}))}) for cell in cells]
+    shared = any(name in clients for name in names)
     return done, LevelScaling(cores_here=cores_here, cores_published=cores_published, shared=shared, levels=maps)
 
 

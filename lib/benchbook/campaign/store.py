@@ -90,9 +90,9 @@ class Campaign:
         attempts = len(list((self.folder / "failed").glob(f"{done.id}.*")))
         record.save(self.folder / "failed", done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
 
-    def extend(self, trials: Sequence[Trial]) -> None:
-        """Add trials to the plan; how many were planned at first stays on record as `planned`."""
-        self.plan = self.plan.with_more(trials)
+    def extend(self, trials: Sequence[Trial], claims: Sequence[str]) -> None:
+        """Add a block to the plan, for these claims; how many trials were planned at first stays as `planned`."""
+        self.plan = self.plan.with_more(trials, claims)
         _write(self.folder / "plan.json", self.plan.model_dump())
 
     @property

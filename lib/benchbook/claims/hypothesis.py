@@ -30,12 +30,14 @@ class NotHere(Strict):
     """Why a claim cannot be judged somewhere: it applies when everything that it names holds.
 
     `systems`: the judged system is one of these; `profiles`: the campaign ran with one of these; `asked`: the campaign
-    asked for something (not 0, not empty) under each of these names, such as `rate`. `needs` says what would decide it.
+    asked for something (not 0, not empty) under each of these names, such as `rate`; `below`: it asked for less than
+    this number under each of these names, such as `time_s`. `needs` says what would decide it.
     """
 
     systems: list[str] = Field(default_factory=list)
     profiles: list[str] = Field(default_factory=list)
     asked: list[str] = Field(default_factory=list)
+    below: dict[str, float] = Field(default_factory=dict)
     why: str
     needs: str = ""
 
@@ -45,6 +47,7 @@ class NotHere(Strict):
             (not self.systems or system in self.systems)
             and (not self.profiles or asked.get("profile") in self.profiles)
             and all(asked.get(name) for name in self.asked)
+            and all(isinstance(n := asked.get(name), int | float) and n < least for name, least in self.below.items())
         )
 
 
@@ -52,10 +55,12 @@ class Conditions(Strict):
     """From which busy share of its CPU on a machine leaves a rise no room; null: that does not matter here.
 
     `machine` is judged where the rise begins (the lowest level), `client`, on a machine of its own, wherever it loads.
+    `everywhere`: the figure needs spare CPU wherever it was measured, as that of a program that keeps up with another.
     """
 
     machine: Share | None = 0.95
     client: Share | None = 0.9
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +131,11 @@ class Hypothesis(Strict, ABC):
     def room(self, published: Published) -> list[Term]:
         """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""
         return []
+
+    def needs_room(self, published: Published) -> list[Term]:
+        """As `room`; or every figure, where its conditions say that it needs spare CPU wherever it was measured."""
+        every = self.conditions.everywhere
+        return [term for _, term in self.speaks_of(published)] if every else self.room(published)
 
     def systems(self, published: Published) -> list[str]:
         """The systems that its figures name; empty for a claim about the judged system alone."""

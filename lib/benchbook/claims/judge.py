@@ -52,7 +52,7 @@ def of_campaign(
     trials = trials_as_published(campaign.trials, campaign.scaling)
     found = evidence.measured(published, tables, compared(records), trials)
     busy = _busy(
-        campaign, campaign.records(), {term.table for claim in ledger.claims for term in claim.room(published)}
+        campaign, campaign.records(), {term.table for claim in ledger.claims for term in claim.needs_room(published)}
     )
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     return [

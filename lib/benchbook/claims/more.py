@@ -1,27 +1,54 @@
-"""Which cells of a design need more repetitions before the claims about them can be decided."""
+"""Which claims need more repetitions, of which cells of a design, before they can be decided."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from benchbook.analysis import results
+from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.scaled_levels import LevelScaling, published_levels
+from benchbook.claims.hypothesis import Hypothesis
 from benchbook.claims.ledger import Ledger
+from benchbook.claims.terms import Term
+from benchbook.published.tables import Published
 
 
-def open_cells(
-    ledger: Ledger | None, verdicts: Sequence[results.JudgedClaim], trials: Sequence[Trial], *, most: int
-) -> list[Cell]:
-    """The planned cells of every table that an undecided claim speaks of, if `most` repetitions could decide it.
-
-    A claim is judged within repetitions, so that all of its tables are repeated together.
-    """
-    tables = {claim.id: claim.in_tables() for claim in ledger.claims} if ledger else {}
-    wanted = {
-        (verdict.system, table)
+def open_claims(
+    ledger: Ledger | None,
+    verdicts: Sequence[results.JudgedClaim],
+    trials: Sequence[Trial],
+    published: Published,
+    scaling: LevelScaling | None,
+    *,
+    most: int,
+) -> list[OpenClaim]:
+    """The claims that are undecided and would be decided by `most` repetitions or fewer, in the ledger's order."""
+    claims = {claim.id: claim for claim in ledger.claims} if ledger else {}
+    cells = list({trial.cell.model_dump_json(): trial.cell for trial in trials}.values())
+    return [
+        OpenClaim(verdict.id, tuple(_cells(claims[verdict.id], verdict.system, cells, published, scaling)), more)
         for verdict in verdicts
         if verdict.verdict == "inconclusive" and verdict.needed is not None and verdict.needed <= most
-        for table in tables[verdict.id]
-    }
-    cells = {trial.cell.model_dump_json(): trial.cell for trial in trials}
-    return [cell for cell in cells.values() if (cell.system, cell.table) in wanted]
+        if (more := verdict.needed - (verdict.n or 0)) > 0
+    ]
+
+
+def _cells(
+    claim: Hypothesis, judged: str, cells: Sequence[Cell], published: Published, scaling: LevelScaling | None
+) -> list[Cell]:
+    """The cells whose figures the claim speaks of; all of its tables' where it names none (a correlation over all).
+
+    A claim is judged within repetitions, so that all of its cells are repeated together.
+    """
+    terms = [term for _, term in claim.speaks_of(published)]
+    if not terms:
+        return [cell for cell in cells if cell.system == judged and cell.table in claim.in_tables()]
+    return [cell for cell in cells if any(_is_of(term, judged, cell, scaling) for term in terms)]
+
+
+def _is_of(term: Term, judged: str, cell: Cell, scaling: LevelScaling | None) -> bool:
+    """Levels that a cell does not have (the component of a run, say) do not set it apart."""
+    levels = published_levels(cell.table, cell.levels, scaling)
+    same = all(levels.get(name, value) == value for name, value in term.rows.items())
+    return same and (cell.table, cell.system) == (term.table, term.system or judged)

@@ -52,7 +52,7 @@ def _full_step(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> 
 
 def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     """What the machine lacked for a claim that does not hold here; None where it could have shown it."""
-    starts = claim.room(arm.published)
+    starts = claim.needs_room(arm.published)
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm):
         return None
     return (

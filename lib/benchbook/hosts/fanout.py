@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from benchbook.errors import BenchbookError
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
 T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
 
 
 class FanOutFailed(BenchbookError):
@@ -68,6 +70,21 @@ def _sort_in(
         failed[name] = problem
     else:
         raise problem
+
+
+@overload
+def together(first: Callable[[], T], second: Callable[[], U], /) -> tuple[T, U]: ...
+
+
+@overload
+def together(first: Callable[[], T], second: Callable[[], U], third: Callable[[], V], /) -> tuple[T, U, V]: ...
+
+
+def together(*steps: Callable[[], object]) -> tuple[object, ...]:
+    """What each step returns, run side by side; all have ended before the first failure, in their order, is raised."""
+    with ThreadPoolExecutor(max_workers=len(steps), thread_name_prefix="together") as pool:
+        running = [pool.submit(step) for step in steps]
+    return tuple(one.result() for one in running)
 
 
 def on_each(

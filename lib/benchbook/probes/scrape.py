@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -50,21 +52,67 @@ def command(host: RemoteHost, target: Target, interval_s: float) -> Command:
     return Command(argv, timeout_s=LONGEST_S)
 
 
+@dataclass
+class StandingSampler:
+    """A sampler that stands as long as the session: how far its file has been read, and the line before that."""
+
+    target: Target
+    job: Job
+    interval_s: float
+    offset: int = 0
+    before: str = ""
+
+    def begin(self) -> None:
+        """What is read next begins here: with the last line so far, if no tick is missed after it."""
+        self.before = "".join(self._whole_lines()[-1:])
+
+    def seen(self) -> list[str]:
+        """The lines since `begin`."""
+        lines = self._whole_lines()
+        near = self.before and lines and _time(lines[0]) - _time(self.before) < 1.5 * self.interval_s
+        return [self.before, *lines] if near else lines
+
+    def _whole_lines(self) -> list[str]:
+        data = self.job.host.read(f"{self.job.folder}/samples", offset=self.offset)
+        whole = data[: data.rfind(b"\n") + 1]
+        self.offset += len(whole)
+        return whole.decode().splitlines(keepends=True)
+
+
+def _time(line: str) -> float:
+    return float(json.loads(line)["t"])
+
+
 @contextmanager
 def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.0) -> Iterator[Scraped]:
-    """Scrape while the block runs; afterwards the samples are in what was yielded."""
-    running = [(t, session.start(t.host, f"scrape-{t.source}", command(t.host, t, interval_s))) for t in targets]
-    scraped = Scraped()
-    try:
-        yield scraped
-    finally:
-        for target, job in running:
-            _finish(session, target, job, scraped)
+    """Scrape while the block runs; afterwards the samples are in what was yielded.
+
+    The samplers go on until the session ends: starting and ending two of them took longer than a short load. Between
+    trials a server may be down, which is a line with an error in a sampler's file, and read by nobody.
+    """
+    wanted, scraped = list(targets), Scraped()
+    with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="scrape") as pool:
+        running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
+        try:
+            yield scraped
+        finally:
+            for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
+                scraped.samples += "".join(lines)
+                scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
 
 
-def _finish(session: Session, target: Target, job: Job, scraped: Scraped) -> None:
-    session.end(job)
-    if ended := job.status():
-        scraped.cores[f"prometheus@{target.source}"] = ended.cpu_s / (ended.ended - ended.started)
-    scraped.samples += job.host.read(f"{job.folder}/samples").decode()
-    job.remove()
+def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:
+    key = ("scrape", target.host.name, target.source, target.url, target.match, str(interval_s))
+    one: StandingSampler | None = session.standing.get(key)
+    if one is None or one.job.status() is not None:
+        job = session.start(target.host, f"scrape-{target.source}", command(target.host, target, interval_s))
+        one = session.standing[key] = StandingSampler(target, job, interval_s)
+    one.begin()
+    return one
+
+
+def own_cores(lines: list[str]) -> float:
+    """CPU that the sampler used itself while these lines were written, in cores, by its own account."""
+    ends = [json.loads(line) for line in (lines[:1] + lines[-1:])]
+    seconds = ends[-1]["t"] - ends[0]["t"] if ends else 0.0
+    return float((ends[-1]["cpu"] - ends[0]["cpu"]) / seconds) if seconds > 0 else 0.0

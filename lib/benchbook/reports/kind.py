@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
@@ -13,7 +13,7 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.record import Record
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Repeating
 from benchbook.published import Published
 
 P = TypeVar("P", bound=Parameters)
@@ -26,6 +26,8 @@ class Kind(ABC, Generic[P]):
     """
 
     Parameters: type[P]
+    clients: ClassVar[tuple[str, ...]] = ()
+    """Names of the levels that count the clients of a closed loop."""
 
     @abstractmethod
     def cells(self, published: Published, parameters: P) -> list[Cell]:
@@ -58,6 +60,10 @@ class Kind(ABC, Generic[P]):
     def repetitions(self, profile: Profile) -> int:
         """How many a report takes when its parameters do not say."""
         return profile.repetitions
+
+    def repeating(self, profile: Profile) -> Repeating | None:
+        """When repetitions are added; None if they never are."""
+        return profile.repeating
 
     def compared(self, records: Sequence[Record]) -> list[Record]:
         """Leaves out what `tables` would leave out for what the others are: each repetition is tabled by itself."""

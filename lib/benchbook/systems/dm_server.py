@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.build import programs
-from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.fanout import together
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, quote
 from benchbook.hosts.session import Session
@@ -84,8 +86,7 @@ class DM:
 
     def start(self) -> None:
         """The worker first: a master that finds none backs off for seconds."""
-        self.worker.mkdir(self.folder)
-        self.master.mkdir(self.master.path("dm-master"))
+        together(lambda: self.worker.mkdir(self.folder), lambda: self.master.mkdir(self.master.path("dm-master")))
         self._jobs[WORKER] = self._launch(self.worker, WORKER, self._worker_config())
         self._await_port()
         self._jobs[MASTER] = self._launch(self.master, MASTER, self._master_config())
@@ -115,12 +116,19 @@ class DM:
 
     def _await_port(self) -> None:
         for attempt in Retrying(
-            stop=stop_after_delay(30), wait=wait_fixed(0.1), reraise=True, retry=retry_if_exception_type(_NotYet)
+            stop=stop_after_delay(30), wait=wait_fixed(0.02), reraise=True, retry=retry_if_exception_type(_NotYet)
         ):
             with attempt:
                 self.check_alive()
-                if not self.metrics("dm_relay_"):
-                    raise _NotYet("dm-worker does not serve its metrics")
+                self._knock_at_worker()
+
+    def _knock_at_worker(self) -> None:
+        """Through a tunnel, which starts no program on the host. Raises _NotYet while nobody listens."""
+        address, port = self.address(WORKER).rsplit(":", 1)
+        try:
+            self.worker.tunnel(address, int(port)).close()
+        except ConnectionLost as problem:
+            raise _NotYet("dm-worker does not listen") from problem
 
     def ready(self) -> None:
         """Return once the master reaches the worker and neither knows a task. Raises SystemFailed."""
@@ -145,15 +153,18 @@ class DM:
         return said.stdout
 
     def stop(self) -> None:
-        for role in list(self._jobs):
-            job = self._jobs.pop(role)
-            self.session.end(job)
+        jobs, self._jobs = list(self._jobs.values()), {}
+        with ThreadPoolExecutor(max_workers=len(PORTS), thread_name_prefix="dm") as pool:
+            list(pool.map(self.session.end, jobs))
+        for job in jobs:
             job.remove()
 
     def wipe(self) -> None:
         """With stopped servers: no task, no relay log, no dump, no log is left of what ran before."""
-        self.worker.run(["rm", "-rf", "--", self.folder], timeout=300)
-        self.master.run(["rm", "-rf", "--", self.master.path("dm-master")])
+        together(
+            lambda: self.worker.run(["rm", "-rf", "--", self.folder], timeout=300),
+            lambda: self.master.run(["rm", "-rf", "--", self.master.path("dm-master")]),
+        )
 
     def check_alive(self) -> None:
         """Raises SystemFailed when one of its servers has ended although nobody asked it to."""

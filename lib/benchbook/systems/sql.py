@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,12 +42,22 @@ def connection(via: RemoteHost, endpoint: Endpoint, database: str | None = None)
 
 def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str | None = None) -> list[tuple[Any, ...]]:
     """The rows of one statement. Raises SystemFailed with the server's own words."""
+    return queries(via, endpoint, [statement], database=database)[0]
+
+
+def queries(
+    via: RemoteHost, endpoint: Endpoint, statements: Sequence[str], *, database: str | None = None
+) -> list[list[tuple[Any, ...]]]:
+    """The rows of each of these statements, over one connection. Raises SystemFailed with the server's own words."""
+    asked, found = statements[0], []
     try:
         with connection(via, endpoint, database) as link, link.cursor() as cursor:
-            cursor.execute(statement)
-            return list(cursor.fetchall())
+            for asked in statements:
+                cursor.execute(asked)
+                found.append(list(cursor.fetchall()))
     except (pymysql.MySQLError, ConnectionLost) as problem:
-        raise SystemFailed(f"{endpoint}: `{statement[:80]}`: {_said(problem)}") from problem
+        raise SystemFailed(f"{endpoint}: `{asked[:80]}`: {_said(problem)}") from problem
+    return found
 
 
 def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:

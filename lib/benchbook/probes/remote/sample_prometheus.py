@@ -2,12 +2,13 @@
 
 Only the standard library, Python 3.7 or newer, because it is copied to hosts that have nothing else. Each line is
 
-    {"t": 1795231654.002, "source": "tidb", "took": 0.011, "v": {"tidb_server_query_total{result=\"OK\"}": 12.0, ...}}
+    {"t": 1795231654.002, "source": "tidb", "cpu": 0.31, "took": 0.011,
+     "v": {"tidb_server_query_total{result=\"OK\"}": 12.0, ...}}
 
-with t in seconds since the epoch by this host's clock, read just before the request, and took in seconds. A scrape
-that fails leaves {"t": ..., "source": ..., "error": "..."} in its place. Ticks lie on whole multiples of the interval,
-so series of several hosts share their grid; a tick that was missed is left out, never caught up. SIGTERM ends it after
-a whole line.
+with t in seconds since the epoch by this host's clock, read just before the request, cpu in seconds that this program
+has used so far, and took in seconds. A scrape that fails leaves {"t": ..., "source": ..., "error": "..."} in its place.
+Ticks lie on whole multiples of the interval, so series of several hosts share their grid; a tick that was missed is
+left out, never caught up. SIGTERM ends it after a whole line.
 """
 
 import argparse
@@ -60,7 +61,7 @@ class Sampler:
 
     def watch(self, name, url):
         while self.wait_for_tick():
-            line = {"t": round(time.time(), 3), "source": name}
+            line = {"t": round(time.time(), 3), "source": name, "cpu": round(time.process_time(), 4)}
             line.update(scrape(url, self.wanted, max(1.0, self.interval)))
             self.write(line)
 

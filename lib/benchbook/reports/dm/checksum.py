@@ -18,6 +18,7 @@ from math import ceil
 from typing import Any
 
 from benchbook.errors import BadInput, TrialFailed
+from benchbook.hosts.fanout import together
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
 
@@ -182,7 +183,7 @@ def sums(execute: Execute, of: Layout, chunk: Chunk) -> Sums:
 
 
 def _compare(source: Execute, target: Execute, database: str, table: str, chunk_rows: int) -> TableProof:
-    ours, theirs = layout(source, database, table), layout(target, database, table)
+    ours, theirs = together(lambda: layout(source, database, table), lambda: layout(target, database, table))
     if ours is None or theirs is None:
         side = "source" if ours is None else "target"
         return TableProof(table, 0, 0, 0, (f"the {side} has no such table",))
@@ -190,11 +191,17 @@ def _compare(source: Execute, target: Execute, database: str, table: str, chunk_
         return TableProof(table, 0, 0, 0, (f"columns {', '.join(ours.names)} and {', '.join(theirs.names)}",))
     ranges = chunks(source, ours, chunk_rows)
     # Both sides hash by the source's layout: the target may know types and keys by other names.
-    pairs = [(chunk, sums(source, ours, chunk), sums(target, ours, chunk)) for chunk in ranges]
+    pairs = [(chunk, *_both(source, target, ours, chunk)) for chunk in ranges]
     differences = tuple(_difference(chunk, a, b) for chunk, a, b in pairs if a != b)
     return TableProof(
         table, sum(a.rows for _, a, _ in pairs), sum(b.rows for _, _, b in pairs), len(pairs), differences
     )
+
+
+def _both(source: Execute, target: Execute, of: Layout, chunk: Chunk) -> tuple[Sums, Sums]:
+    """Of one chunk, both servers at work at the same time."""
+    ours, theirs = together(lambda: sums(source, of, chunk), lambda: sums(target, of, chunk))
+    return ours, theirs
 
 
 def _difference(chunk: Chunk, ours: Sums, theirs: Sums) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.fanout import together
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
@@ -18,7 +19,7 @@ from benchbook.reports.dm.task import Databases
 from benchbook.systems.base import About
 from benchbook.systems.dm_server import DM
 from benchbook.systems.mariadb_binlog import BinlogMariaDB
-from benchbook.systems.sql import connection, query
+from benchbook.systems.sql import connection, queries
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_stream import check_prepared
@@ -37,6 +38,8 @@ class Pipeline:
     def __post_init__(self) -> None:
         self.upstream = BinlogMariaDB(self.session, self.profile)
         self.target = TiDB(self.session, self.profile)
+        # Whether nothing of a trial is left: no server or file of DM, no database in the target.
+        self._as_new = False
         self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0])
 
     @property
@@ -57,13 +60,14 @@ class Pipeline:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         say("removing what DM left, and bringing upstream and target to their starting state")
         self.dm.stop()
-        self.dm.wipe()
-        self._start_upstream(say)
-        self.target.refresh(None)
+        together(self.dm.wipe, lambda: self._start_upstream(say), lambda: self.target.refresh(None))
+        self._as_new = True
 
     def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:
         """DM as new: no task, no relay log, no meta schema, an empty target; the binlog begins with the trial."""
-        self.clean()
+        if not self._as_new:
+            self.clean()
+        self._as_new = False
         check_disk()
         if sync:
             self._prepare(self.databases.sync, self.databases.sync_rows)
@@ -74,10 +78,10 @@ class Pipeline:
     def clean(self) -> None:
         """What a trial wrote goes at its end, not only when the next begins."""
         self.dm.stop()
-        self.dm.wipe()
-        endpoint = self.target.endpoints()[0]
-        for database in (*self.databases.kept, self.databases.sync, "dm_meta"):
-            query(self.target.hosts[0], endpoint, f"DROP DATABASE IF EXISTS `{database}`")
+        written = (*self.databases.kept, self.databases.sync, "dm_meta")
+        drops = [f"DROP DATABASE IF EXISTS `{database}`" for database in written]
+        together(self.dm.wipe, lambda: queries(self.target.hosts[0], self.target.endpoints()[0], drops))
+        self._as_new = True
 
     def stop(self) -> None:
         """End all three, and remove everything that DM wrote."""
@@ -128,8 +132,7 @@ class Pipeline:
     def _prepare(self, database: str, rows: int) -> None:
         """Fill a database of the upstream anew, and count what is in it."""
         endpoint, dataset = self.upstream.endpoints()[0], self.dataset(database, rows)
-        query(self.client, endpoint, f"DROP DATABASE IF EXISTS `{database}`")
-        query(self.client, endpoint, f"CREATE DATABASE `{database}`")
+        queries(self.client, endpoint, [f"DROP DATABASE IF EXISTS `{database}`", f"CREATE DATABASE `{database}`"])
         threads = self.profile.sysbench.prepare_threads
         command = sysbench.prepare(self.program, endpoint, dataset, threads=threads, seed=self.seed)
         job = self.session.start(self.client, "prepare", command)
@@ -137,8 +140,8 @@ class Pipeline:
         self.session.forget(job)
         check_prepared(ended, job.stdout().decode(errors="replace") + job.stderr())
         job.remove()
-        for table in range(1, dataset.tables + 1):
-            ((count,),) = query(self.client, endpoint, f"SELECT COUNT(*) FROM sbtest{table}", database=database)
+        counts = [f"SELECT COUNT(*) FROM sbtest{table}" for table in range(1, dataset.tables + 1)]
+        for table, ((count,),) in enumerate(queries(self.client, endpoint, counts, database=database), 1):
             if count != rows:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
 

@@ -7,32 +7,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import pandas as pd
-
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.errors import BenchbookError, HostUnusable
 from benchbook.hosts.about import Json
+from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.remote_host import quote
 from benchbook.hosts.session import Session
-from benchbook.probes import prometheus
-from benchbook.probes.scrape import Scraped
-from benchbook.probes.watch import Watched
 from benchbook.profiles import Profile
-from benchbook.reports.dm import dm_summary, dump_statements, worker_log
-from benchbook.reports.dm.observed import observing, samples_of, series_of
+from benchbook.reports.dm import dump_statements
+from benchbook.reports.dm.observed import observing
 from benchbook.reports.dm.pipeline import Pipeline
-from benchbook.reports.dm.task import SYNC, TASK, Databases, task_of
+from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
+from benchbook.reports.dm.task import LADDER, SYNC, TASK, Chunks, Databases, task_of
 from benchbook.reports.dm.task_watch import TaskWatch
 from benchbook.systems import dm_config
 from benchbook.systems.dm_server import MASTER, WORKER
-from benchbook.workloads import sysbench, sysbench_output
-from benchbook.workloads.sysbench_stream import IntervalReader, check_end, interval_series
+from benchbook.workloads import sysbench
+from benchbook.workloads.sysbench_stream import IntervalReader, check_end
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
 # Per row: binlog upstream and its copy in the relay log (five events), and the row's text in a dump.
@@ -52,6 +49,7 @@ class DmReplication:
     time_s: int
     rate: int
     seed: int
+    ladder_rate: int = 0
     pipeline: Pipeline = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
@@ -82,8 +80,9 @@ class DmReplication:
         sync = trial.cell.table in SYNC
         task = self._task(trial)
         self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
-        measured = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
-        self.pipeline.clean()
+        ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
+        # The hosts have told all that they are asked: they are cleaned while the figures are worked out.
+        measured, _ = together(ran.measurement, self.pipeline.clean)
         return measured
 
     def expected_s(self, trial: Trial) -> float:
@@ -101,77 +100,56 @@ class DmReplication:
 
     def _task(self, trial: Trial) -> dm_config.Task:
         dm = self.pipeline.dm
-        return task_of(trial, self.databases, self.profile.dm.split_rows, dm.folder, dm.target, dm.dump_program)
+        size = self.profile.dm
+        chunks = Chunks(size.split_rows, size.statement_size)
+        return task_of(trial, self.databases, chunks, dm.folder, dm.target, dm.dump_program)
 
-    def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
+    def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullRan:
         progress: list[tuple[float, float]] = []
         started = time.time()
         with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
             time.sleep(self.profile.dm.sample_s)  # until the last scrape of the load has surely been taken
-        ended, text = time.time(), self.pipeline.dm.log()
-        dump, load = (worker_log.finished(text, TASK, unit) for unit in ("Dump", "Load"))
-        counted = self.pipeline.dm.worker.shell(
-            dump_statements.count_command(quote([task.dumped_data])), timeout=600
-        ).stdout
-        samples = samples_of(scraped)
-        around = prometheus.between(samples["tidb"], load.began - self.profile.dm.sample_s, ended)
-        summary = dm_summary.of_full(
-            samples["dm"],
-            around,
-            dump_s=dump.seconds or 0.0,
-            load_s=load.seconds or 0.0,
+        ended, count = time.time(), dump_statements.count_command(quote([task.dumped_data]))
+        log, statements, proof = together(
+            self.pipeline.dm.log,
+            lambda: self.pipeline.dm.worker.shell(count, timeout=600).stdout,
+            lambda: self._proof(trial, f"dumped_data.{TASK}"),
+        )
+        return FullRan(
+            DmRan(task, self._names, started, ended, watched, scraped, proof),
+            sample_s=self.profile.dm.sample_s,
             load_bytes=status.load_bytes or 0,
-            rows_per_statement=dump_statements.rows_per_statement(counted),
-        )
-        loaded = pd.DataFrame(progress, columns=["t", "value"]).assign(
-            host=self.pipeline.dm.worker.name, source="dm", metric="loaded_bytes", unit="B"
-        )
-        return Measurement(
-            command="dm-ctl start-task task.yaml",
-            client=self.pipeline.client.name,
-            started=started,
-            ended=ended,
-            exit_status=None,
-            summary=summary,
-            histogram=[],
-            output=dm_config.redacted(task),
-            proof=self._proof(trial, watched, scraped, f"dumped_data.{TASK}"),
-            series=series_of(self.pipeline, watched, samples, loaded),
+            progress=progress,
+            log=log,
+            statements=statements,
         )
 
-    def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
+    def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
         self.pipeline.dm.start_task(task)
         self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
         self._watch.settle()
+        started = time.time()
         with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
-            command, ended, text = self._load(trial, on_rate)
+            command, load, printed = self._load(trial, on_rate)
             self._watch.drain()
             time.sleep(self.profile.dm.sample_s)  # until the scrape after the last row has surely been taken
-        finished = time.time()
-        self.pipeline.dm.pause_task(TASK)
-        output, samples = sysbench_output.parse(text), samples_of(scraped)
-        began = ended.ended - output.summary["total_time_s"]
-        mysql = watched.series[watched.series.source == "mysql"]
-        lag = dm_summary.lag(samples["dm"], mysql)
-        summary = dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, ended.ended)
-        rows = [
-            interval_series(output, ended, self.pipeline.client.name),
-            dm_summary.lag_series(lag, self.pipeline.dm.worker.name),
-        ]
-        return Measurement(
+        ended = time.time()
+        # DM has applied all that it read: the checkpoint, which dm-ctl takes a second for, touches no replicated row.
+        proof, checkpoint = together(lambda: self._proof(trial, "relay_log"), self._checkpoint)
+        return SyncRan(
+            DmRan(task, self._names, started, ended, watched, scraped, {**proof, **checkpoint}),
             command=command,
-            client=self.pipeline.client.name,
-            started=began,
-            ended=finished,
-            exit_status=ended.exit,
-            summary=summary,
-            histogram=output.histogram,
-            output=f"{text}\n{dm_config.redacted(task)}",
-            proof={**self._proof(trial, watched, scraped, "relay_log"), **self._checkpoint()},
-            series=series_of(self.pipeline, watched, samples, *rows),
+            load=load,
+            printed=printed,
         )
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """Which host is what, for a record's series."""
+        client, worker, target = self.pipeline.client, self.pipeline.dm.worker, self.pipeline.target.hosts[0]
+        return {"client": client.name, "dm": worker.name, "tidb": target.name}
 
     # -- sync ---------------------------------------------------------------------------------------------------
 
@@ -179,7 +157,7 @@ class DmReplication:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Returns command, end and output."""
         levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
         load = sysbench.SysbenchLoad(
-            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self.rate, self.options
+            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self._rate(trial), self.options
         )
         command = sysbench.run(self.pipeline.program, self.pipeline.upstream.endpoints(), load)
         job = self.pipeline.session.start(self.pipeline.client, "sysbench", command)
@@ -201,25 +179,29 @@ class DmReplication:
         check_end(ended, text + complaint)
         return command.typed, ended, text + complaint
 
+    def _rate(self, trial: Trial) -> int:
+        """Offered upstream, transactions/s; 0 is a closed loop."""
+        return self.ladder_rate if trial.cell.table == LADDER else self.rate
+
     def _checkpoint(self) -> Json:
+        """Where DM stands when its task pauses."""
+        self.pipeline.dm.pause_task(TASK)
         status = self.pipeline.dm.status(TASK)
         return {"checkpoint": str(status.checkpoint), "upstream": str(status.upstream), "synced": status.synced}
 
     # -- proof and disk -----------------------------------------------------------------------------------------
 
-    def _proof(self, trial: Trial, watched: Watched, scraped: Scraped, wrote: str) -> Json:
+    def _proof(self, trial: Trial, wrote: str) -> Json:
         """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer."""
-        evidence = self.pipeline.prove(self.databases.of(trial.cell.table))
+        evidence, written, binlog = together(
+            lambda: self.pipeline.prove(self.databases.of(trial.cell.table)),
+            lambda: self.pipeline.dm.bytes_in(wrote),
+            self.pipeline.upstream.binlog_bytes,
+        )
         return {
             "tables": [vars(each) for each in evidence],
             "same": True,
-            "disk_bytes": {
-                wrote: self.pipeline.dm.bytes_in(wrote),
-                "bound": self._disk_bytes(trial),
-                "binlog": self.pipeline.upstream.binlog_bytes(),
-            },
-            **watched.proof,
-            "probe_cores": {**watched.cores, **scraped.cores},
+            "disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": binlog},
         }
 
     def _check_disk(self, trial: Trial) -> None:
@@ -238,5 +220,5 @@ class DmReplication:
         """At most: the dump, and for a sync the relay log of the fastest upstream."""
         database = self.databases.of(trial.cell.table)
         dumped = self.databases.rows(database) * self.databases.tables * DUMP_ROW_B
-        per_s = self.rate * 4 or FASTEST_ROWS_S
+        per_s = self._rate(trial) * 4 or FASTEST_ROWS_S
         return dumped + (self.time_s * per_s * BINLOG_ROW_B if trial.cell.table in SYNC else 0)

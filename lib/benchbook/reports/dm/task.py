@@ -13,6 +13,8 @@ TASK = "benchbook"
 # Published tables by what restages them; the others are dumps and loads.
 SYNC = ("sync_result", "sync_worker_count", "sync_distribution", "result")
 LARGE = ("dump", "load")
+# Where worker-count is varied.
+LADDER = "sync_worker_count"
 # What the reports use where a table does not vary it.
 STATEMENT_SIZE, ROWS, POOL_SIZE, DUMP_THREADS = 1_000_000, 320_000, 16, 4
 
@@ -34,6 +36,18 @@ class Databases:
         return self.kept.get(database, self.sync_rows)
 
 
+@dataclass(frozen=True)
+class Chunks:
+    """What a dump is cut into: rows of a chunk and bytes of a statement; 0 means as published.
+
+    Published tables are cut into 16 chunks each, so that 64 workers have one each, and a chunk into 65 statements. A
+    smaller data set that is cut as printed has a statement or two for all of them: nothing that a pool could speed up.
+    """
+
+    rows: int = 0
+    statement_size: int = 0
+
+
 def databases(tables: list[str], size: DmSize, count: int) -> Databases:
     """Only the databases that these published tables need, with `count` tables each."""
     rows = {"dm_large": size.large_rows, "dm_small": size.small_rows}
@@ -42,7 +56,7 @@ def databases(tables: list[str], size: DmSize, count: int) -> Databases:
 
 
 def task_of(
-    trial: Trial, of: Databases, split_rows: int, folder: str, target: dm_config.Account, program: str
+    trial: Trial, of: Databases, chunks: Chunks, folder: str, target: dm_config.Account, program: str
 ) -> dm_config.Task:
     """The task of a trial; what its table does not vary is as published, or DM's default."""
     table, levels = trial.cell.table, trial.cell.levels
@@ -50,8 +64,8 @@ def task_of(
     dump = dm_config.Dump(
         program=program,
         threads=int(levels.get("dump_threads", DUMP_THREADS)),
-        rows=_split(trial, split_rows),
-        statement_size=int(levels.get("statement_size", STATEMENT_SIZE)),
+        rows=_split(trial, chunks.rows),
+        statement_size=int(levels.get("statement_size", chunks.statement_size or STATEMENT_SIZE)),
     )
     sync = dm_config.Sync(worker_count=int(levels.get("worker_count", 16)), batch=int(levels.get("batch", 100)))
     return dm_config.Task(

@@ -82,6 +82,7 @@ class LoadKind(Kind[LoadParameters]):
     """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
     Parameters = LoadParameters
+    clients = ("threads",)
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and row of the published tables, or per threads that the parameters give instead."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -14,6 +14,7 @@ from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import SystemFailed, TrialFailed
 from benchbook.hosts.about import Json, Survey
+from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
@@ -94,14 +95,16 @@ class Transfer:
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
-        self._make_room()
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
-        with watching(self._session, self._probes()) as watched:
+        with ExitStack() as stack:
+            watch = watching(self._session, self._probes())
+            _, watched = together(self._make_room, lambda: stack.enter_context(watch))
             job = self._session.start(self.client, JOB, command)
             ended = job.wait(every_s=0.1)
-        moved, output = self._read(engine, job, ended)
+            moved, output = self._read(engine, job, ended)
+            # The copy is over: the probes end while both sides are read back.
+            _, proof = together(stack.close, lambda: self.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
-        proof = self.prove(output)
         summary = summarise(load)
         return Measurement(
             command=command.typed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -29,6 +29,7 @@ PEER_TABLE = "peer"
 PEER_LEVELS: dict[str, str | int | float] = {"parallel_collections": 4, "data_batch_size": 1000}
 # The tables that sum up; `single_tests` prints the same eleven points again.
 REPEATED = ("single_tests",)
+SCALED = ("source_threads", "target_threads", "cache_bucket_size", "cache_bucket_num")
 PEER_METRICS = {
     "qps": "1/s",
     "wall_qps": "1/s",
@@ -40,7 +41,10 @@ PEER_METRICS = {
 
 
 class TransferParameters(Parameters):
-    """`engines`: pymongo, mongodump, ddt; `server`: mongod, ferret, endpoint; `caches` and `threads` (5/15) narrow."""
+    """`engines`: pymongo, mongodump, ddt; `server`: mongod, ferret, endpoint; `caches` and `threads` (5/15) narrow.
+
+    `levels`: the published threads and caches, or `scaled` ones; "" = as the profile says.
+    """
 
     engines: list[str] = Field(default=[])
     ddt_jar: str = ""
@@ -48,6 +52,7 @@ class TransferParameters(Parameters):
     caches: list[Positive] = Field(default=[])
     threads: list[str] = Field(default=[])
     documents: NotNegative = 0
+    levels: Literal["", "published", "scaled"] = ""
 
     def names(self) -> list[str]:
         return engines.names(self.engines, self.ddt_jar)
@@ -126,8 +131,8 @@ class TransferKind(Kind[TransferParameters]):
             "cache_size_gb": f"{profile.transfer.cache_gb:g} for a mongod; FerretDB has none to set",
             "server": parameters.server,
             "ddt_jar": parameters.ddt_jar,
-            "cache_bucket_size": "as published",
-            "cache_bucket_num": "as published",
+            "levels": parameters.levels or profile.levels,
+            **dict.fromkeys(SCALED[2:], "scaled" if self.scaled(parameters, profile) else "as published"),
             "data_batch_size": "as published",
             "reset": "the copy dropped before each trial",
             "hosts": {n: h.address for n, h in inventory.hosts.items()},
@@ -148,6 +153,14 @@ class TransferKind(Kind[TransferParameters]):
             documents=documents(parameters, profile),
             seed=parameters.seed,
         )
+
+    def scaled(self, parameters: TransferParameters, profile: Profile) -> tuple[str, ...]:
+        """Threads, and with them the cache that they read ahead into.
+
+        The report's caches hold 131,072 documents and more, of a data set whose size it does not print. As published
+        they hold all of a small data set, so that no cache is better than another.
+        """
+        return SCALED if (parameters.levels or profile.levels) == "scaled" else ()
 
     def builds(self, parameters: TransferParameters) -> list[str]:
         """The small server and the peer's tools come from one module."""

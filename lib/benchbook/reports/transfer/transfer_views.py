@@ -18,6 +18,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
+from benchbook.campaign.scaled_levels import as_published
 from benchbook.display import show
 from benchbook.grouping import grouped
 from benchbook.plots import picture, timelines
@@ -85,11 +86,16 @@ def _key(levels: Levels) -> Levels:
 def _by_combination(report: Recorded) -> list[tuple[str, Levels, list[Record]]]:
     """(engine, combination, its records), in the order of the plan's tables."""
     groups: dict[tuple[str, int, str], list[Record]] = {}
-    for record in report.records:
+    for record in _as_published(report):
         if record.system in KNOBS:
             key = _key(record.levels)
             groups.setdefault((record.system, int(key["cache"]), str(key["threads"])), []).append(record)
     return [(who, {"cache": cache, "threads": threads}, mine) for (who, cache, threads), mine in sorted(groups.items())]
+
+
+def _as_published(report: Recorded) -> list[Record]:
+    """The records, each at the published levels that it stands for."""
+    return as_published(report.records, report.campaign.scaling)
 
 
 def _mean(records: list[Record], metric: str) -> Measured:
@@ -124,7 +130,9 @@ def _by_size(threads: pd.Series[str]) -> pd.Series[CategoricalDtype[str]]:
 
 def beside(report: Recorded) -> HTML:
     """Each published table beside what was measured; the cache, which is a table's own, stands in its title alone."""
-    return show.beside([_without_constants(report, part) for part in report.tables()], report.published)
+    scaling = report.campaign.scaling
+    tables = show.beside([_without_constants(report, part) for part in report.tables()], report.published)
+    return show.stack([show.paragraph(scaling.sentence()), tables]) if scaling else tables
 
 
 def _without_constants(report: Recorded, part: Table) -> Table:
@@ -147,7 +155,7 @@ def engines(report: Recorded) -> HTML:
 
 def bottlenecks(report: Recorded) -> HTML:
     """For each engine and cache: what limited how many trials, and the cores that each side used."""
-    groups = grouped(report.records, lambda r: (r.system, str(r.levels.get("cache_bucket_size", "–"))))
+    groups = grouped(_as_published(report), lambda r: (r.system, str(r.levels.get("cache_bucket_size", "–"))))
     rows = [_limits(engine, cache, mine) for (engine, cache), mine in sorted(groups.items())]
     return show.table(rows, "What limited the transfer, and cores in use while copying (means)")
 
@@ -190,7 +198,7 @@ def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HT
 
 
 def _every_trial(report: Recorded, engine: str, metric: str, source: str, label: str) -> HTML:
-    records = [record for record in report.records if record.system == engine]
+    records = [record for record in _as_published(report) if record.system == engine]
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
     read = report.campaign.series
     frame = outcome.trial_series(records, read, report.environment, metric, source, levels)

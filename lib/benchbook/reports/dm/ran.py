@@ -1,0 +1,136 @@
+"""What a trial of DM left when it was through, and the measurement that it makes. Pure: no host, no server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from benchbook.campaign.experiment import Measurement
+from benchbook.errors import WorkloadFailed
+from benchbook.hosts.about import Json
+from benchbook.hosts.jobs import Ended
+from benchbook.probes import prometheus
+from benchbook.probes.samples import COLUMNS
+from benchbook.probes.scrape import Scraped
+from benchbook.probes.watch import Watched
+from benchbook.reports.dm import dm_summary, dump_statements, worker_log
+from benchbook.reports.dm.task import TASK
+from benchbook.systems import dm_config
+from benchbook.workloads import sysbench_output
+from benchbook.workloads.sysbench_stream import interval_series
+
+
+@dataclass(frozen=True)
+class DmRan:
+    """What both kinds of trial have in common; `hosts` maps "client", "dm" and "tidb" to host names."""
+
+    task: dm_config.Task
+    hosts: Mapping[str, str]
+    started: float
+    ended: float
+    watched: Watched
+    scraped: Scraped
+    proof: Json
+
+    def made(self, **more: Any) -> Measurement:
+        """The measurement, with what only one kind of trial has."""
+        cores = {**self.watched.cores, **self.scraped.cores}
+        common = {"client": self.hosts["client"], "started": self.started, "ended": self.ended}
+        proof = {**self.proof, **self.watched.proof, "probe_cores": cores}
+        return Measurement(**{**common, **more, "proof": proof})
+
+
+@dataclass(frozen=True)
+class FullRan:
+    """A dump and load: bytes of its data files, [(s since the epoch, bytes loaded)], DM's log, statements by file."""
+
+    ran: DmRan
+    sample_s: float
+    load_bytes: int
+    progress: list[tuple[float, float]]
+    log: str
+    statements: str
+
+    def measurement(self) -> Measurement:
+        """Raises OutputNotParseable for a log without a finished dump and load."""
+        dump, load = (worker_log.finished(self.log, TASK, unit) for unit in ("Dump", "Load"))
+        samples = samples_of(self.ran.scraped)
+        summary = dm_summary.of_full(
+            samples["dm"],
+            prometheus.between(samples["tidb"], load.began - self.sample_s, self.ran.ended),
+            dump_s=dump.seconds or 0.0,
+            load_s=load.seconds or 0.0,
+            load_bytes=self.load_bytes,
+            rows_per_statement=dump_statements.rows_per_statement(self.statements),
+        )
+        loaded = pd.DataFrame(self.progress, columns=["t", "value"]).assign(
+            host=self.ran.hosts["dm"], source="dm", metric="loaded_bytes", unit="B"
+        )
+        return self.ran.made(
+            command="dm-ctl start-task task.yaml",
+            # By DM's own log: what stands before and after is asking and waiting, and would pass for idle cores.
+            started=dump.began,
+            ended=load.ended or self.ran.ended,
+            exit_status=None,
+            summary=summary,
+            histogram=[],
+            output=dm_config.redacted(self.ran.task),
+            series=series_of(self.ran.hosts, self.ran.watched, samples, loaded),
+        )
+
+
+@dataclass(frozen=True)
+class SyncRan:
+    """A sync under load: the load's command line, how its job ended, and what it printed."""
+
+    ran: DmRan
+    command: str
+    load: Ended
+    printed: str
+
+    def measurement(self) -> Measurement:
+        """The load ran until its job's end, for as long as it says itself."""
+        output, samples = sysbench_output.parse(self.printed), samples_of(self.ran.scraped)
+        began = self.load.ended - output.summary["total_time_s"]
+        watched, hosts = self.ran.watched, self.ran.hosts
+        lag = dm_summary.lag(samples["dm"], watched.series[watched.series.source == "mysql"])
+        summary = dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, self.load.ended)
+        rows = [
+            interval_series(output, self.load, hosts["client"]),
+            dm_summary.lag_series(lag, hosts["dm"]),
+        ]
+        return self.ran.made(
+            command=self.command,
+            started=began,
+            exit_status=self.load.exit,
+            summary=summary,
+            histogram=output.histogram,
+            output=f"{self.printed}\n{dm_config.redacted(self.ran.task)}",
+            series=series_of(hosts, watched, samples, *rows),
+        )
+
+
+def samples_of(scraped: Scraped) -> dict[str, pd.DataFrame]:
+    """The samples of DM and of TiDB. Raises WorkloadFailed where no scrape succeeded."""
+    frame = prometheus.read_samples(scraped.samples)
+    return {source: _of(frame, scraped, source) for source in ("dm", "tidb")}
+
+
+def _of(frame: pd.DataFrame, scraped: Scraped, source: str) -> pd.DataFrame:
+    mine = frame[frame.source == source]
+    if mine.empty:
+        failed = prometheus.failed_scrapes(scraped.samples)
+        said = failed[failed.source == source].error.tolist()[-1:]
+        raise WorkloadFailed(f"no scrape of {source}'s metrics succeeded: {said or 'none was made'}")
+    return mine
+
+
+def series_of(
+    hosts: Mapping[str, str], watched: Watched, samples: dict[str, pd.DataFrame], *more: pd.DataFrame
+) -> pd.DataFrame:
+    """All of it as rows of the long table; `hosts` maps "dm" and "tidb" to host names."""
+    parts = [watched.series, dm_summary.to_series(samples["dm"], samples["tidb"], hosts), *more]
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)[COLUMNS]
