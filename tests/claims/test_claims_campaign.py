@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import product
 from typing import Any
 
@@ -21,6 +22,8 @@ from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, judge, ledger_check, more
+from benchbook.claims.hypothesis import Arm
+from benchbook.claims.parts import interval
 from benchbook.claims.terms import Term
 from benchbook.published import Published
 from benchbook.reports.kind import Kind
@@ -57,6 +60,36 @@ def test_a_rung_keeps_the_knee_of_all_its_repetitions() -> None:
     values = found.values(Term("saga", "global_tps", {"mode": "dtm", "sql_per_branch": 2}), "mariadb")
     assert values.to_dict() == {1: 260, 2: 140}
     assert found.systems == ["mariadb"]
+
+
+def point_select(repetition: int, threads: int, histogram: list[tuple[float, int]]) -> Record:
+    summary = {"tps": Quantity(value=100, unit="1/s"), "p95_ms": Quantity(value=19, unit="ms")}
+    return record(
+        f"r{repetition}-{threads}",
+        table="oltp_point_select",
+        levels={"workload": "oltp_point_select", "threads": threads},
+        repetition=repetition,
+        summary=summary,
+        histogram=histogram,
+    )
+
+
+def test_a_percentile_is_never_surer_than_its_number_of_requests() -> None:
+    # 20 requests, one a ms, and p95 the same each time: binomial(20, 0.95) puts it between ranks 17 and 20.
+    few, many = [(float(ms), 1) for ms in range(1, 21)], [(10.0, 18_000), (19.0, 2_000)]
+    records = [point_select(r, threads, h) for r in (1, 2, 3) for threads, h in ((50, few), (200, many))]
+    data, kind = published.load(TIDB), kind_of(TIDB)
+    found = evidence.measured(data, kind.tables, records, [of(records)])
+    at_50, at_200 = (Term("oltp_point_select", "p95_ms", {"threads": threads}) for threads in (50, 200))
+    assert found.sampling(at_50, "tidb") == pytest.approx((math.log(20 / 17) / 3.92) ** 2)
+    assert found.sampling(at_200, "tidb") == found.sampling(at_50._replace(metric="tps"), "tidb") == 0
+    flat = next(claim for claim in _ledger(TIDB).claims if claim.id == "latency-flat-point-select")
+    claim = flat.model_copy(update={"levels": [50, 200]})
+    (part,) = claim.parts(Arm(data, found, "tidb"))
+    assert part.sampling == pytest.approx((math.log(20 / 17) / 3.92) ** 2)
+    assert part.spread.variance == pytest.approx(part.sampling + part.resolution)
+    low, high = interval(part, 0.05)
+    assert high - low > 2 * 4.303 * math.sqrt(part.sampling / 3)
 
 
 def test_components_of_one_dm_run_are_rows_of_its_table() -> None:

@@ -43,6 +43,26 @@ def test_a_percentile_is_as_wide_as_its_bucket():
     assert (found.low, found.high) == (pytest.approx(10 / 1.0182), pytest.approx(10.182))
 
 
+def test_few_requests_leave_a_percentile_open_by_hand():
+    # 100 requests, one a ms: binomial(100, 0.9) has its 2.5% and 97.5% quantiles at 84 and 95, so ranks 84 and 96.
+    found = percentile([(float(ms), 1) for ms in range(1, 101)], 90)
+    assert (found.low, found.value, found.high) == (pytest.approx(84 / 1.0182), 90, pytest.approx(96 * 1.0182))
+    assert found.error == pytest.approx(math.log(96 / 84) / 3.92)
+    assert percentile([(10.0, 100)], 50).error == 0
+
+
+def test_the_interval_of_a_percentile_holds_it_as_often_as_it_says():
+    # The true p95 of an exponential time with mean 1 is log 20.
+    rng = np.random.default_rng(2)
+    found = [percentile([(float(t), 1) for t in rng.exponential(1, 300)], 95, bucket=0) for _ in range(200)]
+    covered = np.mean([one.low <= math.log(20) <= one.high for one in found])
+    assert 0.95 - 2 * math.sqrt(0.05 * 0.95 / 200) <= covered
+    # The standard error of a quantile by hand: sqrt(p (1 - p) / n) / density, over the value.
+    assert np.median([one.error for one in found]) == pytest.approx(
+        math.sqrt(0.95 * 0.05 / 300) / 0.05 / 2.996, rel=0.2
+    )
+
+
 def test_percentiles_of_known_data():
     data = np.random.default_rng(1).lognormal(1, 0.5, 100_000)
     width = math.exp(math.log(1e8) / 1023)

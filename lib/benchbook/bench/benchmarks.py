@@ -17,7 +17,14 @@ from rich.console import Console
 from benchbook import paths, published
 from benchbook.analysis.measured import paired_ratio
 from benchbook.analysis.results import replace_text
-from benchbook.bench import analysis_bench, planted_errors_bench, stopping_bench, transfer_bench
+from benchbook.bench import (
+    analysis_bench,
+    null_comparisons_bench,
+    planted_errors_bench,
+    stopping_bench,
+    transfer_bench,
+    verdicts_bench,
+)
 from benchbook.bench.stopping_bench import LongLoad
 from benchbook.build import programs
 from benchbook.campaign import design, store
@@ -232,4 +239,6 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "stopping": stopping,
     "analysis": analysis_bench.analysis,
     "planted_errors": planted_errors_bench.planted_errors,
+    "verdicts": verdicts_bench.verdicts,
+    "null_comparisons": null_comparisons_bench.null_comparisons,
 }

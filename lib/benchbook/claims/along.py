@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,7 @@ class FigureCurve:
         """Level number `a` against level number `b`."""
         terms = (*self.claim.terms(self.levels[a]), *self.claim.terms(self.levels[b]))
         what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
-        rounding = self.arm.resolution(terms)
-        return Part(what, contrast(self._logs[a], self._logs[b]), *region, terms=terms, resolution=rounding, **more)
+        return replace(self.arm.compared(what, contrast(self._logs[a], self._logs[b]), region, terms), **more)
 
     def steps(self, region: tuple[float, float]) -> list[Part]:
         """Each level against the one before; with two levels there is no step but the whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,9 +28,7 @@ class Ratio(Hypothesis, Figure):
     def parts(self, arm: Arm) -> list[Part]:
         region = within(self.tolerance, of=math.exp(float(logs(self, arm.printed().values).iloc[0])))
         effects = np.asarray(logs(self, arm.values), dtype=np.float64)
-        terms = tuple(self.terms())
-        what = name(self, arm.published)
-        return [Part(what, effects, *region, main=True, terms=terms, resolution=arm.resolution(terms))]
+        return [replace(arm.compared(name(self, arm.published), effects, region, self.terms()), main=True)]
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [("rows", term) for term in self.terms()]
@@ -103,9 +102,8 @@ class Dominates(Hypothesis):
 def _above(a: Figure, b: Figure, level: Rows, ratio: float, arm: Arm) -> Part:
     where = f", {words(level)}" if level else ""
     what = f"{name(a, arm.published)} against {name(b, arm.published)}{where}"
-    terms = (*a.terms(level), *b.terms(level))
     effects = contrast(logs(a, arm.values, level), logs(b, arm.values, level))
-    return Part(what, effects, *at_least(ratio), terms=terms, resolution=arm.resolution(terms))
+    return arm.compared(what, effects, at_least(ratio), (*a.terms(level), *b.terms(level)))
 
 
 def rises_from(figure: Figure) -> list[Term]:

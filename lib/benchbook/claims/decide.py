@@ -9,6 +9,7 @@ holds here.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -132,7 +133,14 @@ def _repetitions(part: Part, level: float) -> int | None:
     if part.n < 2 or gap == 0:
         return None
     counts = range(part.n + 1, MOST_REPETITIONS + 1)
-    return next((n for n in counts if stdtrit(_df(part, n), 1 - level / 2) * part.error_of(n) < gap), None)
+    # Quantile and error both shrink with every repetition: the first n that is enough is found by bisection.
+    found = bisect_left(counts, True, key=lambda n: _half(part, n, level) < gap)
+    return counts[found] if found < len(counts) else None
+
+
+def _half(part: Part, n: int, level: float) -> float:
+    """Half the width of the interval with `n` repetitions, at the spread seen."""
+    return float(stdtrit(_df(part, n), 1 - level / 2)) * part.error_of(n)
 
 
 def _df(part: Part, n: int) -> float:

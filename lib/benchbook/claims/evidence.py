@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from benchbook.analysis.results import Table
+from benchbook.analysis.results import Row, Table
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
 from benchbook.claims.rounding import Width
@@ -18,9 +19,12 @@ from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
+from benchbook.stats.latency import percentile
 
 Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
 PUBLISHED = "published"
+# p95_ms, p99_ms: of a load's own histogram. Those of Prometheus (mysql_p95_ms) have other names and wider buckets.
+_PERCENTILE = re.compile(r"p(\d\d?)_ms")
 Found = TypeVar("Found")
 
 
@@ -48,6 +52,17 @@ class Evidence:
         """Variance that rounding gives the log of the metric of `term`, a column in `unit`. Raises NotMeasured."""
         width = self._once((term.table, term.metric, unit), lambda: Width.of(self._recorded(term), unit))
         return width.log_variance(float(self.values(term, system).mean()))
+
+    def sampling(self, term: Term, system: str) -> float:
+        """Variance that the number of requests in one trial gives the log of `term`, a column that is a percentile.
+
+        The mean over repetitions; 0 for other metrics, and where no histogram was recorded. Raises NotMeasured.
+        """
+        column = _sampling(term.metric)
+        if column not in self.frames.get(term.table, pd.DataFrame()).columns:
+            return 0.0
+        found = self._rows(term, system)[column].dropna()
+        return float(found.mean()) if len(found) else 0.0
 
     def _once(self, key: tuple[Any, ...], find: Callable[[], Found]) -> Found:
         if key not in self._asked:
@@ -99,13 +114,14 @@ def measured(published: Published, tables: Tables, records: Sequence[Record], tr
         mine = [record for record in records if record.repetition == repetition]
         for table in tables(published, mine, trials):
             if table.id in published.tables:
-                rows.setdefault(table.id, []).extend(_wide(table, repetition))
+                of_table = [record for record in mine if record.table == table.id]
+                rows.setdefault(table.id, []).extend(_wide(table, repetition, of_table))
     planned = [t for t in tables(published, [], trials) if t.id in published.tables]
     systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
     return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems))
 
 
-def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:
+def _wide(table: Table, repetition: int, records: Sequence[Record]) -> list[dict[str, Any]]:
     """One mapping per system and levels with all metrics that this repetition has."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in table.rows:
@@ -113,7 +129,28 @@ def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:
             levels: Rows = dict(row.model_extra or {})
             line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
             line[row.metric] = row.measured.value
+            if (match := _PERCENTILE.fullmatch(row.metric)) and (record := _record(row, records)):
+                line[_sampling(row.metric)] = percentile(record.histogram, float(match[1]), beyond=0).error ** 2
     return list(found.values())
+
+
+def _sampling(metric: str) -> str:
+    """The column that holds what a percentile's number of requests makes of its log variance."""
+    return f"{metric} by its requests"
+
+
+def _record(row: Row, records: Sequence[Record]) -> Record | None:
+    """The one record whose own histogram a row's percentile was read off."""
+    levels = row.model_extra or {}
+    found = [
+        r
+        for r in records
+        if r.histogram
+        and row.metric in r.summary
+        and r.system == levels.get("system")
+        and all(r.levels.get(name, value) == value for name, value in levels.items())
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 @lru_cache(maxsize=16)

@@ -20,6 +20,7 @@ from benchbook.claims.parts import Part
 from benchbook.claims.terms import Term
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
 from benchbook.yamlfile import Strict
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -85,6 +86,19 @@ class Arm:
         if column not in table.metrics:
             return 0.0
         return self.evidence.rounding(term._replace(metric=column), self.system_of(term), table.fields[column].unit)
+
+    def sampling(self, terms: Sequence[Term]) -> float:
+        """Variance that the number of requests in a trial gives the log of these terms' ratio: of percentiles."""
+        return sum(
+            self.evidence.sampling(term._replace(metric=column), self.system_of(term))
+            for term in terms
+            for column in arithmetic.names(term.metric)
+        )
+
+    def compared(self, what: str, effects: Array, region: tuple[float, float], terms: Sequence[Term]) -> Part:
+        """The comparison of `terms` whose logs differ by `effects`, with what they cannot be known better than."""
+        resolution, sampling = self.resolution(terms), self.sampling(terms)
+        return Part(what, effects, *region, terms=tuple(terms), resolution=resolution, sampling=sampling)
 
     def system_of(self, term: Term) -> str:
         # The report's own tables are one arm: what its rows are about stands in their levels.

@@ -39,7 +39,8 @@ class Part:
 
     `published` is the same effect in the published table. `weight` is this part's share of the evidence against the
     claim; `main` marks the part that a reader is shown first. `terms` are the figures that it compares; `resolution` is
-    the variance that their rounding gives one effect. `borrowed` takes the place of the effects' own spread.
+    the variance that their rounding gives one effect, `sampling` that of the number of requests in one trial.
+    `borrowed` takes the place of the effects' own spread.
     """
 
     what: str
@@ -52,6 +53,7 @@ class Part:
     main: bool = False
     terms: tuple[Term, ...] = ()
     resolution: float = 0.0
+    sampling: float = 0.0
     borrowed: Spread | None = None
 
     @property
@@ -64,14 +66,19 @@ class Part:
 
     @cached_property
     def spread(self) -> Spread:
-        """Borrowed, or else the effects' own: at least what rounding gives; NaN below two repetitions."""
+        """Borrowed, or else the effects' own, and never below the least; NaN below two repetitions."""
         if self.borrowed is not None:
             return self.borrowed
         variance = float(self.effects.var(ddof=1)) if self.n > 1 else math.nan
         # Differences below rounding are none: a figure that repeats exactly has no spread.
-        return Spread(max(0.0 if variance < 1e-24 else variance, self.resolution), self.n - 1)
+        return Spread(max(0.0 if variance < 1e-24 else variance, self.least_variance), self.n - 1)
 
     @property
+    def least_variance(self) -> float:
+        """What rounding and the number of requests give one effect even if nothing else varies."""
+        return self.resolution + self.sampling
+
+    @cached_property
     def error(self) -> float:
         """Standard error of the mean; NaN below two repetitions."""
         return self.error_of(self.n)

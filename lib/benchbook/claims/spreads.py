@@ -63,7 +63,7 @@ def _spreads(parts: Sequence[Part]) -> list[Spread | None]:
 
 def _spread(part: Part, found: Moderated, i: int, figures: float) -> Spread:
     odd = oddity(part.effects) if found.own[i] else ""
-    return Spread(max(float(found.variances[i]) * figures, part.resolution), float(found.dfs[i]), odd)
+    return Spread(max(float(found.variances[i]) * figures, part.least_variance), float(found.dfs[i]), odd)
 
 
 def _levels(parts: Sequence[Part]) -> Array | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hdrh.histogram import HdrHistogram
+from scipy.stats import binom
 
 from benchbook.errors import BadInput
 
@@ -21,11 +22,17 @@ Histogram: TypeAlias = Sequence[tuple[float, int]]
 
 SYSBENCH_BUCKET = 0.0182
 BEYOND = 10
+_TAIL, _Z = 0.025, 1.96
 
 
 @dataclass(frozen=True)
 class Percentile:
-    """A percentile in ms and what the bucket leaves open around it; `value` is None where the sample is too small."""
+    """A percentile in ms; `value` is None where the sample is too small.
+
+    `low` and `high`: its 95% interval from the number of requests, and one bucket more each way. `error`: what the
+    number of requests alone makes of its relative standard error (0 where the interval lies in one bucket). Requests
+    that follow each other are alike, so that both are the least that can be.
+    """
 
     percentile: float
     value: float | None
@@ -34,6 +41,7 @@ class Percentile:
     samples: int
     beyond: int
     reason: str
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,8 +86,8 @@ def percentile(
     """The latency that `percent` of the requests do not exceed, in ms, if at least `beyond` requests lie beyond it.
 
     With 10 requests beyond, their number itself is uncertain by 1/sqrt(10) = 32% (Poisson); with fewer, a percentile is
-    one request's story: p99 needs 1,000 samples, p99.9 10,000. `low` and `high` are one bucket's width (relative,
-    `bucket`) around the value: no difference within them is a difference.
+    one request's story: p99 needs 1,000 samples, p99.9 10,000. Buckets are `bucket` wide (relative): no difference
+    within one is a difference.
     """
     if not 0 < percent < 100:
         raise BadInput("must lie between 0 and 100", key="percent", value=percent, fix="e.g. 95")
@@ -91,8 +99,16 @@ def percentile(
     if samples == 0 or past < beyond:
         why = f"{samples} samples leave {past} beyond p{percent:g}; {beyond} are needed"
         return Percentile(percent, None, None, None, samples, past, why)
-    value = _at_rank(rows, rank)
-    return Percentile(percent, value, value / (1 + bucket), value * (1 + bucket), samples, past, "")
+    value, (least, most) = _at_rank(rows, rank), _around(rows, percent / 100, samples)
+    error = math.log(most / least) / (2 * _Z) if least > 0 else 0.0
+    return Percentile(percent, value, least / (1 + bucket), most * (1 + bucket), samples, past, "", error)
+
+
+def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:
+    """The latencies between which the true percentile lies in 95% of samples, whatever their distribution."""
+    # Order statistics: Hahn & Meeker (1991), Statistical Intervals, sec. 5.2.1; the ranks are binomial quantiles.
+    low, high = (int(binom.ppf(tail, samples, share)) for tail in (_TAIL, 1 - _TAIL))
+    return _at_rank(rows, max(low, 1)), _at_rank(rows, min(high + 1, samples))
 
 
 def _at_rank(rows: Histogram, rank: int) -> float:

@@ -28,6 +28,10 @@ _DIFFERS = 0.05
 # Above, a prior is as good as known; below, as good as none.
 _MOST_DF, _LEAST_DF = 1e6, 0.1
 _NODES = 200
+# A distribution with its tails cut to their quantiles, as probabilities and what each of them stands for.
+_KEPT = 1 - _LOW_TAIL - _HIGH_TAIL
+_WINSOR_AT = np.r_[_LOW_TAIL, _LOW_TAIL + (np.arange(_NODES) + 0.5) / _NODES * _KEPT, 1 - _HIGH_TAIL]
+_WINSOR_WEIGHT = np.r_[_LOW_TAIL, np.full(_NODES, _KEPT / _NODES), _HIGH_TAIL]
 
 
 @dataclass(frozen=True)
@@ -187,17 +191,16 @@ def _to_common_df(s2: Array, df: Array, scale: float, prior_df: float) -> Array:
     """The variances as if all had the most degrees of freedom, each at its own quantile (sec. 3.3, last paragraph)."""
     out, most, d2 = s2.copy(), float(df.max()), min(prior_df, _MOST_DF)
     fewer = df < most
-    out[fewer] = stats.f.isf(stats.f.sf(s2[fewer] / scale, df[fewer], d2), most, d2) * scale
+    if fewer.any():
+        out[fewer] = stats.f.isf(stats.f.sf(s2[fewer] / scale, df[fewer], d2), most, d2) * scale
     return np.maximum(out, np.finfo(float).tiny)
 
 
 def _winsorised(df: float, prior_df: float) -> tuple[float, float]:
     """Mean and variance of log F(df, prior_df) with its tails cut to their quantiles."""
-    inside = _LOW_TAIL + (np.arange(_NODES) + 0.5) / _NODES * (1 - _LOW_TAIL - _HIGH_TAIL)
-    z = np.log(stats.f.ppf(np.r_[_LOW_TAIL, inside, 1 - _HIGH_TAIL], df, min(prior_df, _MOST_DF)))
-    weight = np.r_[_LOW_TAIL, np.full(_NODES, (1 - _LOW_TAIL - _HIGH_TAIL) / _NODES), _HIGH_TAIL]
-    mean = float(weight @ z)
-    return mean, float(weight @ (z - mean) ** 2)
+    z = np.log(special.fdtri(df, min(prior_df, _MOST_DF), _WINSOR_AT))
+    mean = float(_WINSOR_WEIGHT @ z)
+    return mean, float(_WINSOR_WEIGHT @ (z - mean) ** 2)
 
 
 def _excess_behind(seen: float, df: float) -> float:
@@ -223,7 +226,7 @@ def _belief(ratio: Array, df: Array, prior_df: float) -> Array:
     Phipson et al. (2016), eq. 5: the chance of so large a ratio over the share of ratios that are as large. Where even
     the family of all features has less than 5% chance to show it (Bonferroni), the cell differs in kind: 0.
     """
-    tail = np.asarray(stats.f.sf(ratio, df, min(prior_df, _MOST_DF)), dtype=np.float64)
+    tail = np.asarray(special.fdtrc(df, min(prior_df, _MOST_DF), ratio), dtype=np.float64)
     order = np.argsort(tail)
     share = np.minimum(tail[order] / ((np.arange(tail.size) + 0.5) / tail.size), 1.0)
     out = np.empty(tail.size)

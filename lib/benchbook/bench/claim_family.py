@@ -1,0 +1,130 @@
+"""A report's own ledger as arithmetic: what its claims compare, as sums of the logs of the figures in its tables.
+
+Every comparison of figures is such a sum, so that the effects of a simulated campaign are one product of matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchbook.claims import ledger_check
+from benchbook.claims.evidence import Evidence
+from benchbook.claims.hypothesis import Arm
+from benchbook.claims.parts import Part
+from benchbook.claims.terms import TIMES, unit
+from benchbook.errors import BadInput
+from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
+from benchbook.stats.latency import SYSBENCH_BUCKET
+
+SIMULATED = "simulated"
+_STEP, _LEAST_MS = math.log1p(SYSBENCH_BUCKET), 0.001
+_EXACT = 1e-9
+Truth = Literal["holds", "fails", "on its bound"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimFamily:
+    """`claims`: the parts of each; their effects are `sums` (parts, figures) times the figures' logs.
+
+    `logs`: published, (figures,); `times`: which figures are latencies, in sysbench's buckets; `cells`: the number of
+    the cell (one row of one table) that each figure belongs to.
+    """
+
+    published: Published
+    claims: list[list[Part]]
+    sums: Array
+    logs: Array
+    times: NDArray[np.bool_]
+    cells: NDArray[np.int64]
+
+    @property
+    def parts(self) -> list[Part]:
+        """All claims' parts, one after the other."""
+        return [part for parts in self.claims for part in parts]
+
+    def campaign(self, logs: Array) -> list[list[Part]]:
+        """The claims' parts as measured: `logs` (figures, repetitions); latencies fall into buckets."""
+        steps = np.ceil((logs - math.log(_LEAST_MS)) / _STEP)
+        recorded = np.where(self.times[:, None], steps * _STEP + math.log(_LEAST_MS), logs)
+        effects = iter(self.sums @ recorded)
+        return [[replace(part, effects=next(effects)) for part in parts] for parts in self.claims]
+
+    def truths(self, logs: Array) -> list[Truth]:
+        """Whether each claim holds where the figures' true logs are `logs`, (figures,)."""
+        effects = iter(self.sums @ logs)
+        return [_truth([(part, next(effects)) for part in parts]) for parts in self.claims]
+
+    def on_bounds(self, rng: np.random.Generator) -> Array:
+        """True logs (figures,), near the published ones, that put a comparison of as many claims as can be on a bound.
+
+        There a verdict is wrong most often, and in whichever direction.
+        """
+        rows: list[Array] = []
+        bounds: list[float] = []
+        for first, parts in rng.permutation(np.array(list(self._first_parts()), dtype=object)):
+            chosen = int(rng.integers(len(parts)))
+            part, row = parts[chosen], self.sums[first + chosen]
+            if np.linalg.matrix_rank(np.array([*rows, row])) > len(rows):
+                rows.append(row)
+                bounds.append(rng.choice([b for b in (part.low, part.high) if math.isfinite(b)]))
+        sums = np.array(rows)
+        return np.asarray(self.logs + np.linalg.pinv(sums) @ (np.array(bounds) - sums @ self.logs))
+
+    def _first_parts(self) -> Iterator[tuple[int, list[Part]]]:
+        """Each claim's parts with the number of the first of them."""
+        first = 0
+        for parts in self.claims:
+            yield first, parts
+            first += len(parts)
+
+
+def of_report(published: Published) -> ClaimFamily:
+    """The family of a report's ledger. Raises BadInput for a report without one."""
+    ledger = ledger_check.load(published)
+    if ledger is None:
+        raise BadInput("has no ledger of claims", key="report", value=published.report.name, fix="name one that has")
+    figures = [
+        (id, row, m) for id, table in published.tables.items() for row in table.frame.index for m in table.metrics
+    ]
+    arm = Arm(published, _one_by_one(published, figures), SIMULATED)
+    claims = [[_simulated(part, published) for part in claim.parts(arm)] for claim in ledger.claims]
+    effects = np.array([part.effects for parts in claims for part in parts])
+    cells = pd.factorize(pd.Series([f"{id} {row}" for id, row, _ in figures]))[0]
+    logs = np.log([float(published.tables[id].frame.loc[row, m]) for id, row, m in figures])
+    times = np.array([published.tables[id].fields[m].unit in TIMES for id, _, m in figures])
+    return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells)
+
+
+def _one_by_one(published: Published, figures: list[tuple[str, int, str]]) -> Evidence:
+    """The published figures as repetition 0; in each further one, one figure is e times as large."""
+    frames: dict[str, pd.DataFrame] = {}
+    for id, table in published.tables.items():
+        frame = table.frame[[*table.levels, *table.metrics]].assign(system=SIMULATED)
+        parts = [frame.assign(repetition=0)]
+        for repetition, (where, row, metric) in enumerate(figures, start=1):
+            larger = frame[metric].where(frame.index != row, math.e * frame[metric]) if where == id else None
+            parts.append(frame.assign(repetition=repetition, **({} if larger is None else {metric: larger})))
+        frames[id] = pd.concat(parts)
+    return Evidence(frames, [SIMULATED])
+
+
+def _simulated(part: Part, published: Published) -> Part:
+    """The part with the resolution of what is simulated: latencies in buckets, rates with all of their digits."""
+    bucketed = sum(unit(term, published) in TIMES for term in part.terms)
+    return replace(part, resolution=bucketed * _STEP**2 / 12)
+
+
+def _truth(parts: list[tuple[Part, float]]) -> Truth:
+    # Distance inside the region, per part; the worst one decides.
+    worst = min(min(effect - part.low, part.high - effect) for part, effect in parts)
+    if abs(worst) < _EXACT:
+        return "on its bound"
+    return "holds" if worst > 0 else "fails"
