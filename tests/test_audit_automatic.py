@@ -236,7 +236,7 @@ def test_ladders_that_are_consistent_by_construction_have_no_finding(tmp_path: P
 def test_the_audit_finds_the_share_of_planted_slips_that_it_did(tmp_path: Path) -> None:
     slips = bench.measure(["dm_1_0_alpha", "tidb_v7_1_3_sysbench"], share=0.1)
     by_kind = bench.recall(slips, "kind").recall
-    # Measured: 14 of 14, 7 of 7, and 31 of 36 of all kinds together.
+    # Measured: 14 of 14, 7 of 7, and 33 of 36 of all kinds together.
     assert by_kind["unit slip"] >= 0.9
     assert by_kind["decimal shift"] >= 0.9
-    assert slips.found.mean() >= 0.8
+    assert slips.found.mean() >= 0.85
