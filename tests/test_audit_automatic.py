@@ -151,6 +151,15 @@ def test_a_dropped_trailing_zero_is_a_note(tmp_path: Path) -> None:
     assert finding.arithmetic == ["t, threads 16: 14, where others print digits as in 12.0"]
 
 
+def test_a_habit_is_what_two_thirds_of_a_column_do(tmp_path: Path) -> None:
+    def digits(*texts: str) -> list[str]:
+        rows = [[str(2**place), "1000", text] for place, text in enumerate(texts)]
+        return [one for one in ids(found(tmp_path, rows)) if one.endswith(".digits")]
+
+    assert digits("12.0", "13.5", "17.0", "21.5", "26", "31") == ["t.p95_ms.digits"]
+    assert digits("12.0", "13.5", "17.0", "21", "26", "31") == []
+
+
 def test_three_significant_digits_are_a_habit(tmp_path: Path) -> None:
     rows = [[row[0], row[1], text] for row, text in zip(ROWS, ("1.90", "12.0", "101", "300"), strict=True)]
     assert "t.p95_ms.digits" not in ids(found(tmp_path, rows))
@@ -227,7 +236,7 @@ def test_ladders_that_are_consistent_by_construction_have_no_finding(tmp_path: P
 def test_the_audit_finds_the_share_of_planted_slips_that_it_did(tmp_path: Path) -> None:
     slips = bench.measure(["dm_1_0_alpha", "tidb_v7_1_3_sysbench"], share=0.1)
     by_kind = bench.recall(slips, "kind").recall
-    # Measured: 14 of 14, 7 of 7, and 31 of 36 of all kinds together.
+    # Measured: 14 of 14, 7 of 7, and 33 of 36 of all kinds together.
     assert by_kind["unit slip"] >= 0.9
     assert by_kind["decimal shift"] >= 0.9
-    assert slips.found.mean() >= 0.8
+    assert slips.found.mean() >= 0.85

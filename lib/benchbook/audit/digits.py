@@ -13,8 +13,8 @@ from benchbook.published.tables import Published, PublishedTable
 
 CELLS = 4
 """The fewest cells from which a habit can be seen."""
-ODD = 0.25
-"""The largest share of cells that are exceptions from a habit; with more there is none."""
+ODD = 1 / 3
+"""The largest share of cells that are exceptions from a habit; with more there is none. Two thirds are one."""
 _NUMERAL = re.compile(r"(\d+)(?:\.(\d+))?")
 
 

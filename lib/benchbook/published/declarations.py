@@ -16,8 +16,8 @@ class Identity(Strict):
     """What must hold between numbers: `left` relation `right`, both arithmetic over columns, constants and facts.
 
     `rows` limits it to the rows with these levels; a function over rows takes all rows, or those that its own
-    conditions name. `tolerance` is relative and for "=" only; `why` is a clause that
-    says where the rule comes from. `kind` and `severity` follow from the relation where they are not given.
+    conditions name. `tolerance` is relative and for "=" only; `why` is a clause that says where the rule comes from.
+    `kind` and `severity` follow from the relation where they are not given.
     """
 
     id: str
