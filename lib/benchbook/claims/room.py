@@ -50,7 +50,11 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
         return None
     machine, cell, term = max(found, key=lambda each: each[0].share)
     ran = {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
-    why = f"{machine.share:.0%} of {machine.cores} cores are busy at {counted(ran) or 'the lowest level'} already"
+    busy_there = f"{machine.share:.0%} of {machine.cores} cores are busy"
+    if claim.conditions.everywhere:
+        at = f" at {counted(ran)}" if ran else ""
+        return NoRoom(f"{busy_there}{at}", "hosts of their own for what shares these cores, or more cores")
+    why = f"{busy_there} at {counted(ran) or 'the lowest level'} already"
     scaled = any(cell.ran.get(name, value) != value for name, value in cell.levels.items())
     less = "" if scaled else "scaled levels (fewer on fewer cores), or "
     return NoRoom(why, f"{less}a machine with more cores, or one that nothing else uses")
