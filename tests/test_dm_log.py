@@ -7,9 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from benchbook.errors import OutputNotParseable
+from benchbook.probes.scrape import Scraped
+from benchbook.probes.watch import Watched
 from benchbook.reports.dm import dump_statements, worker_log
+from benchbook.reports.dm.ran import DmRan, FullRan
+from benchbook.reports.dm.task import TASK
+from benchbook.systems.dm_config import Account, Task
 
 LOG = (Path(__file__).parent / "fixtures" / "dm" / "dm-worker.log").read_text()
 
@@ -93,3 +99,24 @@ def test_files_with_one_statement_each_count_whole(tmp_path: Path) -> None:
 def test_an_empty_dump_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputNotParseable, match="no INSERT statement"):
         dump_statements.rows_per_statement(dump(tmp_path, {}))
+
+
+def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_around_it() -> None:
+    # The first task of the log, whose load was finished.
+    second = LOG.index("[unit=Dump]", LOG.index("[unit=Sync]"))
+    first = LOG[: LOG.rindex("\n", 0, second) + 1]
+    log = first.replace("task=bench]", f"task={TASK}]")
+    dump, load = (worker_log.finished(log, TASK, unit) for unit in ("Dump", "Load"))
+    account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
+    task = Task(mode="full", database="d", target=account, folder="/dm")
+    samples = (Path(__file__).parent / "fixtures" / "dm" / "samples.jsonl").read_text()
+    hosts = {"client": "c", "dm": "w", "tidb": "t"}
+    watched, scraped = Watched(cores={"host@c": 0.01}), Scraped(samples, {"prometheus@dm": 0.02})
+    assert load.ended
+    ran = DmRan(task, hosts, dump.began - 9, load.ended + 9, watched, scraped, {"same": True})
+    found = FullRan(ran, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
+    assert (found.started, found.ended) == (dump.began, load.ended)
+    assert found.summary["load_mb_s"].value == pytest.approx(8 / (load.seconds or 0))
+    assert found.summary["rows_per_statement"].value == 500
+    assert found.proof == {"same": True, "probe_cores": {"host@c": 0.01, "prometheus@dm": 0.02}}
+    assert "secret" not in found.output

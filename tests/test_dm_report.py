@@ -117,14 +117,15 @@ def jobs(*values: float) -> list[tuple[float, str, dict[str, str], float]]:
     return [(10.0 + i, dm_summary.JOBS, kinds, value) for i, value in enumerate(values)]
 
 
-def test_a_rate_counts_from_the_loads_begin_to_the_last_scrape_before_its_end() -> None:
+def test_a_rate_counts_from_the_loads_begin_to_the_end_of_the_growth() -> None:
     frame = scrapes("dm", [*jobs(0, 100, 300, 300), (10.0, dm_summary.JOBS, {"type": "flush"}, 5.0)])
-    # 300 row jobs, the last of them some time between 11 and 12; until 11, after which there was more, 100 in 1 s.
-    assert dm_summary.per_second(frame, 10.0, dm_summary.JOBS, **dm_summary.ROWS) == 100.0
-    # Only the last growth is after the load's begin: 200 rows in 1.5 s or less.
-    assert dm_summary.per_second(frame[frame.t >= 11], 10.5, dm_summary.JOBS, **dm_summary.ROWS) == pytest.approx(
-        200 / 1.5
-    )
+    # 300 row jobs; the last growth was seen at 12, the load began at 10: 150/s, though it was watched for 3 s.
+    assert dm_summary.per_second(frame, 10.0, dm_summary.JOBS, **dm_summary.ROWS) == 150.0
+    # At 200/s the last 50 jobs take a quarter of their second.
+    slower = scrapes("dm", jobs(0, 200, 250, 250))
+    assert dm_summary.per_second(slower, 10.0, dm_summary.JOBS, **dm_summary.ROWS) == 200.0
+    # The interval before the last one began before this load did: its rate is not that of the load.
+    assert dm_summary.per_second(slower, 11.5, dm_summary.JOBS, **dm_summary.ROWS) == 500.0
     assert dm_summary.grown(frame, dm_summary.JOBS, **dm_summary.ROWS) == 300.0
     assert dm_summary.grown(frame, "dm_relay_write_size_sum") == 0.0
 

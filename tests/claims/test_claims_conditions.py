@@ -9,13 +9,23 @@ import pandas as pd
 import pytest
 from records import record
 
+from benchbook import published
 from benchbook.analysis import headroom
 from benchbook.analysis.headroom import Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims.rounding import Width, last_digit, on_buckets
 from benchbook.claims.section import rows
-from benchbook.claims.spreads import OUTLIER, REGIMES, WIDER, oddity
+from benchbook.claims.spreads import OUTLIER, REGIMES, WIDER, dimension, oddity
+from benchbook.claims.terms import Term
 from benchbook.claims.words import effect, leans
+
+
+def test_times_are_of_one_kind_whatever_their_unit_and_levels_do_not_count() -> None:
+    ga = published.load("dm_1_0_ga")
+    asked = [("load_pool_size", "txn_time_s / pool_size"), ("load_rows_per_statement", "tidb_p99_s"),
+             ("sync_distribution", "txn_time_ms"), ("sync_distribution", "relay_mb_s"),
+             ("sync_worker_count", "tidb_qps / job_tps")]  # fmt: skip
+    assert [dimension(Term(table, metric, {}), ga) for table, metric in asked] == ["time"] * 3 + ["MB/s", "1/s"]
 
 
 def cpu(host: str, times: list[float], **states: float) -> pd.DataFrame:

@@ -272,7 +272,8 @@ def test_a_figure_that_needs_spare_cores_is_not_testable_where_they_are_full(toy
     said = [RATIO, RATIO | {"conditions": {"everywhere": True}}]
     found = [judge.judge(ledger(c), toy, evidence(y(FLAT)), judge.JudgedSystem("s"), busy=full)[0] for c in said]
     assert [claim.verdict for claim in found] == ["contradicted", "not testable here"]
-    assert "98% of 2 cores are busy at x 8 already" in found[1].sentence
+    assert "98% of 2 cores are busy at x 8. Measured all the same" in found[1].sentence
+    assert "hosts of their own" in found[1].decide
 
 
 def test_a_full_machine_is_told_at_the_level_that_was_run(toy: Published) -> None:

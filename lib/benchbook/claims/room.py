@@ -96,8 +96,13 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
     if not found:
         return None
     machine, cell, term = max(found, key=lambda each: each[0].share)
-    why = f"{machine.share:.0%} of {machine.cores} cores are busy at {_ran(cell, term) or 'the lowest level'} already"
-    return NoRoom(why, _more_cores(cell))
+    busy_there, at = f"{machine.share:.0%} of {machine.cores} cores are busy", _ran(cell, term)
+    if claim.conditions.everywhere:
+        return NoRoom(
+            f"{busy_there} at {at}" if at else busy_there,
+            "hosts of their own for what shares these cores, or more cores",
+        )
+    return NoRoom(f"{busy_there} at {at or 'the lowest level'} already", _more_cores(cell))
 
 
 def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:

@@ -1,7 +1,8 @@
 """The spread of each part from all parts of its kind: with few repetitions, each alone knows its own badly.
 
-Parts of one kind compare figures of the same units: rates with rates, times with times, on one scale. Their variances
-are moderated (see stats.moderation), per figure compared: a ratio of two ratios varies twice as much as a ratio.
+Parts of one kind compare figures of the same units, rates with rates, times (s, ms) with times, on one scale. Their
+variances are moderated (see stats.moderation), per figure compared: a ratio of two ratios varies twice as much as a
+ratio.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchbook.claims.parts import Part, Spread
-from benchbook.claims.terms import Term, unit
+from benchbook.claims.terms import TIMES, Term
+from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import Moderated, moderate
@@ -38,7 +40,17 @@ def moderated(claims: Sequence[Sequence[Part]], published: Published) -> list[li
 
 
 def _kind(part: Part, published: Published) -> tuple[str, ...]:
-    return (part.scale, *sorted({unit(term, published) for term in part.terms}))
+    return (part.scale, *sorted({dimension(term, published) for term in part.terms}))
+
+
+def dimension(term: Term, published: Published) -> str:
+    """What a term's columns measure: "time" in whatever unit, else their unit; levels do not count.
+
+    Effects are logs of ratios: that one table prints s and another ms is nothing to them.
+    """
+    table = published.tables[term.table]
+    units = {table.fields[name].unit for name in arithmetic.names(term.metric) if name in table.metrics}
+    return "time" if units and units <= set(TIMES) else ", ".join(sorted(units))
 
 
 def _same(part: Part) -> bytes:

@@ -1,9 +1,8 @@
 """What was scraped while DM worked -> the reports' columns, and the series of the figures. Pure: no host, no server.
 
-A rate is growth over the seconds from the load's begin to the last scrape after which there was more growth, so that
-catching up counts and idling does not; when in its last interval the work ended, no scrape tells. Durations are from
-histograms: what the reports call transaction time is a panel of quantiles, the lowest of which is the 90th; it is taken
-here as well, and the mean stands beside it.
+A rate is growth over the seconds from the load's begin to the end of the growth, so that catching up counts and idling
+does not. Durations are from histograms: what the reports call transaction time is a panel of quantiles, the lowest of
+which is the 90th; it is taken here as well, and the mean stands beside it.
 """
 
 from __future__ import annotations
@@ -51,18 +50,23 @@ def last_growth(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str])
 
 
 def per_second(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
-    """Growth per second from `began` to the last scrape with growth before and after it; 0 without growth.
-
-    Work that ends somewhere between two scrapes would be divided by seconds of idling: half a second of three. Where
-    fewer than two scrapes after `began` saw growth, it counts to the last growth.
-    """
+    """Growth per second from `began` to where the last growth is taken to have ended; 0 without growth."""
     until = last_growth(frame, metric, **labels)
     if not until > began:
         return 0.0
     rates = prometheus.rate(prometheus.where(frame, **labels), metric)
-    busy = rates.t[(rates.value > 0) & (rates.t > began) & (rates.t < until)]
-    end = float(busy.max()) if len(busy) else until
-    return grown(frame[frame.t <= end], metric, **labels) / (end - began)
+    return grown(frame, metric, **labels) / (_ended(rates[rates.t <= until], began) - began)
+
+
+def _ended(rates: pd.DataFrame, began: float) -> float:
+    """When growth ended in the last interval of `rates`: as soon as at the rate of the interval before, if not later.
+
+    Work that is through somewhere between two scrapes would be divided by seconds of idling: half a second of three.
+    """
+    t, value = rates.t.to_numpy(), rates.value.to_numpy()
+    if len(t) < 2 or t[-2] <= began or not value[-2] > 0:
+        return float(t[-1])
+    return float(t[-2] + (t[-1] - t[-2]) * min(1.0, value[-1] / value[-2]))
 
 
 def quantile(frame: pd.DataFrame, metric: str, q: float, **labels: str | Sequence[str]) -> float:

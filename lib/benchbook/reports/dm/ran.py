@@ -22,6 +22,9 @@ from benchbook.systems import dm_config
 from benchbook.workloads import sysbench_output
 from benchbook.workloads.sysbench_stream import interval_series
 
+# Machines are sampled once a second: in so many seconds at least once.
+SEEN_S = 1.5
+
 
 @dataclass(frozen=True)
 class DmRan:
@@ -73,7 +76,7 @@ class FullRan:
             command="dm-ctl start-task task.yaml",
             # By DM's own log: what stands before and after is asking and waiting, and would pass for idle cores.
             started=dump.began,
-            ended=load.ended or self.ran.ended,
+            ended=min(self.ran.ended, max(load.ended or self.ran.ended, dump.began + SEEN_S)),
             exit_status=None,
             summary=summary,
             histogram=[],

@@ -49,7 +49,7 @@ class DmReplication:
     time_s: int
     rate: int
     seed: int
-    ladder_rate: int = 0
+    ladder_rate: int | None = None
     pipeline: Pipeline = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
@@ -181,7 +181,8 @@ class DmReplication:
 
     def _rate(self, trial: Trial) -> int:
         """Offered upstream, transactions/s; 0 is a closed loop."""
-        return self.ladder_rate if trial.cell.table == LADDER else self.rate
+        ladder = trial.cell.table == LADDER and self.ladder_rate is not None
+        return (self.ladder_rate or 0) if ladder else self.rate
 
     def _checkpoint(self) -> Json:
         """Where DM stands when its task pauses."""
