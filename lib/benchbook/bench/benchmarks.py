@@ -17,7 +17,7 @@ from rich.console import Console
 from benchbook import paths, published
 from benchbook.analysis.measured import paired_ratio
 from benchbook.analysis.results import replace_text
-from benchbook.bench import analysis_bench, planted_errors_bench, stopping_bench, transfer_bench
+from benchbook.bench import analysis_bench, planted_errors_bench, stopping_bench, stopping_series, transfer_bench
 from benchbook.bench.stopping_bench import LongLoad
 from benchbook.build import programs
 from benchbook.campaign import design, store
@@ -39,6 +39,7 @@ TRIAL_S = 10
 # A machine's own rate wanders within minutes: two short loads, one right after the other, differ least by it, and many
 # such pairs are what tells 1%.
 PAIRS, PAIR_S = 300, 2
+LOADS_PER_SERIES = 200
 
 
 def run(names: list[str] | None, console: Console) -> None:
@@ -201,6 +202,16 @@ def stopping(console: Console) -> dict[str, Any]:
     return found
 
 
+def stopping_on_series(console: Console) -> dict[str, Any]:
+    """the stopping rule on seven kinds of simulated series, before and after periods are known; no host is needed"""
+    found = {
+        f"noise {noise:.0%}": stopping_series.on_seven(loads=LOADS_PER_SERIES, noise=noise) for noise in (0.02, 0.08)
+    }
+    for noise, rows in found.items():
+        console.print(f"  {noise}\n{stopping_bench.in_words(rows)}", markup=False)
+    return found
+
+
 def _rates(load: LongLoad) -> Array:
     """The load, on MariaDB; transactions/s, a value per second."""
     parameters = LoadParameters(
@@ -230,6 +241,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,
     "stopping": stopping,
+    "stopping_series": stopping_on_series,
     "analysis": analysis_bench.analysis,
     "planted_errors": planted_errors_bench.planted_errors,
 }
