@@ -17,7 +17,14 @@ from rich.console import Console
 from benchbook import paths, published
 from benchbook.analysis.measured import paired_ratio
 from benchbook.analysis.results import replace_text
-from benchbook.bench import analysis_bench, planted_errors_bench, stopping_bench, stopping_series, transfer_bench
+from benchbook.bench import (
+    analysis_bench,
+    planted_errors_bench,
+    repetitions_bench,
+    stopping_bench,
+    stopping_series,
+    transfer_bench,
+)
 from benchbook.bench.stopping_bench import LongLoad
 from benchbook.build import programs
 from benchbook.campaign import design, store
@@ -242,6 +249,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "transfer": transfer_bench.transfer,
     "stopping": stopping,
     "stopping_series": stopping_on_series,
+    "repetitions": repetitions_bench.repetitions,
     "analysis": analysis_bench.analysis,
     "planted_errors": planted_errors_bench.planted_errors,
 }
