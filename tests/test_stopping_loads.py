@@ -14,7 +14,7 @@ from benchbook.analysis.results import JudgedClaim, MachineTime
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost, seconds
 from benchbook.campaign.design import Cell, Trial, another_block, plan
-from benchbook.campaign.early_stop import RateWatcher, both, rule
+from benchbook.campaign.early_stop import EarlierLoads, RateWatcher, both, rule
 from benchbook.campaign.environment import Environment, RunTimes
 from benchbook.campaign.repetitions import run_until_decided
 from benchbook.campaign.store import Campaign
@@ -230,6 +230,29 @@ def test_the_account_in_words() -> None:
     assert "26.7 h: 1.9% of that was spent, 26.2 h saved" in said
     assert "60 of 80 loads ended because" in said
     assert "5 trials were added to the 75" in said
+
+
+def test_a_load_shorter_than_the_periods_of_its_system_runs_to_its_end_and_says_why() -> None:
+    lab = rule(Stopping(target=0.02, minimum_s=15, maximum_s=45), 1200, period_s=60)
+    asked: list[int] = []
+    watcher = RateWatcher(lab, lambda: asked.append(1))
+    for i in range(45):
+        watcher.seen(100 + (-1) ** i)
+    proof = watcher.proof()
+    assert asked == []
+    assert proof["reason"] == "maximum reached; shorter than 5 periods of 60 s of the system's background work"
+    assert machine_time.too_short(proof)
+    assert not machine_time.too_short({**proof, "maximum_s": 400})
+    spent = MachineTime(trials=5, load_s=225, wall_s=300, judged=5, planned=5, too_short=5)
+    assert "5 could not end early: that takes several periods" in machine_time.in_words(spent)
+
+
+def test_what_a_load_shows_counts_for_the_next_of_its_cell() -> None:
+    earlier, asked = EarlierLoads(), rule(Stopping(maximum_s=600), None)
+    earlier.keep("a", [100.0 + (-1) ** i for i in range(400)])
+    known = earlier.rule("a", asked, period_s=30).background
+    assert (known.period_s, known.seen_s, known.stalls) == (30, 400, 0)
+    assert earlier.rule("b", asked, period_s=30).background.seen_s == 0
 
 
 def test_a_second_of_load_is_not_said_to_save_the_hours_that_it_does_not_replace() -> None:

@@ -11,6 +11,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.stats.stopping import StopRule
+from benchbook.systems.mariadb import MariaDB
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -19,7 +20,10 @@ SOON = StopRule(maximum_s=120, minimum_s=10, target=0.99, consecutive=1, minimum
 WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2])
 
 
-def test_a_load_that_is_asked_to_end_reports_all_that_it_did(lab_home: Home, lab: Inventory) -> None:
+def test_a_load_that_is_asked_to_end_reports_all_that_it_did(
+    lab_home: Home, lab: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MariaDB, "period_s", 0.0)
     lab_home.write("env/profiles/early.yaml", {**PROFILE, "stopping": {"minimum_s": 10, "maximum_s": 120}})
     report, profile = published.load(REPORT), load_profile("early")
     experiment = LoadKind().experiment(report, WHAT, profile, lab)

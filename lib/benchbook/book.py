@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from IPython.display import HTML
 
 from benchbook import published
-from benchbook.analysis import checks, outcome, points, scaling
+from benchbook.analysis import checks, outcome, points, repeatability, scaling
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
@@ -167,6 +167,10 @@ class Book(Recorded):
         """What stands for which published level, in a sentence; nothing where the published levels were run."""
         return [show.paragraph(self.campaign.scaling.sentence())] if self.campaign.scaling else []
 
+    def _between_repetitions(self) -> list[HTML]:
+        """What the repetitions say of each other, a paragraph each."""
+        return [show.paragraph(said) for said in repeatability.in_words(self.published, self.records)]
+
     def beside(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
         return show.stack([*self._scaled(), show.beside(self.tables(), self.published)])
@@ -227,7 +231,8 @@ class Book(Recorded):
 
     def verdicts(self) -> HTML:
         """What holds: each claim's effect and interval against the claimed range, and its sentence."""
-        return show.stack([*self._scaled(), section.html(self.claims(), self.campaign.folder / "figures")])
+        drawn = section.html(self.claims(), self.campaign.folder / "figures")
+        return show.stack([*self._scaled(), *self._between_repetitions(), drawn])
 
     def close(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""

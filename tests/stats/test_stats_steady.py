@@ -108,3 +108,13 @@ def test_a_noiseless_step_is_cut_exactly():
 def test_an_exact_ramp_is_no_steady_state_either(samples: int, slope: float) -> None:
     """Without any noise its residuals are rounding, which must not pass for autocorrelation."""
     assert steady_state(100 + slope * np.arange(samples)).kind == "none"
+
+
+def test_a_stall_at_the_start_is_no_warm_up() -> None:
+    """Five seconds at the level, five of nothing, then the level: what begins at its level does not warm up."""
+    rates = 1000 * (1 + 0.02 * np.random.default_rng(7).standard_normal(120))
+    rates[5:10] = 0
+    found = steady_state(rates)
+    assert (found.kind, found.start) == ("flat", 0)
+    rates[:5] = 0
+    assert steady_state(rates).start == 10

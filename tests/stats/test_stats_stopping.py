@@ -1,10 +1,16 @@
 """The stopping rule: decisions by hand, and the coverage of the interval it stops at."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from benchbook.bench import stopping_series
 from benchbook.errors import BadInput
 from benchbook.stats.autocorrelation import series_interval
+from benchbook.stats.background import Background, learned, missed
 from benchbook.stats.stopping import StopRule, replay, stop_decision
 
 RULE = StopRule(maximum_s=600, minimum_s=30)
@@ -101,7 +107,7 @@ def test_a_rule_that_cannot_be_followed_is_refused(wrong):
 def test_coverage_at_the_stop_and_machine_time(ar1, phi, spread, saved_at_least):
     rng = np.random.default_rng(31)
     rule = StopRule(maximum_s=1200)
-    rows = 1000 * (1 + ar1(rng, phi, series=2000, samples=1200, sd=spread))
+    rows = 1000 * (1 + ar1(rng, phi, series=600, samples=1200, sd=spread))
     found = [replay(row, rule=rule) for row in rows]
     judged = [decision.interval for decision in found if decision.interval is not None]
     assert len(judged) >= 0.99 * len(found)
@@ -119,3 +125,62 @@ def test_stopping_at_the_first_tight_interval_would_not_cover(ar1):
         end = next((n for n in looks if series_interval(row[:n]).relative_half_width <= 0.02), 1200)
         hits.append(series_interval(row[:end]).contains(1000))
     assert np.mean(hits) < 0.92, "below the 93% that the rule keeps"
+
+
+KNOWN = StopRule(maximum_s=600, background=Background(period_s=60, stall_s=5, seen_s=1200))
+
+
+def test_no_load_is_precise_before_five_periods():
+    assert KNOWN.looks()[0] == 300
+    assert replay(_calm(600), rule=KNOWN).elapsed_s == 375
+    short = replay(_calm(45), rule=replace(KNOWN, maximum_s=45))
+    assert not short.precise
+    assert short.interval is None
+    assert short.reason == "maximum reached; shorter than 5 periods of 60 s of the system's background work"
+
+
+def test_a_drift_is_never_precise():
+    """15% in 20 min: 3.75% in the 5 min at which white noise of 2% would end."""
+    rate = _calm(600, spread=0.02) * (1 - 0.15 * np.arange(600) / 1200)
+    found = replay(rate, rule=KNOWN)
+    assert not found.precise
+
+
+def test_checkpoints_are_judged_over_whole_periods():
+    """Half of the rate for 5 s a minute: 4.2% less than between them; what is judged is whole minutes."""
+    rate = _calm(600)
+    rate[np.arange(600) % 60 >= 55] *= 0.5
+    found = replay(rate, rule=KNOWN)
+    assert found.precise
+    assert found.interval.contains(1000 * (1 - 0.5 * 5 / 60))
+
+
+def test_stalls_that_may_have_been_missed_widen_the_interval_downwards():
+    """None seen in 1,500 s: up to -ln(0.05) = 3.0 in 1,500 s, 5 s each: 1.0% (Garwood's bound for none)."""
+    below, above = missed(Background(stall_s=5, seen_s=1125), 0, 375)
+    assert below == pytest.approx(-math.log(0.05) * 5 / 1500)
+    assert above == 0
+    # One in 375 s, none before: 4.744 and 0.051 are the bounds for one (Garwood's table).
+    below, above = missed(Background(stall_s=5), 1, 375)
+    assert below == pytest.approx((4.744 - 1) * 5 / 375, rel=1e-3)
+    assert above == pytest.approx((1 - 0.0513) * 5 / 375, rel=1e-3)
+
+
+def test_what_earlier_loads_have_shown_is_learned():
+    rate = _calm(600)
+    rate[np.arange(600) % 100 < 5] *= 0.5
+    rate[350:355] = 0
+    found = learned(Background(period_s=60, stall_s=5), [rate, _calm(300)])
+    assert found.period_s == pytest.approx(100)
+    assert (found.seen_s, found.stalls) == (900, 1)
+    assert learned(Background(period_s=60), [_calm(600, seed=s) for s in range(5)]).period_s == 60
+
+
+def test_the_seven_series_of_the_bench():
+    """Before, 29 to 100% of them were called precise, and up to all of those intervals missed."""
+    rows = pd.DataFrame(stopping_series.on_seven(loads=12)).set_index(["rule", "series"])
+    assert rows.loc["before"].wrong.max() > 0.5
+    for which in ("first", "later"):
+        assert rows.loc[which].wrong.max() <= 2 / 12
+        assert (rows.loc[which].stopped[["white noise", "AR(0.7)", "checkpoints every 60 s"]] >= 0.75).all()
+        assert (rows.loc[which].stopped[["drift of -15%", "random stalls, one in 60 s"]] == 0).all()

@@ -7,6 +7,7 @@ from benchbook.analysis.results import MachineTime
 from benchbook.campaign.early_stop import rule
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
+from benchbook.hosts.about import Json
 from benchbook.profiles import Stopping
 from benchbook.published.tables import Published
 
@@ -22,15 +23,16 @@ def forecast(campaign: Campaign) -> str:
     if rule_asked is None:
         # Where a load ends when its work is done, nobody knows beforehand how long it takes.
         return f"{left * asked['time_s'] / 60:.1f} min of load" if asked.get("time_s") else ""
-    least, most = (left * seconds / 60 for seconds in _bounds(rule_asked))
+    least, most = (left * seconds / 60 for seconds in _bounds(rule_asked, min(asked.get("period_s", [0.0]))))
     before = _seconds_before(campaign)
     about = f", about {left * before / 60:.0f} as the last campaign went" if before else ""
-    return f"{least:.0f} to {most:.0f} min of load{about}; repetitions may be added"
+    span = f"{most:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+    return f"{span} min of load{about}; repetitions may be added"
 
 
-def _bounds(asked: Stopping) -> tuple[float, float]:
+def _bounds(asked: Stopping, period_s: float) -> tuple[float, float]:
     """The earliest and the latest end of a load, in seconds: two looks in a row must agree."""
-    applied = rule(asked, None)
+    applied = rule(asked, None, period_s=period_s)
     return applied.looks()[: applied.consecutive][-1], applied.maximum_s
 
 
@@ -50,6 +52,11 @@ def load_s(record: Record) -> float:
     return said.value if said else float((record.ended or 0) - (record.started or 0))
 
 
+def too_short(stopping: Json) -> bool:
+    """Whether a load's maximum did not cover the periods that it takes to end early; of older records, nobody knows."""
+    return bool(stopping.get("period_s") and stopping["least_s"] >= stopping["maximum_s"])
+
+
 def account(published: Published, campaign: Campaign) -> MachineTime:
     """What the recorded trials took, and how long they would have taken at the report's durations."""
     records = campaign.records()
@@ -65,6 +72,7 @@ def account(published: Published, campaign: Campaign) -> MachineTime:
         share=load / whole if whole else None,
         judged=len(judged),
         precise=sum(s["precise"] for s in judged),
+        too_short=sum(map(too_short, judged)),
         planned=campaign.planned,
         ended=campaign.environment().repetitions_ended,
     )
@@ -81,6 +89,11 @@ def in_words(spent: MachineTime) -> str:
         said.append(
             f"{spent.precise} of {spent.judged} loads ended because their interval was as tight as asked; "
             "the others ran to the longest that the profile allows."
+        )
+    if spent.too_short:
+        said.append(
+            f"{spent.too_short} could not end early: that takes several periods of what the system does in the "
+            "background, and the profile's longest load is shorter."
         )
     if spent.trials > spent.planned:
         said.append(f"{spent.trials - spent.planned} trials were added to the {spent.planned} of the plan.")

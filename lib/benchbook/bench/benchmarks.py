@@ -21,7 +21,9 @@ from benchbook.bench import (
     analysis_bench,
     null_comparisons_bench,
     planted_errors_bench,
+    repetitions_bench,
     stopping_bench,
+    stopping_series,
     transfer_bench,
     verdicts_bench,
 )
@@ -46,6 +48,7 @@ TRIAL_S = 10
 # A machine's own rate wanders within minutes: two short loads, one right after the other, differ least by it, and many
 # such pairs are what tells 1%.
 PAIRS, PAIR_S = 300, 2
+LOADS_PER_SERIES = 200
 
 
 def run(names: list[str] | None, console: Console) -> None:
@@ -208,6 +211,16 @@ def stopping(console: Console) -> dict[str, Any]:
     return found
 
 
+def stopping_on_series(console: Console) -> dict[str, Any]:
+    """the stopping rule on seven kinds of simulated series, before and after periods are known; no host is needed"""
+    found = {
+        f"noise {noise:.0%}": stopping_series.on_seven(loads=LOADS_PER_SERIES, noise=noise) for noise in (0.02, 0.08)
+    }
+    for noise, rows in found.items():
+        console.print(f"  {noise}\n{stopping_bench.in_words(rows)}", markup=False)
+    return found
+
+
 def _rates(load: LongLoad) -> Array:
     """The load, on MariaDB; transactions/s, a value per second."""
     parameters = LoadParameters(
@@ -237,6 +250,8 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,
     "stopping": stopping,
+    "stopping_series": stopping_on_series,
+    "repetitions": repetitions_bench.repetitions,
     "analysis": analysis_bench.analysis,
     "planted_errors": planted_errors_bench.planted_errors,
     "verdicts": verdicts_bench.verdicts,

@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from benchbook.profiles import Stopping
+from benchbook.stats.background import Background, learned
+from benchbook.stats.estimates import Array
 from benchbook.stats.stopping import StopDecision, StopRule, stop_decision
 
+# A stall of so many seconds may have been missed, for all that a load shows: its interval allows for it.
+STALL_S = 5.0
+# Chance that a steady load is taken for one that moves, at each look: high, so that few that do move are not seen.
+UNSTEADY = 0.2
 
-def rule(asked: Stopping, published_s: float | None) -> StopRule:
-    """The profile's rule; a load is never longer than the published one, where a duration was published."""
+
+def rule(asked: Stopping, published_s: float | None, *, period_s: float = 0.0) -> StopRule:
+    """The profile's rule; a load is never longer than the published one, where a duration was published.
+
+    `period_s` is that of the system's slowest work in the background: no load ends early before several of them.
+    """
     longest = min(asked.maximum_s, published_s or math.inf)
-    return StopRule(maximum_s=longest, minimum_s=min(asked.minimum_s, longest), target=asked.target)
+    known = Background(period_s=period_s, stall_s=STALL_S)
+    least = min(asked.minimum_s, longest)
+    return StopRule(maximum_s=longest, minimum_s=least, target=asked.target, background=known, unsteady=UNSTEADY)
+
+
+@dataclass
+class EarlierLoads:
+    """The rates of the loads that this run has driven, cell by cell: what they show counts for the next of the cell.
+
+    A run that is continued later begins anew: it knows less, and ends loads later for it.
+    """
+
+    _rates: dict[str, list[Array]] = field(default_factory=dict)
+
+    def rule(self, cell: str, asked: StopRule, *, period_s: float) -> StopRule:
+        """`asked` for a system with this period, and with all that earlier loads of the cell have shown."""
+        known = replace(asked.background, period_s=period_s)
+        return replace(asked, background=learned(known, self._rates.get(cell, [])))
+
+    def keep(self, cell: str, rates: Sequence[float]) -> None:
+        """A load has ended after these rates, one a second."""
+        if rates:
+            self._rates.setdefault(cell, []).append(np.asarray(rates, dtype=np.float64))
 
 
 def both(on_rate: Callable[[float, float], None], watcher: RateWatcher | None) -> Callable[[float, float], None]:
@@ -58,8 +92,13 @@ class RateWatcher:
         """What the record keeps: why the load ended when it did, and how tight its interval was."""
         # A load that ran to its maximum is judged whole; one that was stopped, by what stopped it.
         last = self.decision if self.decision and self.stopping else stop_decision(self._rates, rule=self.rule)
+        known = self.rule.background
         found: dict[str, float | str | bool | None] = {
             "target": self.rule.target,
+            "least_s": self.rule.looks()[0],
+            "period_s": known.period_s,
+            "seen_s": known.seen_s,
+            "stalls_seen": known.stalls,
             "maximum_s": self.rule.maximum_s,
             "precise": last.precise,
             "reason": last.reason,

@@ -77,14 +77,20 @@ class Driver:
         return [*of_machines, *system.probes(self.clients[0], [one.name for one in named if one.of_server])]
 
     def measure(
-        self, system: System, levels: Mapping[str, Level], on_rate: Callable[[float, float], None]
+        self,
+        system: System,
+        levels: Mapping[str, Level],
+        on_rate: Callable[[float, float], None],
+        rule: StopRule | None = None,
     ) -> Measurement:
-        """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed."""
+        """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed.
+
+        `rule` takes the place of `stop_rule` for this one load.
+        """
+        judged = rule or self.stop_rule
         with watching(self.session, self.probes(system)) as watched:
             crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
-            watcher = (
-                RateWatcher(self.stop_rule, lambda: crowd.stop(self.generator.stop_file)) if self.stop_rule else None
-            )
+            watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
             ran = crowd.wait(both(on_rate, watcher), expected_s=self.time_s)
         system.check_alive()
         for each in ran:

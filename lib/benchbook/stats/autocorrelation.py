@@ -7,6 +7,7 @@ gives the long-run variance, and a t quantile pays for having estimated it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,9 @@ from scipy import stats
 from benchbook.stats.estimates import Array, Interval, Values, degenerate, no_interval, share, vector
 
 MINIMUM_SAMPLES = 10
+LEAST_BATCHES = 5
 _MAX_ORDER = 10
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,29 @@ def series_interval(values: Values, *, confidence: float = 0.95) -> Interval:
     freedom = float(spread.degrees_of_freedom[0])
     half = float(stats.t.ppf((1 + level) / 2, freedom) * spread.standard_error[0])
     return Interval(centre, centre - half, centre + half, level, found.size, "autoregressive", freedom)
+
+
+def moves(values: Values, *, batch: int, alpha: float = 0.05) -> bool:
+    """Whether a series moves over longer times than its samples' resemblance to each other explains.
+
+    Two tests, each with half of `alpha`: the means of batches of so many samples differ by more than an autoregressive
+    model of the samples makes them (F), or a straight line rises or falls beyond what that model makes it (t).
+    """
+    found = vector(values)
+    batches = found.size // batch
+    if batches < LEAST_BATCHES or np.ptp(found) == 0:
+        return False
+    t = np.arange(found.size) - (found.size - 1) / 2
+    slope = float((t * found).sum() / (t**2).sum())
+    flat = found - slope * t
+    if np.ptp(flat) <= _ROUNDING * np.ptp(found):
+        return True
+    spread = series_spread(flat[None, :])
+    long_run, freedom = float(spread.standard_error[0]) ** 2 * found.size, float(spread.degrees_of_freedom[0])
+    means = found[-batches * batch :].reshape(batches, batch).mean(axis=1)
+    ratio = float(means.var(ddof=1)) * batch / long_run
+    straight = abs(slope) * math.sqrt(float((t**2).sum()) / long_run)
+    return bool(stats.f.sf(ratio, batches - 1, freedom) < alpha / 2 or 2 * stats.t.sf(straight, freedom) < alpha / 2)
 
 
 def series_spread(rows: Array) -> SeriesSpread:

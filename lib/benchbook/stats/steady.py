@@ -27,6 +27,7 @@ _ROUNDING = 1e-12
 _SPREAD_RATIO = 3.0
 _MAX_INTERRUPTION = 0.1
 _BRIDGE = 3
+_STALLED = 0.25
 _LEFT_OF_TAIL = 0.6
 
 
@@ -127,14 +128,16 @@ def _steady_start(values: Array, changes: tuple[int, ...], noise: _Noise, tolera
     low, high = max(bounds, key=lambda b: b[1] - max(b[0], n // 2))
     start, like, unlike, unlike_in_all = None, 0, 0, 0
     for a, b in reversed(bounds):
-        if _alike(values[a:b], values[low:high], noise, tolerance):
+        alike = _alike(values[a:b], values[low:high], noise, tolerance)
+        if alike:
             like += b - a
         else:
             unlike, unlike_in_all = unlike + b - a, unlike_in_all + b - a
         if unlike_in_all > _MAX_INTERRUPTION * n:
             break
         # An interruption is bridged by a longer stretch of the same level before it, never by a chance few samples.
-        if like >= _BRIDGE * unlike:
+        # A warm-up does not begin at the level that it rises to: what does, and then falls, has stalled.
+        if like >= _BRIDGE * unlike or (alike and a == 0):
             start, like, unlike = a, 0, 0
     return start
 
@@ -155,8 +158,8 @@ def _straight_rise(values: Array, changes: tuple[int, ...], noise: _Noise) -> in
         return None
     scale = noise.sigma**2 * noise.inflation
     stairs = sum(float(((part - part.mean()) ** 2).sum()) for part in np.split(values, changes))
-    bends = np.arange(3, values.size + 1)
-    errors = np.array([_bend_error(values, int(c)) for c in bends])
+    bends = np.arange(3.0, values.size + 1)
+    errors = _bend_errors(values, bends)
     if (float(((values - values.mean()) ** 2).sum()) - errors.min()) / scale < _PENALTY * math.log(values.size):
         return None
     # Schwarz (1978), Ann. Statist. 6(2): log(n) per parameter; level, slope and bend against 2k - 1 of the stairs.
@@ -164,11 +167,14 @@ def _straight_rise(values: Array, changes: tuple[int, ...], noise: _Noise) -> in
     return int(bends[errors.argmin()]) if errors.min() / scale < stairs / scale + saved else None
 
 
-def _bend_error(values: Array, bend: int) -> float:
-    """Sum of squares around a straight line up to `bend` that goes on flat."""
-    x = np.minimum(np.arange(values.size) - bend, 0.0)
-    x, y = x - x.mean(), values - values.mean()
-    return float((y**2).sum() - (x * y).sum() ** 2 / (x**2).sum())
+def _bend_errors(values: Array, bends: Array) -> Array:
+    """Sum of squares around a straight line up to each bend that goes on flat."""
+    y, t = values - values.mean(), np.arange(values.size)
+    # x = min(t - bend, 0), whose sums over t are known in closed form; one pass over the series serves all bends.
+    sum_x, sum_xx = -bends * (bends + 1) / 2, bends * (bends + 1) * (2 * bends + 1) / 6
+    upto = bends.astype(int) - 1
+    sum_xy = np.cumsum(t * y)[upto] - bends * np.cumsum(y)[upto]
+    return np.asarray(float((y**2).sum()) - sum_xy**2 / (sum_xx - sum_x**2 / values.size))
 
 
 def _classify(
@@ -199,12 +205,19 @@ def _past_the_tail(values: Array, start: int, noise: _Noise, tolerance: float) -
     """`start`, or up to two tenths later where the slow tail of a warm-up ends; None if what is left still drifts."""
     n = values.size
     for begin in range(start, max(start, min(start + n // 5, int((1 - _LEFT_OF_TAIL) * n))) + 1, max(n // 20, 1)):
-        drift, error = _drift(values[begin:], noise)
+        drift, error = _drift(_without_stalls(values[begin:]), noise)
         if abs(drift) <= max(tolerance * abs(float(values[begin:].mean())), _SIGMAS * error):
             return begin
         if start == 0:
             break
     return None
+
+
+def _without_stalls(values: Array) -> Array:
+    """The level in place of seconds of next to nothing, where these are few: a stall at one end is no drift."""
+    level = float(np.median(values))
+    stalled = values < _STALLED * level
+    return np.where(stalled, level, values) if stalled.mean() <= _MAX_INTERRUPTION else values
 
 
 def _drift(steady: Array, noise: _Noise) -> tuple[float, float]:

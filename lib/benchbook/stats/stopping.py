@@ -12,14 +12,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from benchbook.errors import BadInput
-from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, series_interval
+from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, moves, series_interval
+from benchbook.stats.background import UNKNOWN, Background, missed, stalls_in, without_period
 from benchbook.stats.estimates import Array, Interval, Values, vector
 from benchbook.stats.steady import SteadyState, steady_state
 
-_State: TypeAlias = tuple[Interval | None, SteadyState]
+# Where no period is known, the level is looked at over so many parts of the series.
+_BATCHES = 6
+# What differs at the beginning for longer than this share is taken for a level that the system goes back to.
+_MOST_CUT = 0.25
+
+
+@dataclass(frozen=True)
+class _State:
+    """What one look showed: the interval where there is one, else why not."""
+
+    steady: SteadyState
+    interval: Interval | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,9 @@ class StopRule:
     consecutive: int = 2
     error_share: float = 0.6
     minimum_freedom: float = 10.0
+    background: Background = UNKNOWN
+    periods: int = 5
+    unsteady: float = 0.1
 
     def __post_init__(self) -> None:
         if not 0 < self.minimum_s <= self.maximum_s:
@@ -45,7 +60,8 @@ class StopRule:
 
     def looks(self) -> list[float]:
         """The seconds at which the series is judged, the last being the maximum."""
-        found, at = [], self.minimum_s
+        found: list[float] = []
+        at = max(self.minimum_s, self.periods * self.background.period_s)
         while at < self.maximum_s:
             found.append(at)
             at *= self.growth
@@ -70,7 +86,7 @@ def stop_decision(values: Values, *, rule: StopRule, interval_s: float = 1.0) ->
     """Judge a series of samples, `interval_s` seconds apart, at the last look that lies behind it."""
     found = vector(values, minimum=0)
     past = [look for look in rule.looks() if _samples(look, interval_s) <= found.size]
-    states = [_judge(found[: _samples(look, interval_s)], rule) for look in past[-rule.consecutive :]]
+    states = [_judge(found[: _samples(look, interval_s)], rule, interval_s) for look in past[-rule.consecutive :]]
     return _decide(states, found, rule, interval_s)
 
 
@@ -78,12 +94,13 @@ def _decide(states: list[_State], found: Array, rule: StopRule, interval_s: floa
     """The decision after `found`, from what the last looks showed."""
     elapsed = found.size * interval_s
     coming = next((look for look in rule.looks() if _samples(look, interval_s) > found.size), rule.maximum_s)
-    interval, steady = states[-1] if states else (None, steady_state(found))
+    last = states[-1] if states else _State(steady_state(found), why=_too_short(rule))
     tight = [_tight(state, rule) for state in states]
     precise = len(tight) == rule.consecutive and all(tight)
     over = elapsed + 1e-9 >= rule.maximum_s
-    reason = _reason(precise, over, interval, steady, rule)
-    return StopDecision(precise or over, precise, reason, elapsed, coming, elapsed / rule.maximum_s, interval, steady)
+    reason = _reason(precise, over, last, rule)
+    share = elapsed / rule.maximum_s
+    return StopDecision(precise or over, precise, reason, elapsed, coming, share, last.interval, last.steady)
 
 
 def replay(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDecision:
@@ -94,7 +111,7 @@ def replay(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDe
         so_far = found[: _samples(look, interval_s)]
         if so_far.size < _samples(look, interval_s):
             break
-        states = [*states, _judge(so_far, rule)][-rule.consecutive :]
+        states = [*states, _judge(so_far, rule, interval_s)][-rule.consecutive :]
         decision = _decide(states, so_far, rule, interval_s)
         if decision.stop:
             return decision
@@ -105,27 +122,55 @@ def _samples(look_s: float, interval_s: float) -> int:
     return math.ceil(look_s / interval_s - 1e-9)
 
 
-def _judge(values: Array, rule: StopRule) -> _State:
+def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
     steady = steady_state(values)
     if not steady.reached or steady.of(values).size < MINIMUM_SAMPLES:
-        return None, steady
-    widened = series_interval(steady.of(values), confidence=1 - rule.error_share * (1 - rule.confidence))
-    return replace(widened, confidence=rule.confidence, method="autoregressive, sequential"), steady
+        return _State(steady, why=f"no steady state: {steady.reason}")
+    if steady.start and steady.start > _MOST_CUT * values.size:
+        return _State(steady, why=f"no steady state: the first {steady.start * interval_s:.0f} s differ from the rest")
+    period = round(rule.background.period_s / interval_s)
+    turns = steady.of(values).size // period if period else 0
+    if period and turns < rule.periods:
+        return _State(steady, why=_too_short(rule))
+    judged = steady.of(values)[-turns * period :]
+    noise = without_period(judged, period) if period else judged
+    batch = period or max(MINIMUM_SAMPLES, judged.size // _BATCHES)
+    if moves(noise, batch=batch, alpha=rule.unsteady):
+        return _State(steady, why=f"its level moves over times longer than {batch * interval_s:.0f} s")
+    return _State(steady, _interval(noise, stalls_in(values), rule, interval_s))
+
+
+def _interval(noise: Array, stalls: int, rule: StopRule, interval_s: float) -> Interval:
+    widened = series_interval(noise, confidence=1 - rule.error_share * (1 - rule.confidence))
+    below, above = missed(rule.background, stalls, noise.size * interval_s, confidence=rule.confidence)
+    return replace(
+        widened,
+        low=widened.low - below * widened.estimate,
+        high=widened.high + above * widened.estimate,
+        confidence=rule.confidence,
+        method="autoregressive, sequential",
+    )
+
+
+def _too_short(rule: StopRule) -> str:
+    if not rule.background.period_s:
+        return "too few samples"
+    return f"shorter than {rule.periods} periods of {rule.background.period_s:.0f} s of the system's background work"
 
 
 def _tight(state: _State, rule: StopRule) -> bool:
-    interval = state[0]
+    interval = state.interval
     if interval is None or interval.degrees_of_freedom < rule.minimum_freedom:
         return False
     return interval.relative_half_width <= rule.target
 
 
-def _reason(precise: bool, over: bool, interval: Interval | None, steady: SteadyState, rule: StopRule) -> str:
+def _reason(precise: bool, over: bool, last: _State, rule: StopRule) -> str:
     if precise:
         return f"within {rule.target:.1%} at {rule.consecutive} looks in a row"
     end = "maximum reached; " if over else ""
-    if interval is None:
-        return f"{end}no steady state: {steady.reason}"
-    if interval.relative_half_width <= rule.target:
+    if last.interval is None:
+        return f"{end}{last.why}"
+    if last.interval.relative_half_width <= rule.target:
         return f"{end}tight at one look, not yet at {rule.consecutive} in a row on enough degrees of freedom"
-    return f"{end}within {interval.relative_half_width:.1%} of the {rule.target:.1%} asked for"
+    return f"{end}within {last.interval.relative_half_width:.1%} of the {rule.target:.1%} asked for"

@@ -108,7 +108,8 @@ class System(NamedServer, ABC):
     """A system under test on the hosts of a session, found by name (entry point `benchbook.systems`).
 
     `protocol` is what its endpoints speak: a load generator says which ones it can drive. `watched_by` names the probes
-    that watch each of its servers (entry point `benchbook.probes`, or a file env/probes/NAME.py).
+    that watch each of its servers (entry point `benchbook.probes`, or a file env/probes/NAME.py). `period_s` is how
+    often its slowest work in the background returns: no load of it ends early before several such periods.
     """
 
     protocol: ClassVar[str]
@@ -117,6 +118,9 @@ class System(NamedServer, ABC):
     run_by_kit: ClassVar[bool] = True
     # Server errors, by their numbers, after which a load generator is to try again instead of giving up.
     retried_errors: ClassVar[tuple[int, ...]] = ()
+    # Seconds from one turn to the next of the slowest work that it does beside the load and that a load can be expected
+    # to cover. Not known: a minute, as often as WiredTiger and TiDB's statistics write. 0: it does none.
+    period_s: ClassVar[float] = 60.0
 
     def __init__(self, session: Session, profile: Profile) -> None:
         self.session, self.profile = session, profile

@@ -34,6 +34,9 @@ class MariaDB(SqlServer):
     role = "mysql"
     default_port = 3306
     title = "MariaDB"
+    # mariadb.com/docs, system variables: aria_checkpoint_interval is 30 s, innodb_flushing_avg_loops 30 (rounds of a
+    # second over which flushing is averaged).
+    period_s = 30.0
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)

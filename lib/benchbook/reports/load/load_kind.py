@@ -113,6 +113,7 @@ class LoadKind(Kind[LoadParameters]):
             **load.asked(size),
             "time_s": time_s(load, parameters, profile),
             **({"stopping": early.model_dump()} if early else {}),
+            **({"period_s": [systems.find(n, inventory).period_s for n in parameters.names()]} if early else {}),
             "rate": parameters.rate or size.rate,
             "reset": profile.reset,
             "buffer_pool_mb": profile.buffer_pool_mb,

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchbook import systems
 from benchbook.campaign.design import Trial
+from benchbook.campaign.early_stop import EarlierLoads
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.hosts.host_facts import survey
@@ -35,6 +36,7 @@ class LoadTrials:
     time_s: int
     rate: int
     stop_rule: StopRule | None = None
+    _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
@@ -68,7 +70,19 @@ class LoadTrials:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""
-        return self._driver.measure(self._systems[trial.cell.system], trial.cell.levels, on_rate)
+        system, cell = self._systems[trial.cell.system], f"{trial.cell.table} {trial.cell.slug}"
+        if not self.stop_rule:
+            return self._driver.measure(system, trial.cell.levels, on_rate)
+        rule = self._earlier.rule(cell, self.stop_rule, period_s=system.period_s)
+        rates: list[float] = []
+
+        def seen(second: float, rate: float) -> None:
+            on_rate(second, rate)
+            rates.append(rate)
+
+        measured = self._driver.measure(system, trial.cell.levels, seen, rule)
+        self._earlier.keep(cell, rates)
+        return measured
 
     def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:
         """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""

@@ -1,0 +1,89 @@
+"""What the repetitions of a campaign say of each other: a drift in their order, one that stands apart, two levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from benchbook.campaign.record import Quantity, Record
+from benchbook.published.tables import Published
+from benchbook.stats.order_drift import LEAST_BLOCKS, OrderDrift, order_drift
+from benchbook.stats.outlying import Outlying, in_percent, outlying
+
+# The chance that a campaign without any of it shows something is at most 5%: shared by the drift and the single cells.
+DRIFT_ALPHA, CELLS_ALPHA = 0.02, 0.03
+TIMES = ("ms", "s")
+
+
+def in_words(published: Published, records: Sequence[Record]) -> list[str]:
+    """Sentences, gravest first; one that says so where nothing was found, none without records."""
+    frame = rates(published, records)
+    if frame.empty:
+        return []
+    repetitions = frame.groupby("cell").size()
+    if repetitions.max() < LEAST_BLOCKS:
+        return ["Fewer than three repetitions: a drift in their order, and outliers among them, cannot be told."]
+    drift = order_drift(frame)
+    drifts = drift if drift and drift.p_value < DRIFT_ALPHA else None
+    odd = outlying(_cells(frame, drifts), alpha=CELLS_ALPHA)
+    said = [*([_drift(drifts)] if drifts else []), *(_odd(one, frame) for one in odd)]
+    return said or [
+        f"The repetitions of {len(repetitions)} cells show no drift in their order, no outlier and no second level "
+        "(a campaign without any has a chance of at most 5% to show one)."
+    ]
+
+
+def rates(published: Published, records: Sequence[Record]) -> pd.DataFrame:
+    """[cell, repetition, value]: the first rate of each record's table, or 1 over its first time; none of 0."""
+    rows = []
+    for record in records:
+        speed = _speed(published, record)
+        if speed:
+            levels = ", ".join(f"{key} {value}" for key, value in record.levels.items())
+            cell = " ".join(filter(None, (record.table, record.system, f"({levels})" if levels else "")))
+            rows.append({"cell": cell, "repetition": record.repetition, "value": speed})
+    return pd.DataFrame(rows, columns=["cell", "repetition", "value"])
+
+
+def _speed(published: Published, record: Record) -> float:
+    table = published.tables.get(record.table)
+    named = [name for name in (table.metrics if table else []) if name in record.summary]
+    for name in named or list(record.summary):
+        value = _as_speed(record.summary[name])
+        if value:
+            return value
+    return 0.0
+
+
+def _as_speed(quantity: Quantity) -> float:
+    if quantity.unit.endswith("/s"):
+        return quantity.value
+    return 1 / quantity.value if quantity.unit in TIMES and quantity.value else 0.0
+
+
+def _cells(frame: pd.DataFrame, drift: OrderDrift | None) -> dict[str, list[float]]:
+    """The logs of each cell's repetitions, in their order and without the drift that was found."""
+    slope = math.log1p(drift.change) if drift else 0.0
+    ordered = frame.sort_values("repetition")
+    return {
+        str(cell): [math.log(v) - slope * r for v, r in zip(part.value, part.repetition, strict=True)]
+        for cell, part in ordered.groupby("cell", sort=False)
+    }
+
+
+def _drift(found: OrderDrift) -> str:
+    low, high = sorted(abs(100 * bound) for bound in (found.low, found.high))
+    return (
+        f"Rates {'fall' if found.change < 0 else 'rise'} by {abs(found.change):.1%} from one repetition to the next "
+        f"(95% interval {low:.1f} to {high:.1f}%, over {found.cells} cells): intervals and verdicts do not cover that."
+    )
+
+
+def _odd(found: Outlying, frame: pd.DataFrame) -> str:
+    if found.kind == "two levels":
+        return f"{found.cell}: the repetitions lie at two levels, {in_percent(found.shift):.0f}% apart."
+    mine = frame[frame.cell == found.cell].sort_values("repetition")
+    which = mine.repetition.iloc[found.repetition or 0]
+    return f"{found.cell}: repetition {which} stands apart, {in_percent(found.shift):+.0f}% from the others."
