@@ -154,13 +154,13 @@ def test_one_repetition_shows_a_ratio_and_decides_nothing() -> None:
 @pytest.mark.slow
 def test_equal_campaigns_show_any_difference_in_at_most_5_percent() -> None:
     dice = np.random.default_rng(7)
-    simulations, wrong = 500, 0
+    simulations, wrong = 100, 0
     for _ in range(simulations):
         values = np.exp(dice.normal(0, 0.05, size=(6, 2, 4)))
         found = cells.outcomes(cell_frame({f"c{i}": (a, b) for i, (a, b) in enumerate(values)}))
         wrong += bool(found.outcome.isin(["slower", "faster", "changed"]).any())
-    # Two standard errors of a share of 5% over 500 simulations are 1.9%.
-    assert wrong / simulations <= 0.05 + 0.019
+    # Two standard errors of a share of 5% over 100 simulations are 4.4%; `bench null_comparisons` takes more.
+    assert wrong / simulations <= 0.05 + 0.044
 
 
 # -- what campaigns differ by -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from benchbook.stats.estimates import Array
 TABLES, LEVELS, REPETITIONS = 5, 3, 3
 # Relative standard deviations, of repetitions and of campaigns; further campaigns that repeat the two (`--history`).
 SPREAD, BETWEEN, HISTORIES = 0.01, (0.0, 0.02, 0.03), (0, 3, 6)
-COMPARISONS = 300
+COMPARISONS = 150
 WORKERS = 2
 
 

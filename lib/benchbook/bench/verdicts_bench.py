@@ -20,7 +20,6 @@ from benchbook import published
 from benchbook.bench import claim_family
 from benchbook.bench.claim_family import ClaimFamily, Truth
 from benchbook.bench.repetition_noise import NOISE
-from benchbook.claims import spreads
 from benchbook.claims.decide import Decision, decide
 from benchbook.claims.parts import Part
 from benchbook.stats.estimates import Array
@@ -105,7 +104,7 @@ def measured(setting: Setting, campaigns: int = CAMPAIGNS) -> tuple[dict[str, An
 
 @dataclass(frozen=True, eq=False)
 class SimulatedVerdicts:
-    """One campaign's decisions by each part's own spread (`before`) and by moderated ones (`after`), and the truth."""
+    """One campaign's decisions by each part's own spread (`before`) and as a judge makes them (`after`); the truth."""
 
     truths: list[Truth]
     before: list[Decision]
@@ -132,8 +131,9 @@ class SimulatedVerdicts:
 
 
 def _judged(family: ClaimFamily, setting: Setting, truth: Array, rng: np.random.Generator) -> SimulatedVerdicts:
-    before = family.campaign(truth[:, None] + setting.deviations(family, rng))
-    after = spreads.moderated(before, family.published)
+    logs = truth[:, None] + setting.deviations(family, rng)
+    before = family.campaign(logs)
+    after = family.judged_spreads(before, logs)
     effects = family.sums @ truth
     covered = {"before": _covered(before, effects), "after": _covered(after, effects)}
     return SimulatedVerdicts(family.truths(truth), decide(before), decide(after), covered)
@@ -142,7 +142,8 @@ def _judged(family: ClaimFamily, setting: Setting, truth: Array, rng: np.random.
 def _covered(claims: Sequence[Sequence[Part]], truth: Array) -> list[float]:
     """Shares of the comparisons whose 95% and 99.7% intervals (those of 16 claims) hold the truth."""
     parts = [part for parts in claims for part in parts]
-    off = np.abs(np.array([part.mean for part in parts]) - truth) / np.array([part.error for part in parts])
+    off = np.abs(np.array([part.mean for part in parts]) - truth) - np.array([part.drifted for part in parts])
+    off /= np.array([part.error for part in parts])
     dfs = np.array([part.spread.df for part in parts])
     return [float((off <= stdtrit(dfs, 1 - alpha / 2)).mean()) for alpha in (0.05, 0.05 / 16)]
 

@@ -130,7 +130,8 @@ def _needed(parts: Sequence[Part], level: float) -> int | None:
 def _repetitions(part: Part, level: float) -> int | None:
     """The least n whose interval would not reach a bound of the region."""
     gap = min(abs(part.mean - bound) for bound in (part.low, part.high) if math.isfinite(bound))
-    if part.n < 2 or gap == 0:
+    # A drift goes on: more repetitions take first and last further apart.
+    if part.n < 2 or gap == 0 or part.drift:
         return None
     counts = range(part.n + 1, MOST_REPETITIONS + 1)
     # Quantile and error both shrink with every repetition: the first n that is enough is found by bisection.

@@ -27,7 +27,7 @@ def sentence(decision: Decision, system: str, parts: Sequence[Part]) -> str:
     part = decision.part
     opening = f"{_OPENING[decision.verdict]} {system}"
     said = f"{opening}: {measured(decision)}. {_needs(part)}"
-    return f"{said}{_leaning(decision)}{_rest(decision, len(parts))}{_odd(parts)}"
+    return f"{said}{_leaning(decision)}{_rest(decision, len(parts))}{_odd(parts)}{_drifting(parts)}"
 
 
 def measured(decision: Decision) -> str:
@@ -82,6 +82,15 @@ def _odd(parts: Sequence[Part]) -> str:
     return f" Judged by their own spread: {'; '.join(odd)}." if odd else ""
 
 
+def _drifting(parts: Sequence[Part]) -> str:
+    """Comparisons with a figure that drifts, by name."""
+    found = [f"{part.what} by {math.expm1(part.drift):+.1%}" for part in parts if part.drift]
+    said = (
+        "Seems to drift, per repetition (1 figure in 20 does so by chance), so its interval holds for the first and the"
+    )
+    return f" {said} last: {'; '.join(found)}." if found else ""
+
+
 def _needs(part: Part) -> str:
     published = "" if math.isnan(part.published) else f"; published: {_bound(part, part.published)}"
     return f"The claim needs {region(part)}{published}."
@@ -105,6 +114,8 @@ def decides(decision: Decision) -> str:
         return ""
     if decision.part.n < 2:
         return "more repetitions: two are the least, the lab profile takes five"
+    if decision.part.drift:
+        return "repetitions that do not drift: a reset or a restart before each"
     if decision.needed is None:
         return f"more than {MOST_REPETITIONS} repetitions, if they vary as these did"
     return f"about {decision.needed} repetitions, if they vary as these did"

@@ -17,6 +17,7 @@ from benchbook.stats.estimates import Values, columns, degenerate, positive_vect
 from benchbook.stats.moderation import moderate
 
 _MOST_REPETITIONS = 10_000
+_LARGEST = 700.0
 
 
 def compare_cells(
@@ -91,7 +92,8 @@ def _errors(both: pd.DataFrame, effects: Mapping[int, CampaignEffect]) -> pd.Dat
 def _judged(found: pd.DataFrame, margin: float, confidence: float) -> pd.DataFrame:
     shift = pd.Series(np.log(found.ratio), index=found.index)
     edge, alpha = -math.log(1 - margin), 1 - confidence
-    half = stats.t.ppf(1 - alpha / 2, found.df) * found.error
+    # A few degrees of freedom can ask for more than a float holds.
+    half = np.minimum(stats.t.ppf(1 - alpha / 2, found.df) * found.error, _LARGEST)
     p_value = (2 * _tail(shift.abs(), found)).clip(upper=1.0)
     p_holm = holm(p_value.to_numpy(float))
     # Schuirmann (1987), J. Pharmacokinet. Biopharm. 15(6): equivalent if both one-sided tests say so; each statement is

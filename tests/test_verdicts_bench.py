@@ -1,0 +1,86 @@
+"""The simulations behind `bench verdicts` and `bench null_comparisons`: their truths, their noise, their counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchbook import published
+from benchbook.bench import claim_family, null_comparisons_bench, repetition_noise, verdicts_bench
+from benchbook.bench.claim_family import ClaimFamily
+from benchbook.bench.null_comparisons_bench import NullSetting
+from benchbook.bench.verdicts_bench import Setting
+from benchbook.claims.evidence import PUBLISHED, as_published
+from benchbook.claims.hypothesis import Arm
+from benchbook.claims.ledger_check import load
+
+
+@pytest.fixture(scope="module")
+def family() -> ClaimFamily:
+    return claim_family.of_report(published.load("tidb_v7_1_3_sysbench"))
+
+
+def test_a_ledger_as_sums_gives_the_published_effects(family: ClaimFamily) -> None:
+    data = published.load("tidb_v7_1_3_sysbench")
+    ledger = load(data)
+    assert ledger is not None
+    arm = Arm(data, as_published(data), PUBLISHED)
+    printed = [part for claim in ledger.claims for part in claim.parts(arm)]
+    assert (len(family.claims), family.logs.size) == (16, 30)
+    assert [part.what for part in family.parts] == [part.what for part in printed]
+    assert family.sums @ family.logs == pytest.approx([part.mean for part in printed])
+    assert set(family.truths(family.logs)) == {"holds"}
+
+
+def test_a_truth_on_the_bounds_is_neither_in_nor_out(family: ClaimFamily) -> None:
+    truth = family.on_bounds(np.random.default_rng(1))
+    assert family.truths(truth).count("on its bound") >= 8
+    (rises, *_), row = family.claims[0], family.sums[0]
+    # The first claim: point selects rise at least 1.2 times from 50 to 200 threads.
+    assert rises.low == pytest.approx(math.log(1.2))
+    assert family.truths(family.logs - 0.5 * (row @ family.logs) * row)[0] == "fails"
+
+
+@pytest.mark.parametrize("noise", ["normal", "lognormal", "heavy tails", "bimodal"])
+def test_noise_has_the_mean_and_the_spread_that_it_says(noise: str) -> None:
+    found = repetition_noise.NOISE[noise](np.random.default_rng(1), np.full((20_000, 1), 0.05), 3)
+    regimes = math.log(0.8) ** 2 * 0.21 if noise == "bimodal" else 0
+    assert found.mean() == pytest.approx(0, abs=0.003)
+    assert found.std() == pytest.approx(math.sqrt(0.05**2 + regimes), rel=0.1)
+
+
+def test_drift_loses_two_percent_each_time() -> None:
+    found = repetition_noise.drift(np.random.default_rng(1), np.full((20_000, 1), 0.05), 4)
+    assert found.mean(axis=0) == pytest.approx(math.log(0.98) * np.arange(4), abs=0.002)
+
+
+def test_one_odd_cell_leaves_the_others_as_they_are(family: ClaimFamily) -> None:
+    found = Setting("drift", "one cell", 7, 0.001).deviations(family, np.random.default_rng(1))
+    drifting = found[:, -1] < -0.1
+    # Its rate and its latency.
+    assert drifting.sum() == 2
+    assert len(set(family.cells[drifting])) == 1
+
+
+def test_a_setting_is_counted_before_and_after() -> None:
+    row, leanings = verdicts_bench.measured(Setting("normal", "all cells", 3, 0.03), campaigns=8)
+    assert row["found_after"] > row["found_before"] + 0.2
+    assert 0.85 < row["cover95_after"] <= 1
+    assert row["wrong_after"] <= 0.5
+    assert len(leanings) == 2 * 16
+    bins = verdicts_bench.calibration(pd.concat([leanings] * 2))
+    assert bins.claims.sum() == 4 * 16
+    assert (bins.given.diff().dropna() > 0).all()
+
+
+def test_campaigns_that_differ_by_themselves_are_called_different_without_a_history() -> None:
+    found = {
+        (between, history): null_comparisons_bench.measured(NullSetting(between, True, history), comparisons=4)
+        for between, history in ((0.0, 0), (0.03, 0), (0.03, 6))
+    }
+    assert found[0.0, 0]["different"] == found[0.03, 6]["different"] == 0
+    assert found[0.03, 0]["different"] >= 0.75
+    assert found[0.0, 0]["cells"] > 0.9
