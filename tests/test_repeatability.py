@@ -46,6 +46,11 @@ def test_a_drift_is_said_with_what_it_means_for_the_intervals() -> None:
     assert said.endswith("over 12 cells): intervals and verdicts do not cover that.")
 
 
+def test_with_three_repetitions_a_drift_may_be_chance_and_the_page_says_so() -> None:
+    (said,) = repeatability.in_words(PUBLISHED, campaign(noisy(12, 3) * 0.95 ** np.arange(3)))
+    assert said.endswith(repeatability.NO_TELLING)
+
+
 def test_a_repetition_that_stands_apart_is_named_with_its_cell() -> None:
     rates = noisy(12, 5)
     rates[3, 2] *= 0.5

@@ -20,6 +20,7 @@ from benchbook.campaign.repetitions import run_until_decided
 from benchbook.campaign.store import Campaign
 from benchbook.claims import ledger_check
 from benchbook.claims.more import open_claims
+from benchbook.display import time_spent
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.profiles import Stopping, load_profile
 from benchbook.reports.dm.dm_kind import DmKind
@@ -269,3 +270,12 @@ def test_the_forecast_spans_the_earliest_and_the_latest_end(home: Home) -> None:
     made = campaigns.start_or_continue("r", asked, trials, seed=1)
     # 60 trials: two looks at 16 and 20 s make 20 min at least, 60 s each make 60 min at most.
     assert machine_time.forecast(made) == "20 to 60 min of load; repetitions may be added"
+
+
+def test_the_page_says_in_words_where_a_rate_has_no_interval() -> None:
+    short = "shorter than 5 periods of 60 s of the system's background work"
+    none = {"reason": f"maximum reached; {short}"}
+    assert time_spent.without_interval([none, none, {"reason": "within 2.0%", "half_width": 0.01}]) == (
+        f"none for 2 of 3: {short}"
+    )
+    assert time_spent.without_interval([{"reason": "maximum reached; within 4%", "half_width": 0.04}]) == "known"

@@ -12,6 +12,7 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
 from benchbook.grouping import grouped
+from benchbook.hosts.about import Json
 from benchbook.published import Published
 
 
@@ -21,6 +22,14 @@ def view(published: Published, campaign: Campaign) -> HTML:
         _row(published, table, part) for table, part in grouped(campaign.records(), lambda record: record.table).items()
     ]
     return show.stack([show.table(rows, "Load time per table"), show.paragraph(in_words(account(published, campaign)))])
+
+
+def without_interval(judged: Sequence[Json]) -> str:
+    """For how many loads there is none, and the reason that most of these have."""
+    why = Counter(s["reason"].removeprefix("maximum reached; ") for s in judged if "half_width" not in s)
+    if not why:
+        return "known"
+    return f"none for {why.total()} of {len(judged)}: {why.most_common(1)[0][0]}"
 
 
 def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, object]:
@@ -36,5 +45,6 @@ def _row(published: Published, table: str, records: Sequence[Record]) -> dict[st
     if judged:
         kinds = Counter(s["steady"] for s in judged)
         row["as tight as asked"] = f"{sum(s['precise'] for s in judged)} of {len(judged)}"
+        row["rate's interval"] = without_interval(judged)
         row["steady state"] = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     return row

@@ -73,6 +73,8 @@ def _wave(values: Array) -> float:
     phi = float((off[1:] * off[:-1]).sum()) / power
     red = 1 / (1 + phi**2 - 2 * phi * np.cos(2 * math.pi * frequency[looked_at]))
     shares = np.abs(np.fft.rfft(off))[looked_at] ** 2 / red
+    if not shares.any():
+        return 0.0
     g = shares / shares.sum()
     # The first term of Fisher's sum bounds the chance that any of m shares exceeds g: m (1 - g)^(m - 1).
     out = g.size * (1 - g) ** (g.size - 1) < _CHANCE
