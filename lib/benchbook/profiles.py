@@ -79,11 +79,15 @@ class DmSize(Strict):
 
 
 class TransferSize(Strict):
-    """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine."""
+    """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine.
+
+    `repeat` stands in place of the profile's own.
+    """
 
     documents: Annotated[int, Field(ge=10)] = 10_000
     cache_gb: Annotated[float, Field(ge=0.25)] = 0.25
     ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
+    repeat: Repeating | None = None
 
 
 class Stopping(Strict):

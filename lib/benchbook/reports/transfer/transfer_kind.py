@@ -15,7 +15,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import NotNegative, Parameters, Positive
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Repeating
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind
 from benchbook.reports.transfer import engines
@@ -161,6 +161,10 @@ class TransferKind(Kind[TransferParameters]):
         they hold all of a small data set, so that no cache is better than another.
         """
         return SCALED if (parameters.levels or profile.levels) == "scaled" else ()
+
+    def repeating(self, profile: Profile) -> Repeating | None:
+        """Of the profile's transfer section, where it says."""
+        return profile.transfer.repeat or profile.repeating
 
     def builds(self, parameters: TransferParameters) -> list[str]:
         """The small server and the peer's tools come from one module."""
