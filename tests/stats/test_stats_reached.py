@@ -40,7 +40,7 @@ def _modules(imports: Iterable[Name]) -> set[str]:
 def _entry_points() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = [project["scripts"], *project["entry-points"].values()]
-    return {target.split(":")[0] for group in groups for target in group.values()}
+    return {target.split(":")[0] for group in groups for target in group.values()} & TREES.keys()
 
 
 def _notebooks() -> set[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchbook.claims import ledger_check, order_drift, spreads
+from benchbook.claims import ledger_check, own_drift, spreads
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
@@ -61,9 +61,9 @@ class ClaimFamily:
         """What a judge makes of measured parts: drifts named, spreads moderated; `logs` as in `campaign`."""
         drifts = np.zeros(len(logs), dtype=bool)
         for kind in (self.times, ~self.times):
-            drifts[kind] = order_drift.drifts(logs[kind])
+            drifts[kind] = own_drift.drifts(logs[kind])
         flagged = iter([bool(row.any()) for row in np.abs(self.sums[:, drifts]) > _EXACT])
-        found = [[order_drift.with_drift(part) if next(flagged) else part for part in parts] for parts in measured]
+        found = [[own_drift.with_drift(part) if next(flagged) else part for part in parts] for parts in measured]
         return spreads.moderated(found, self.published)
 
     def truths(self, logs: Array) -> list[Truth]:

@@ -13,7 +13,7 @@ from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
-from benchbook.claims import evidence, ledger_check, order_drift, room, spreads, words
+from benchbook.claims import evidence, ledger_check, own_drift, room, spreads, words
 from benchbook.claims.decide import Decision, decide
 from benchbook.claims.evidence import Evidence, NotMeasured, Tables
 from benchbook.claims.hypothesis import Arm, Hypothesis
@@ -99,7 +99,7 @@ def judge(
             reasons[claim.id] = reason
         except NotMeasured as reason:
             reasons[claim.id] = NotTestable(str(reason), "a campaign that measures this")
-    compared = order_drift.widened(list(parts.values()), arm)
+    compared = own_drift.widened(list(parts.values()), arm)
     parts = dict(zip(parts, spreads.moderated(compared, published), strict=True))
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
     reasons |= {c.id: why for c in claims if c.id in parts and (why := _no_room(c, decisions[c.id], arm, busy))}

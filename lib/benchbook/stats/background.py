@@ -64,6 +64,8 @@ def slowest_period(values: Array) -> float:
 def _wave(values: Array) -> float:
     # Fisher (1929), Proc. R. Soc. A 125, eq. 3, on the periodogram relative to that of an AR(1) with the series' own
     # lag-1 correlation: noise of that kind has no period.
+    if np.ptp(values) == 0:
+        return 0.0
     off = values - values.mean()
     power = float((off**2).sum())
     frequency = np.fft.rfftfreq(values.size)

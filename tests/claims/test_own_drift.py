@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from toy_report import X, ledger, published_toy
 
-from benchbook.claims import judge, order_drift
+from benchbook.claims import judge, own_drift
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.parts import Part, Spread, interval, p_inside, p_outside
 from benchbook.stats.estimates import Array
@@ -25,30 +25,30 @@ def noisy(figures: int, n: int, seed: int = 1) -> Array:
 def test_the_one_figure_that_drifts_by_itself_is_found() -> None:
     one = np.array([place == 3 for place in range(10)])
     sets = [noisy(10, 5, seed) + np.outer(one, ALONE * np.arange(5)) for seed in range(20)]
-    assert np.mean([order_drift.drifts(logs)[one] for logs in sets]) >= 0.9
-    assert np.mean([order_drift.drifts(logs[:, ::-1])[one] for logs in sets]) >= 0.9, "rising as well"
-    assert np.mean([order_drift.drifts(logs)[~one] for logs in sets]) <= 0.1
+    assert np.mean([own_drift.drifts(logs)[one] for logs in sets]) >= 0.9
+    assert np.mean([own_drift.drifts(logs[:, ::-1])[one] for logs in sets]) >= 0.9, "rising as well"
+    assert np.mean([own_drift.drifts(logs)[~one] for logs in sets]) <= 0.1
 
 
 def test_what_all_figures_share_is_no_drift_of_theirs() -> None:
-    assert not order_drift.drifts(noisy(10, 5) + 10 * ALONE * np.arange(5)).any()
+    assert not own_drift.drifts(noisy(10, 5) + 10 * ALONE * np.arange(5)).any()
 
 
 def test_two_repetitions_and_three_figures_are_too_few_to_tell() -> None:
     steep = np.outer(np.arange(10), np.arange(2))
-    assert not order_drift.drifts(steep.astype(float)).any()
-    assert not order_drift.drifts(steep[:3, [0, 1, 1]].astype(float)).any()
+    assert not own_drift.drifts(steep.astype(float)).any()
+    assert not own_drift.drifts(steep[:3, [0, 1, 1]].astype(float)).any()
 
 
 @pytest.mark.parametrize("n", [3, 5, 7])
 def test_of_steady_figures_about_one_in_twenty_seems_to_drift(n: int) -> None:
-    found = np.mean([order_drift.drifts(noisy(15, n, seed)).mean() for seed in range(100)])
-    assert 0.01 <= found <= order_drift.BY_CHANCE + 2 * math.sqrt(0.05 * 0.95 / 1500) + 0.01
+    found = np.mean([own_drift.drifts(noisy(15, n, seed)).mean() for seed in range(100)])
+    assert 0.01 <= found <= own_drift.BY_CHANCE + 2 * math.sqrt(0.05 * 0.95 / 1500) + 0.01
 
 
 def test_an_interval_with_a_drift_holds_for_both_ends_by_hand() -> None:
     # Effects 0.5, 0.48, 0.46: 0.02 less each time, so first and last lie 0.02 off the mean 0.48.
-    part = order_drift.with_drift(Part("p", np.array([0.5, 0.48, 0.46]), 0.4, borrowed=Spread(0.0003, 10)))
+    part = own_drift.with_drift(Part("p", np.array([0.5, 0.48, 0.46]), 0.4, borrowed=Spread(0.0003, 10)))
     assert (part.drift, part.drifted) == (pytest.approx(-0.02), pytest.approx(0.02))
     # An end of a straight line through three points: variance x (1/3 + 1 / 2).
     error = math.sqrt(0.0003 * (1 / 3 + 1 / 2))
