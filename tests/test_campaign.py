@@ -6,6 +6,7 @@ import fcntl
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ from benchbook.campaign.design import Cell, Trial, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import Progress
+from benchbook.campaign.stolen import stolen_share
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, ConnectionLost, HostUnusable, JobLost, SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.about import HostFacts
-from benchbook.probes.samples import empty
+from benchbook.probes.samples import COLUMNS, empty
 
 ASKED = {"inventory": "lab_test", "profile": "tiny"}
 CELLS = [
@@ -229,6 +231,55 @@ def test_after_a_failure_the_rest_of_its_block_begins_anew(home: Home) -> None:
     run(made, experiment)
     system = first.cell.system
     assert experiment.calls[1:5] == [f"begin {system} 2", first.id, f"begin {system} 1", made.trials[1].id]
+
+
+def series(*stolen: float) -> pd.DataFrame:
+    """Two cores of one host over a load from 1000 to 1010, with this much of them stolen in each sample."""
+    rows = [
+        (1001.0 + i, "db1", "host", f"cpu.{state}", value, "cores")
+        for i, share in enumerate(stolen)
+        for state, value in (("user", 2 - 2 * share), ("steal", 2 * share))
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+class Stolen(InMemory):
+    """Other machines take CPU from the first tries of every trial: `shares` of the tries, the last one ever after."""
+
+    def __init__(self, *shares: float):
+        super().__init__()
+        self.shares = shares
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        made, tries = super().measure(trial, on_rate), self.calls.count(trial.id)
+        return replace(made, series=series(self.shares[min(tries, len(self.shares)) - 1]), output=f"try {tries}")
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept", "share"),
+    # Up to a fiftieth counts as none; of three disturbed tries, the least disturbed one.
+    [((0.02,), 1, 0.02), ((0.1, 0.0), 2, 0.0), ((0.1, 0.04, 0.3), 2, 0.04)],
+)
+def test_a_trial_from_which_cpu_was_stolen_is_run_again(
+    home: Home, shares: tuple[float, ...], kept: int, share: float
+) -> None:
+    made, experiment = begun(), Stolen(*shares)
+    told = run(made, experiment)
+    record = made.records()[0]
+    assert experiment.calls.count(record.id) == len(shares)
+    assert record.proof["stolen"] == pytest.approx(share)
+    assert record.proof["tries"] == pytest.approx(list(shares))
+    assert (made.folder / "trials" / record.id / "output.txt").read_text().startswith(f"try {kept}")
+    assert len(made.records()) == len(made.trials)
+    again = [p.step for p in told if "taken by other virtual machines" in p.step]
+    assert len(again) == len(made.trials) * sum(one > 0.02 for one in shares)
+
+
+def test_stolen_cpu_is_that_of_the_most_affected_host_during_the_load() -> None:
+    both = pd.concat([series(0.0, 0.1), series(0.3).assign(host="db2"), series(0.9).assign(t=2000.0)])
+    assert stolen_share(both, 1000, 1010) == pytest.approx(0.3)
+    assert stolen_share(series(0.0, 0.1), 1000, 1010) == pytest.approx(0.05)
+    assert stolen_share(empty(), 1000, 1010) == 0
 
 
 @pytest.mark.parametrize("problem", [HostUnusable("no sysbench"), BadInput("wrong"), ZeroDivisionError("a defect")])

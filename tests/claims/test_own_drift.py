@@ -34,13 +34,13 @@ def test_what_all_figures_share_is_no_drift_of_theirs() -> None:
     assert not own_drift.drifts(noisy(10, 5) + 10 * ALONE * np.arange(5)).any()
 
 
-def test_two_repetitions_and_three_figures_are_too_few_to_tell() -> None:
-    steep = np.outer(np.arange(10), np.arange(2))
-    assert not own_drift.drifts(steep.astype(float)).any()
-    assert not own_drift.drifts(steep[:3, [0, 1, 1]].astype(float)).any()
+def test_four_repetitions_and_three_figures_are_too_few_to_tell() -> None:
+    steep = np.outer(np.arange(10), np.arange(5))
+    assert not own_drift.drifts(steep[:, :4].astype(float)).any()
+    assert not own_drift.drifts(steep[:3].astype(float)).any()
 
 
-@pytest.mark.parametrize("n", [3, 5, 7])
+@pytest.mark.parametrize("n", [5, 7])
 def test_of_steady_figures_about_one_in_twenty_seems_to_drift(n: int) -> None:
     found = np.mean([own_drift.drifts(noisy(15, n, seed)).mean() for seed in range(100)])
     assert 0.01 <= found <= own_drift.BY_CHANCE + 2 * math.sqrt(0.05 * 0.95 / 1500) + 0.01

@@ -9,6 +9,7 @@ import pandas as pd
 
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
+from benchbook.campaign.stolen import STOLEN
 from benchbook.probes.samples import busy_cores
 from benchbook.stats import latency
 
@@ -89,6 +90,15 @@ def failed_probes(record: Record) -> list[Check]:
     return [Check(record.id, "probes", False, f"{who} took no sample: {why}") for who, why in failed.items()]
 
 
+def stolen(record: Record) -> list[Check]:
+    """CPU that other virtual machines took from the trial's hosts, where that was looked at."""
+    if "stolen" not in record.proof:
+        return []
+    share, tries = record.proof["stolen"], len(record.proof["tries"])
+    of = f", the least of {tries} tries" if tries > 1 else ""
+    return [Check(record.id, "stolen CPU", share <= STOLEN, f"{share:.1%}{of}")]
+
+
 def all_checks(
     records: Sequence[Record],
     series: Callable[[str], pd.DataFrame],
@@ -103,6 +113,7 @@ def all_checks(
             *of_record(record),
             client_saturation(record, series(record.id), environment),
             *failed_probes(record),
+            *stolen(record),
         )
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])
