@@ -12,7 +12,7 @@ BENCH ?=
 TEST_SYSTEMS ?= tidb dtm mongo dm
 PYTEST_ARGS ?=
 # Tests of real servers run in one worker, one after the other; those that compute run beside them, while servers wait.
-PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadgroup
+PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadscope
 
 # Servers and Go are often missing from a user's PATH.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin

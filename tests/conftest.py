@@ -6,11 +6,14 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import database as databases
 import pytest
-from kit import INVENTORY, Home
+from kit import INVENTORY, ROOT, Home
+from xdist.scheduler import LoadScopeScheduling
 
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -20,11 +23,21 @@ from benchbook.hosts.session import Session
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class RealInOneWorker(LoadScopeScheduling):
     """With several workers, real servers run in one of them only: two labs at once would take each other's cores."""
-    for item in items:
-        if item.get_closest_marker("real"):
-            item.add_marker(pytest.mark.xdist_group("real"))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "real" if _starts_servers(file) else file
+
+
+@cache
+def _starts_servers(file: str) -> bool:
+    return "mark.real" in (ROOT / file).read_text()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> RealInOneWorker:
+    return RealInOneWorker(config, log)
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +70,9 @@ def net() -> Iterator[str]:
     with socket.socket() as door:
         for third in range(90, 100):
             try:
+                # A run that was killed left its first host; one that goes on holds the door.
+                with socket.socket() as first:
+                    first.bind((f"127.0.{third}.1", 2222))
                 door.bind((f"127.0.{third}.254", 2222))
             except OSError:
                 continue

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kit import REPORT, Home, inventory
 
-from benchbook import cli, restage
+from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
 from benchbook.errors import BadInput
 
@@ -106,7 +106,7 @@ def test_a_refused_host_is_said_before_anything_is_built_or_started(
 ) -> None:
     begun: list[object] = []
     monkeypatch.setattr(restage.programs, "build", lambda *what: begun.append(what))
-    monkeypatch.setattr(restage, "execute", lambda *what: begun.append(what))
+    monkeypatch.setattr(headless, "execute", lambda *what: begun.append(what))
     # Nobody listens there; the second host is refused as well, and both are named.
     path = home.write("variants/refused.yaml", inventory("127.0.94", lab=False))
     status, said = ends("report", REPORT, "--profile", "tiny", "--inventory", str(path), "-p", "system=mariadb")
