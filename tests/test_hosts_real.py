@@ -19,6 +19,7 @@ from database import Database
 from kit import Home, until
 
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusable, JobLost, RemoteFailed
+from benchbook.hosts import capacity
 from benchbook.hosts import lab as labs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, on_each, try_on_each
@@ -491,6 +492,12 @@ def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: 
     with pytest.raises(BenchbookError, match=r"127\.0\.\d+\.30:3306: `SELECT nothing`: 1054: Unknown column"):
         query(host, end, "SELECT nothing")
     assert database.password not in repr(end)
+
+
+def test_hosts_of_one_machine_have_its_cores_once_and_share_them_with_the_load(lab: Inventory) -> None:
+    cores = len(os.sched_getaffinity(0))
+    asked = capacity.of_servers(lab.model_copy(update={"lab": False}))
+    assert asked == capacity.of_servers(lab) == capacity.Capacity(cores, shared=True)
 
 
 # -- the lab ------------------------------------------------------------------------------------------------------

@@ -193,3 +193,12 @@ def test_the_command_line_starts_light() -> None:
         [sys.executable, "-c", "import sys, benchbook.cli; print(*sys.modules)"], text=True
     ).split()
     assert heavy & set(said) == set()
+
+
+def test_a_refused_host_is_told_before_what_takes_seconds_is_imported() -> None:
+    heavy = {"scipy.stats", "papermill", "IPython", "matplotlib", "statsmodels", "ruptures"}
+    assert all(importlib.util.find_spec(name) for name in heavy)
+    said = subprocess.check_output(
+        [sys.executable, "-c", "import sys, benchbook.restage; print(*sys.modules)"], text=True
+    ).split()
+    assert heavy & set(said) == set()

@@ -44,8 +44,8 @@ def buckets(published: Published) -> Outcomes:
 def bucket_cells(table: PublishedTable, declared: Buckets) -> list[BucketCell]:
     """The cells of which one printed otherwise could be told: where buckets lie further apart than printed digits."""
     rows = [row for row in table.matching(declared.rows) if numbers.has(table, row, declared.metric)]
-    found = [(row, _cell(table, row, declared)) for row in rows if float(numbers.raw(table, row, declared.metric)) > 0]
-    return [cell for _, cell in found if cell]
+    found = (_cell(table, row, declared) for row in rows if float(numbers.raw(table, row, declared.metric)) > 0)
+    return [cell for cell in found if cell]
 
 
 def _cell(table: PublishedTable, row: int, declared: Buckets) -> BucketCell | None:

@@ -94,10 +94,9 @@ def scaled(
         lowest = max(1, cores_here // 2) if apart else math.inf
         for mine in grouped(having, lambda cell: cell.table).values() if apart else [having]:
             here = scale([int(cell.levels[name]) for cell in mine], factor, lowest=lowest)
-            for cell in sorted(mine, key=lambda one: int(one.levels[name])):
-                maps.setdefault(cell.table, {}).setdefault(name, {})[str(cell.levels[name])] = here[
-                    int(cell.levels[name])
-                ]
+            for table, ours in grouped(mine, lambda cell: cell.table).items():
+                levels = sorted({int(cell.levels[name]) for cell in ours})
+                maps.setdefault(table, {})[name] = {str(level): here[level] for level in levels}
     done = [cell.model_copy(update={"levels": _here(cell.levels, maps.get(cell.table, {}))}) for cell in cells]
     shared = any(name in clients for name in names)
     return done, LevelScaling(cores_here=cores_here, cores_published=cores_published, shared=shared, levels=maps)

@@ -48,7 +48,5 @@ def _cells(
 
 
 def _is_of(term: Term, judged: str, cell: Cell, scaling: LevelScaling | None) -> bool:
-    """Levels that a cell does not have (the component of a run, say) do not set it apart."""
     levels = published_levels(cell.table, cell.levels, scaling)
-    same = all(levels.get(name, value) == value for name, value in term.rows.items())
-    return same and (cell.table, cell.system) == (term.table, term.system or judged)
+    return cell.system == (term.system or judged) and term.speaks_of(cell.table, levels)

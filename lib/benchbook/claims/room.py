@@ -34,10 +34,10 @@ def with_room(claim: Hypothesis, parts: list[Part], arm: Arm, busy: Sequence[Bus
     limit = claim.conditions.machine
     if limit is None or not claim.room(arm.published) or not any(part.main for part in parts):
         return parts, ""
-    full = {id(part): step for part in parts if not part.main and (step := _full_step(part, arm, busy, limit))}
-    left_out = [f"{part.what} ({full[id(part)]})" for part in parts if id(part) in full]
+    steps = [(part, "" if part.main else _full_step(part, arm, busy, limit)) for part in parts]
+    left_out = [f"{part.what} ({full})" for part, full in steps if full]
     said = f"Left out, because the machine was full at both levels: {'; '.join(left_out)}." if left_out else ""
-    return [part for part in parts if id(part) not in full], said
+    return [part for part, full in steps if not full], said
 
 
 def _full_step(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> str:
@@ -62,10 +62,11 @@ def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[Busy
 
 def unequal(parts: Sequence[Part], scaling: LevelScaling | None) -> NoRoom | None:
     """Whether a comparison at one published level was run at different levels, because its tables are scaled apart."""
-    pairs = [pair for part in parts for pair in combinations(part.terms, 2)] if scaling else []
-    for one, other in pairs:
+    if scaling is None:
+        return None
+    for one, other in (pair for part in parts for pair in combinations(part.terms, 2)):
         for name in [name for name, value in one.rows.items() if other.rows.get(name) == value]:
-            ran = [scaling.here(term.table, name, term.rows[name]) if scaling else None for term in (one, other)]
+            ran = [scaling.here(term.table, name, term.rows[name]) for term in (one, other)]
             if None not in ran and ran[0] != ran[1]:
                 counts = [counted({name: value}) for value in ran if value is not None]
                 why = f"{counted({name: one.rows[name]})} stand for {counts[0]} in one table and {counts[1]} in another"
@@ -171,6 +172,4 @@ def _machines(term: Term, arm: Arm, busy: Sequence[BusyCell]) -> list[Machine]:
 
 
 def _is_at(cell: BusyCell, term: Term, arm: Arm) -> bool:
-    """Levels that a cell does not have (the component of a run, say) do not set it apart."""
-    same = all(cell.levels.get(name, value) == value for name, value in term.rows.items())
-    return same and (cell.table, cell.system) == (term.table, arm.system_of(term))
+    return cell.system == arm.system_of(term) and term.speaks_of(cell.table, cell.levels)

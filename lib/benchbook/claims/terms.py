@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +26,10 @@ class Term(NamedTuple):
     metric: str
     rows: Rows
     system: str = ""
+
+    def speaks_of(self, table: str, levels: Mapping[str, object]) -> bool:
+        """Whether a table's cell has the term's rows; levels that it lacks (a run's component, say) set none apart."""
+        return self.table == table and all(levels.get(name, value) == value for name, value in self.rows.items())
 
     def __str__(self) -> str:
         where = ", ".join(f"{name} {value}" for name, value in self.rows.items())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from benchbook.hosts.about import HostFacts
+from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_facts import gather
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.remote_host import RemoteHost
@@ -27,18 +29,16 @@ def of_servers(inventory: Inventory) -> Capacity:
     """
     if inventory.lab:
         return Capacity(len(os.sched_getaffinity(0)), shared=True)
-    found = {name: _facts(inventory, name) for name in inventory.hosts}
+    found = {name: (facts.boot_id or name, facts.cores) for name, facts in _facts(inventory).items()}
     serving = [name for name, host in inventory.hosts.items() if set(host.roles) != {LOAD}]
     loading = {found[name][0] for name, host in inventory.hosts.items() if LOAD in host.roles}
     machines = dict(found[name] for name in serving)
     return Capacity(sum(machines.values()), shared=bool(loading & machines.keys()))
 
 
-def _facts(inventory: Inventory, name: str) -> tuple[str, int]:
-    """(what tells its machine from others, its cores) of a host."""
-    remote = RemoteHost(inventory, name)
+def _facts(inventory: Inventory) -> dict[str, HostFacts]:
+    hosts = [RemoteHost(inventory, name) for name in inventory.hosts]
     try:
-        facts = gather(remote)
+        return on_each("reading host facts", hosts, gather)
     finally:
-        remote.close()
-    return facts.boot_id or name, facts.cores
+        try_on_each(hosts, lambda host: host.close())

@@ -58,11 +58,15 @@ class Probe:
 
 def make(name: str, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:
     """The probe of this name: of the server at `endpoint`, or of the machine. Raises BadInput for an unknown one."""
-    file = find(name)
+    return of_file(find(name), host, endpoint, about)
+
+
+def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:
+    """As `make`, of a file that has been read: for several hosts, or servers, once."""
     if not file.of_server:
         return Probe(file, host, about or host.name)
     if endpoint is None:
-        raise BadInput("this probe watches a server", key="probes", value=name, fix="let a system name it")
+        raise BadInput("this probe watches a server", key="probes", value=file.name, fix="let a system name it")
     known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user}
     given = {name: value for name, value in known.items() if name in file.takes}
     secrets = {"password": endpoint.password} if "password" in file.takes else {}

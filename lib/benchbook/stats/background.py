@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from benchbook.stats.estimates import Array
@@ -106,10 +107,14 @@ def without_period(values: Array, period: int) -> Array:
     return np.asarray((means + (within - within.mean(axis=0)) * math.sqrt(len(turns) / (len(turns) - 1))).ravel())
 
 
+def stalled(values: Array) -> NDArray[np.bool_]:
+    """Which samples are next to nothing: below a quarter of the median."""
+    return np.asarray(values < _STALLED * np.median(values))
+
+
 def stalls_in(values: Array) -> int:
     """Stretches of 2 samples or more below a quarter of the median."""
-    low = values < _STALLED * np.median(values)
-    edges = np.flatnonzero(np.diff(np.r_[False, low, False].astype(int)))
+    edges = np.flatnonzero(np.diff(np.r_[False, stalled(values), False].astype(int)))
     return int((edges[1::2] - edges[::2] >= _LEAST_STALL).sum())
 
 

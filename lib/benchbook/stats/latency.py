@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hdrh.histogram import HdrHistogram
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrik
 
 from benchbook.errors import BadInput
 
@@ -104,10 +104,16 @@ def percentile(
     return Percentile(percent, value, least / (1 + bucket), most * (1 + bucket), samples, past, "", error)
 
 
+def _binomial_quantile(tail: float, n: int, share: float) -> int:
+    """The least count whose cumulative probability reaches `tail`; scipy.stats has it too, at seconds of start-up."""
+    at = max(0, math.ceil(bdtrik(tail, n, share)))
+    return at - 1 if at and bdtr(at - 1, n, share) >= tail else at
+
+
 def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:
     """The latencies between which the true percentile lies in 95% of samples, whatever their distribution."""
     # Order statistics: Hahn & Meeker (1991), Statistical Intervals, sec. 5.2.1; the ranks are binomial quantiles.
-    low, high = (int(binom.ppf(tail, samples, share)) for tail in (_TAIL, 1 - _TAIL))
+    low, high = (_binomial_quantile(tail, samples, share) for tail in (_TAIL, 1 - _TAIL))
     return _at_rank(rows, max(low, 1)), _at_rank(rows, min(high + 1, samples))
 
 

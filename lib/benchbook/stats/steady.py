@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import ruptures
 
+from benchbook.stats.background import stalled
 from benchbook.stats.estimates import Array, Values, share, vector
 
 Kind = Literal["flat", "warm-up", "slow-down", "none", "too short"]
@@ -27,7 +28,6 @@ _ROUNDING = 1e-12
 _SPREAD_RATIO = 3.0
 _MAX_INTERRUPTION = 0.1
 _BRIDGE = 3
-_STALLED = 0.25
 _LEFT_OF_TAIL = 0.6
 
 
@@ -215,9 +215,8 @@ def _past_the_tail(values: Array, start: int, noise: _Noise, tolerance: float) -
 
 def _without_stalls(values: Array) -> Array:
     """The level in place of seconds of next to nothing, where these are few: a stall at one end is no drift."""
-    level = float(np.median(values))
-    stalled = values < _STALLED * level
-    return np.where(stalled, level, values) if stalled.mean() <= _MAX_INTERRUPTION else values
+    low = stalled(values)
+    return np.where(low, np.median(values), values) if low.mean() <= _MAX_INTERRUPTION else values
 
 
 def _drift(steady: Array, noise: _Noise) -> tuple[float, float]:

@@ -21,7 +21,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.probe import Probe, make
+from benchbook.probes import known_probes
+from benchbook.probes.probe import Probe, of_file
+from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
 
 # Of what a server printed before it died, so many characters of each end go into the record.
@@ -180,14 +182,15 @@ class System(NamedServer, ABC):
         """How many rows each of these tables holds on one server."""
         raise SystemFailed(f"{self.name} has no tables whose rows the kit can count")
 
-    def probes(self, client: RemoteHost, also: Sequence[str] = ()) -> list[Probe]:
+    def probes(self, client: RemoteHost, also: Sequence[ProbeFile] = ()) -> list[Probe]:
         """Its own probes, and those of `also`, that watch its servers.
 
         Each runs on its server's host, or on `client` where the kit runs none.
         """
         own = [(host, end, host.name) for host, end in zip(self.hosts, self.endpoints(), strict=False)]
         seen = own or [(client, end, self.name) for end in self.endpoints()]
-        return [make(probe, host, end, about) for probe in (*self.watched_by, *also) for host, end, about in seen]
+        files = [*map(known_probes.find, self.watched_by), *also]
+        return [of_file(file, host, end, about) for file in files for host, end, about in seen]
 
     @property
     @abstractmethod
