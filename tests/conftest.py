@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import signal
 import socket
 from collections.abc import Iterator
@@ -27,13 +28,18 @@ class RealInOneWorker(LoadScopeScheduling):
     """With several workers, real servers run in one of them only: two labs at once would take each other's cores."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return "real" if _starts_servers(file) else file
+        file, _, test = nodeid.partition("::")
+        everything, by_name = _starting_servers(file)
+        return "real" if everything or test.partition("[")[0] in by_name else file
 
 
 @cache
-def _starts_servers(file: str) -> bool:
-    return "mark.real" in (ROOT / file).read_text()
+def _starting_servers(file: str) -> tuple[bool, set[str]]:
+    """Whether all tests of a file are marked `real`, and which are by themselves: this process collects no tests."""
+    body = ast.parse((ROOT / file).read_text()).body
+    everything = any("mark.real" in ast.unparse(line) for line in body if isinstance(line, ast.Assign))
+    tests = (each for each in body if isinstance(each, ast.FunctionDef))
+    return everything, {each.name for each in tests if any("mark.real" in ast.unparse(d) for d in each.decorator_list)}
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> RealInOneWorker:
