@@ -15,14 +15,15 @@ import pytest
 from kit import Home
 from records import SUMMARY
 
+from benchbook.analysis import interferences
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import Progress
-from benchbook.campaign.stolen import stolen_share
 from benchbook.campaign.store import Campaign
+from benchbook.campaign.validity.stolen import stolen_share
 from benchbook.errors import BadInput, ConnectionLost, HostUnusable, JobLost, SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS, empty
@@ -234,10 +235,14 @@ def test_after_a_failure_the_rest_of_its_block_begins_anew(home: Home) -> None:
 
 
 def series(*stolen: float) -> pd.DataFrame:
-    """Two cores of one host over a load from 1000 to 1010, with this much of them stolen in each sample."""
+    """Two cores of one host over a load from 1000 to 1010, with this much of them stolen in each of ten seconds.
+
+    The last share holds for all further seconds; before the load everything was stolen.
+    """
+    shares = [1.0, *stolen, *[stolen[-1]] * (10 - len(stolen))]
     rows = [
-        (1001.0 + i, "db1", "host", f"cpu.{state}", value, "cores")
-        for i, share in enumerate(stolen)
+        (1000.0 + i, "db1", "host", f"cpu.{state}", value, "cores")
+        for i, share in enumerate(shares)
         for state, value in (("user", 2 - 2 * share), ("steal", 2 * share))
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -276,10 +281,85 @@ def test_a_trial_from_which_cpu_was_stolen_is_run_again(
 
 
 def test_stolen_cpu_is_that_of_the_most_affected_host_during_the_load() -> None:
-    both = pd.concat([series(0.0, 0.1), series(0.3).assign(host="db2"), series(0.9).assign(t=2000.0)])
+    later = series(0.9).assign(t=lambda rows: rows.t + 1000)
+    both = pd.concat([series(0.0, 0.1), series(0.3).assign(host="db2"), later])
     assert stolen_share(both, 1000, 1010) == pytest.approx(0.3)
-    assert stolen_share(series(0.0, 0.1), 1000, 1010) == pytest.approx(0.05)
+    assert stolen_share(series(0.0, 0.0, 0.0, 0.0, 0.0, 0.1), 1000, 1010) == pytest.approx(0.05)
     assert stolen_share(empty(), 1000, 1010) == 0
+
+
+# -- what passes the gate -------------------------------------------------------------------------------------------
+
+
+STOPPED = {"stopped": [{"host": "db1", "job": "mariadb", "what": "command", "began": 1003.0, "ended": 1006.5}]}
+WHY = "mariadb on db1 was stopped (SIGSTOP) for 3.5 of 10.0 s"
+
+
+class Disturbed(InMemory):
+    """The first tries of every trial are disturbed as `proofs` say, one after the other; then nothing interferes."""
+
+    def __init__(self, *proofs: dict[str, Any], shares: Sequence[float] = (0.0,)):
+        super().__init__()
+        self.proofs, self.shares = proofs, shares
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        made, tries = super().measure(trial, on_rate), self.calls.count(trial.id)
+        found = self.proofs[tries - 1] if tries <= len(self.proofs) else {}
+        taken = series(self.shares[min(tries, len(self.shares)) - 1])
+        return replace(made, proof=found, series=taken, output=f"try {tries}")
+
+
+def test_a_disturbed_measurement_is_kept_with_its_reason_and_run_again_at_once(home: Home) -> None:
+    made, experiment = begun(), Disturbed(STOPPED)
+    told = run(made, experiment)
+    first = made.trials[0].id
+    assert experiment.calls[2:4] == [first, first]
+    assert (told[-1].done, told[-1].failed, made.missing(), made.failures()) == (8, 0, [], [])
+    assert [p.step for p in told if p.step.startswith("disturbed")] == [f"disturbed: {WHY}"] * 8
+    kept = made.disturbed()
+    assert {(r.id.rpartition(".")[0], r.id.rpartition(".")[2]) for r in kept} == {(t.id, "1") for t in made.trials}
+    assert {(r.status, *r.disturbed) for r in kept} == {("disturbed", WHY)}
+    folder = made.folder / "disturbed" / f"{first}.1"
+    assert sorted(path.name for path in folder.iterdir()) == ["output.txt", "record.json", "series.parquet"]
+    assert (folder / "output.txt").read_text() == "try 1"
+    assert (made.folder / "trials" / first / "output.txt").read_text() == "try 2"
+    assert all("stopped" not in record.proof for record in made.records()), "only what passed is counted"
+
+
+def test_a_trial_that_is_disturbed_every_time_has_no_record_and_is_run_again_later(home: Home) -> None:
+    made, experiment = begun(), Disturbed(STOPPED, STOPPED, STOPPED)
+    told = run(made, experiment)
+    assert (told[-1].done, told[-1].failed, len(made.missing())) == (0, 8, 8)
+    assert all(experiment.calls.count(trial.id) == 3 for trial in made.trials)
+    assert len(made.disturbed()) == 24
+    (why,) = {record.failure.message for record in made.failures() if record.failure}
+    assert why == f"disturbed 3 times, at last: {WHY}"
+    again = run(begun(), Disturbed())
+    assert (again[-1].done, made.missing(), made.failures()) == (8, [], [])
+    assert len(made.disturbed()) == 24, "they stay on disk"
+
+
+def test_of_tries_that_may_count_the_least_disturbed_one_does(home: Home) -> None:
+    """Stopped, then a tenth stolen, then a twentieth: the third counts, the others are kept beside it."""
+    made = begun()
+    run(made, Disturbed(STOPPED, shares=(0.0, 0.1, 0.05)))
+    first = made.records()[0]
+    assert (first.proof["stolen"], first.proof["tries"]) == (0.05, [0.0, 0.1, 0.05])
+    kept = {r.id: r.disturbed for r in made.disturbed() if r.id.startswith(first.id)}
+    assert kept == {
+        f"{first.id}.1": [WHY],
+        f"{first.id}.2": ["10% of the CPU was taken by other virtual machines"],
+    }
+
+
+def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:
+    made = begun()
+    run(made, Disturbed(STOPPED))
+    rows = interferences.of_disturbed(made.disturbed())
+    assert len(rows) == 8
+    assert {row["trial"] for row in rows} == {trial.id for trial in made.trials}
+    assert {(row["try"], row["why"]) for row in rows} == {("1", WHY)}
+    assert {record.status for record in made.records()} == {"done"}
 
 
 @pytest.mark.parametrize("problem", [HostUnusable("no sysbench"), BadInput("wrong"), ZeroDivisionError("a defect")])

@@ -68,8 +68,9 @@ def hosts(**boots: str) -> Environment:
 
 @pytest.mark.parametrize(
     ("busy", "ok", "found"),
-    [((1.0, 1.4), True, "60% of 2 cores"), ((1.8, 1.8), True, "90% of 2 cores"), ((2.0, 1.9), False, "98% of 2 cores"),
-     ((), False, "no samples")],
+    # The first sample began before the load: it counts where there is no other.
+    [((2.0, 1.0, 1.4), True, "60% of 2 cores"), ((0.0, 1.8, 1.8), True, "90% of 2 cores"),
+     ((0.0, 2.0, 1.9), False, "98% of 2 cores"), ((1.0,), True, "50% of 2 cores"), ((), False, "no samples")],
 )  # fmt: skip
 def test_a_client_that_is_busy_may_be_what_is_measured(busy: tuple[float, ...], ok: bool, found: str) -> None:
     row = checks.client_saturation(record(), cpu(*busy), hosts(executor="a", db1="b"))

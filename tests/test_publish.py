@@ -233,7 +233,7 @@ def test_publishing_leaves_page_json_and_index_and_nothing_else(tmp_path: Path) 
 def test_a_run_that_failed_before_its_results_is_published_all_the_same(tmp_path: Path) -> None:
     page = publish.publish("dm", save(tmp_path, broken()), tmp_path / "absent.json", tmp_path)
     saved = json.loads(page.with_suffix(".json").read_text())
-    assert saved["trials"] == {"planned": 0, "done": 0, "failed": 0}
+    assert saved["trials"] == {"planned": 0, "done": 0, "failed": 0, "disturbed": 0}
     assert saved["failed"] == "WorkloadFailed: sysbench said <FATAL>"
     assert (saved["title"], saved["profile"], saved["inventory"]) == ("A report", "lab", "unknown")
     assert (saved["started"], saved["finished"]) == ("2025-06-12T10:00:00Z", "2025-06-12T10:01:00Z")

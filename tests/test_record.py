@@ -25,7 +25,7 @@ def test_a_record_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert records.load_all(tmp_path) == [record()]
     assert records.load_series(folder).equals(SERIES)
     assert (folder / "output.txt").read_text() == "said\n"
-    assert json.loads((folder / "record.json").read_text())["version"] == records.VERSION == 1
+    assert json.loads((folder / "record.json").read_text())["version"] == records.VERSION == 2
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.001, "many", None])
@@ -47,7 +47,9 @@ def test_what_is_no_measured_value_is_refused(value: Any) -> None:
         {"status": "well"},
         {"failure": {"kind": "X", "message": "y"}},  # done, with a reason to have failed
         {"repetition": 0},
-        {"version": 2},
+        {"version": 3},
+        {"status": "disturbed"},  # without a reason
+        {"disturbed": ["mariadb was stopped"]},  # done, with a reason not to count
         {"surprise": 1},
     ],
 )
@@ -59,6 +61,18 @@ def test_a_record_that_contradicts_itself_is_refused(changes: dict[str, Any]) ->
 def test_a_failed_record_holds_its_reason_and_no_figures() -> None:
     assert failed().failure is not None
     assert failed().summary == {}
+
+
+def test_a_disturbed_record_holds_its_reasons_and_what_was_measured() -> None:
+    disturbed = record(status="disturbed", disturbed=["mariadb was stopped"])
+    assert (disturbed.summary, disturbed.disturbed) == (SUMMARY, ["mariadb was stopped"])
+
+
+def test_a_record_of_the_first_version_is_read(tmp_path: Path) -> None:
+    folder = records.save(tmp_path, record(), SERIES, "")
+    old = {k: v for k, v in json.loads((folder / "record.json").read_text()).items() if k != "disturbed"}
+    (folder / "record.json").write_text(json.dumps({**old, "version": 1}))
+    assert records.load(folder) == record(version=1)
 
 
 def test_a_record_cannot_be_changed() -> None:
@@ -102,11 +116,11 @@ def test_records_come_in_run_order(tmp_path: Path) -> None:
     assert [r.id for r in records.load_all(tmp_path)] == ["b", "c", "a"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 3}'])
 def test_a_file_that_is_no_record_is_named(tmp_path: Path, content: str) -> None:
     folder = records.save(tmp_path, record(), SERIES, "")
     (folder / "record.json").write_text(content)
-    with pytest.raises(records.RecordBroken, match=r"record\.json: not a record of version 1"):
+    with pytest.raises(records.RecordBroken, match=r"record\.json: not a record of version 1 to 2"):
         records.load_all(tmp_path)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from IPython.display import HTML
 
 from benchbook import published
-from benchbook.analysis import checks, outcome, points, repeatability, scaling
+from benchbook.analysis import checks, interferences, outcome, points, repeatability, scaling
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.audit.whole import audit
@@ -136,15 +136,18 @@ class Book(Recorded):
         return time_spent.view(self.published, self.campaign)
 
     def failures(self) -> HTML:
-        """Trials without a record, and why; one sentence when there is none."""
-        failed = self.campaign.failures()
+        """Trials without a record, and why, and measurements that do not count; one sentence when there is none."""
+        failed, disturbed = self.campaign.failures(), self.campaign.disturbed()
         counts = f"{len(self.records)} of {len(self.campaign.trials)} trials recorded, {len(failed)} failed."
         rows = [
             {"trial": r.id, "why": r.failure.message, "last lines": " | ".join(r.failure.tail)}
             for r in failed
             if r.failure
         ]
-        return show.table(rows, counts) if rows else show.paragraph(counts)
+        parts = [show.table(rows, counts) if rows else show.paragraph(counts)]
+        if disturbed:
+            parts.append(show.table(interferences.of_disturbed(disturbed), interferences.CAPTION))
+        return show.stack(parts)
 
     # -- after the run ------------------------------------------------------------------------------------------
 
@@ -153,9 +156,10 @@ class Book(Recorded):
         return differences.environment(self.published, self.campaign)
 
     def checks(self) -> HTML:
-        """Little's law, errors, client saturation: counts per check, and every trial that fails one."""
+        """Little's law, errors, client saturation: counts per check, and every trial that fails one; real stalls."""
         found = checks.all_checks(self.records, self.campaign.series, self.environment, self.kind.record_checks)
-        return differences.check_summary(found)
+        stalls = interferences.stalls_in_words(self.records)
+        return show.stack([differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
 
     def tables(self) -> list[Table]:
         """Every published table in long form, with what was measured beside it."""

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 import pandas as pd
 
 from benchbook.campaign.environment import Environment
+from benchbook.campaign.load_window import of_load
 from benchbook.campaign.record import Record
-from benchbook.campaign.stolen import STOLEN
+from benchbook.campaign.validity.stolen import STOLEN
 from benchbook.probes.samples import busy_cores
 from benchbook.stats import latency
 
@@ -74,8 +75,7 @@ def client_saturation(record: Record, series: pd.DataFrame, environment: Environ
 
 def _busy_share(record: Record, client: str, series: pd.DataFrame, environment: Environment) -> float | None:
     cores = environment.hosts[client].cores if client in environment.hosts else 0
-    busy = busy_cores(series[series.host == client])
-    inside = busy[(busy.t >= record.started) & (busy.t <= record.ended)].busy
+    inside = of_load(busy_cores(series[series.host == client]), record.started, record.ended).busy
     return None if inside.empty or not cores else float(inside.mean()) / cores
 
 

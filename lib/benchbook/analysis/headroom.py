@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from benchbook.campaign.load_window import of_load
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
 
@@ -70,22 +71,10 @@ def _cpu(record: Record, series: pd.DataFrame, boots: Mapping[str, str]) -> pd.D
     if series.empty:
         return pd.DataFrame({"machine": [], "share": [], "cores": []})
     states = series[(series.source == "host") & series.metric.str.startswith("cpu.")]
-    every = states.pivot_table(index=["t", "host"], columns="metric", values="value", aggfunc="sum").fillna(0.0)
-    time = _inside(every, record.started, record.ended)
+    inside = of_load(states, record.started, record.ended)
+    time = inside.pivot_table(index=["t", "host"], columns="metric", values="value", aggfunc="sum").fillna(0.0)
     cores = time.sum(axis=1)
     got = cores - time.get("cpu.steal", 0.0)
     idle = time.reindex(columns=_WAITING, fill_value=0.0).sum(axis=1)
     found = pd.DataFrame({"share": (1 - idle / got).where(got > 0), "cores": cores}).dropna().reset_index()
     return found.assign(machine=found["host"].map(lambda host: boots.get(host, host)))[["machine", "share", "cores"]]
-
-
-def _inside(samples: pd.DataFrame, started: float, ended: float) -> pd.DataFrame:
-    """Samples [t, host] of the load alone; those that begin before it or end after it only where there are no others.
-
-    A sample stands at the end of its second: of a load of 2 s, the first one is half of the quiet before it.
-    """
-    t = samples.index.get_level_values("t")
-    begins = pd.Series(t, index=samples.index).groupby(level="host").shift()
-    within = (t >= started) & (t <= ended)
-    whole = within & (begins >= started).to_numpy()
-    return samples[whole] if whole.any() else samples[within]

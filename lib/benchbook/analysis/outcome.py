@@ -31,7 +31,12 @@ def write(published: Published, campaign: Campaign, tables: list[Table], claims:
         started=datetime.fromtimestamp(min(moments), UTC),
         finished=datetime.fromtimestamp(max(moments), UTC),
         systems=_systems(campaign),
-        trials=Trials(planned=len(campaign.trials), done=len(records), failed=len(failed)),
+        trials=Trials(
+            planned=len(campaign.trials),
+            done=len(records),
+            failed=len(failed),
+            disturbed=len(campaign.disturbed()),
+        ),
         tables=tables,
         machine_time=machine_time.account(published, campaign),
         audit=audited.findings,

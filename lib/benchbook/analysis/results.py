@@ -48,11 +48,15 @@ class SystemSummary(_Strict):
 
 
 class Trials(_Strict):
-    """Counts of trials: planned by the design, done (recorded whole), recorded as failed."""
+    """Counts of trials: planned by the design, done (recorded whole), recorded as failed.
+
+    `disturbed` counts measurements: those that something interfered with, and that therefore are left out.
+    """
 
     planned: int = Field(ge=0)
     done: int = Field(ge=0)
     failed: int = Field(ge=0)
+    disturbed: int = Field(default=0, ge=0)
 
 
 class Measured(_Strict):

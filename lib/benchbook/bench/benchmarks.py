@@ -19,6 +19,7 @@ from benchbook.analysis.measured import paired_ratio
 from benchbook.analysis.results import replace_text
 from benchbook.bench import (
     analysis_bench,
+    gate_bench,
     null_comparisons_bench,
     planted_errors_bench,
     repetitions_bench,
@@ -255,5 +256,6 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "analysis": analysis_bench.analysis,
     "planted_errors": planted_errors_bench.planted_errors,
     "verdicts": verdicts_bench.verdicts,
+    "gate": gate_bench.gate,
     "null_comparisons": null_comparisons_bench.null_comparisons,
 }

@@ -17,7 +17,10 @@ from benchbook.hosts.about import Json
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a trial's load left; the campaign makes a record of it."""
+    """What a trial's load left; the campaign makes a record of it.
+
+    `timed_by_driver`: some of its times were taken by the driver's clock, so that a driver that stood still harms them.
+    """
 
     command: str
     client: str
@@ -29,6 +32,7 @@ class Measurement:
     series: pd.DataFrame
     output: str
     proof: Json
+    timed_by_driver: bool = False
 
 
 class Experiment(Protocol):

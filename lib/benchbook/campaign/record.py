@@ -6,8 +6,9 @@
 
 A record is written into `<trial>.partial` and renamed when it is whole: it is either there and complete, or not there.
 
-Format history (one line per version):
+Format history (one line per version; all are read):
     1   first version
+    2   the status "disturbed", with the reasons in `disturbed`
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import math
 import shutil
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -26,7 +27,9 @@ from benchbook.campaign.environment import Asked
 from benchbook.errors import BenchbookError
 from benchbook.hosts.about import Json
 
-VERSION = 1
+VERSION: Final = 2
+# A measurement that counts, an attempt that left none, one that was interfered with and does not count.
+Status = Literal["done", "failed", "disturbed"]
 
 
 class RecordBroken(BenchbookError):
@@ -60,12 +63,15 @@ class Failure(_Frozen):
 
 
 class Record(_Frozen):
-    """What a trial left. `identity` is the hash of what was asked for; times: host's clock, s since the epoch."""
+    """What a trial left. `identity` is the hash of what was asked for; times: host's clock, s since the epoch.
 
-    version: Literal[1] = 1
+    `disturbed` says in sentences what interfered with a measurement that therefore does not count.
+    """
+
+    version: Literal[1, 2] = VERSION
     id: str
     identity: str
-    status: Literal["done", "failed"]
+    status: Status
     report: str
     campaign: str
     table: str
@@ -83,13 +89,16 @@ class Record(_Frozen):
     histogram: list[tuple[float, int]] = []
     proof: Json = {}
     failure: Failure | None = None
+    disturbed: list[str] = []
 
     @model_validator(mode="after")
     def _whole(self) -> Record:
-        if (self.failure is None) != (self.status == "done"):
-            raise ValueError("a failed record says why, and a done one has nothing to say")
-        if self.status == "done" and not (self.summary and self.ended > self.started > 0):
-            raise ValueError("a done record has a summary and a duration")
+        if (self.failure is None) == (self.status == "failed"):
+            raise ValueError("a failed record says why, and any other has nothing to say")
+        if bool(self.disturbed) != (self.status == "disturbed"):
+            raise ValueError("a disturbed record says by what, and any other has nothing to say")
+        if self.status != "failed" and not (self.summary and self.ended > self.started > 0):
+            raise ValueError(f"a {self.status} record has a summary and a duration")
         return self
 
 
@@ -115,7 +124,7 @@ def load(folder: Path) -> Record:
         about = path.stat()
         return _read(path, (about.st_ino, about.st_size, about.st_mtime_ns))
     except (OSError, ValueError) as problem:
-        raise RecordBroken(f"{path}: not a record of version {VERSION}: {problem}") from problem
+        raise RecordBroken(f"{path}: not a record of version 1 to {VERSION}: {problem}") from problem
 
 
 @lru_cache(maxsize=4096)

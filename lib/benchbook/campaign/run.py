@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Literal
 
 import pandas as pd
 
@@ -16,17 +14,15 @@ from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.progress import Listener, Tracker
-from benchbook.campaign.record import Failure, Record
-from benchbook.campaign.stolen import STOLEN, stolen_share
+from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
+from benchbook.campaign.tries import undisturbed
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, JobLost, TrialFailed
 
 # What may go wrong in one trial without ending the campaign; everything else is a defect or the user's to mend.
 SURVIVABLE = (TrialFailed, JobLost, ConnectionLost)
 # A system that did not come up so many times in a row will not come up for the rest of the plan either.
 BEGIN_TRIES = 3
-# A load from which other virtual machines took CPU is run again, so often in all.
-STOLEN_TRIES = 3
 
 
 class CampaignStopped(BenchbookError):
@@ -69,8 +65,8 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], t
                 about = experiment.begin(block[index:], tracker.say)
                 _note_systems(campaign, about)
                 fresh, unable = True, 0
-            measured = _undisturbed(experiment, trial, tracker)
-            campaign.keep(_done(campaign, trial, measured), measured.series, measured.output)
+            measured = _undisturbed(campaign, experiment, trial, tracker)
+            campaign.keep(_measured(campaign, trial, measured), measured.series, measured.output)
             tracker.ended(ok=True)
         except SURVIVABLE as problem:
             fresh = False
@@ -82,21 +78,13 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], t
                 ) from problem
 
 
-def _undisturbed(experiment: Experiment, trial: Trial, tracker: Tracker) -> Measurement:
-    """The trial, run again where other virtual machines took CPU from its hosts; of all tries, the least disturbed.
+def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, tracker: Tracker) -> Measurement:
+    """The trial's first measurement that passes the gate; what did not is kept beside. Raises MeasurementDisturbed."""
 
-    The record keeps the share of every try.
-    """
-    tries: list[tuple[float, Measurement]] = []
-    while len(tries) < STOLEN_TRIES:
-        measured = experiment.measure(trial, tracker.rate)
-        stolen = stolen_share(measured.series, measured.started, measured.ended)
-        tries.append((stolen, measured))
-        if stolen <= STOLEN:
-            break
-        tracker.say(f"{stolen:.0%} of the CPU was taken by other virtual machines")
-    share, best = min(tries, key=lambda one: one[0])
-    return replace(best, proof={**best.proof, "stolen": round(share, 4), "tries": [round(one, 4) for one, _ in tries]})
+    def keep(measured: Measurement, why: list[str]) -> None:
+        campaign.keep(_measured(campaign, trial, measured, disturbed=why), measured.series, measured.output)
+
+    return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep)
 
 
 @contextmanager
@@ -146,7 +134,7 @@ def _other(what: str, key: str, now: object, before: object, campaign: Campaign)
     )
 
 
-def _record(campaign: Campaign, trial: Trial, status: Literal["done", "failed"], **found: object) -> Record:
+def _record(campaign: Campaign, trial: Trial, status: Status, **found: object) -> Record:
     common = {
         "id": trial.id,
         "identity": trial.identity,
@@ -163,11 +151,13 @@ def _record(campaign: Campaign, trial: Trial, status: Literal["done", "failed"],
     return Record.model_validate({**common, **found})
 
 
-def _done(campaign: Campaign, trial: Trial, m: Measurement) -> Record:
+def _measured(campaign: Campaign, trial: Trial, m: Measurement, *, disturbed: Sequence[str] = ()) -> Record:
+    """The record of a measurement: one that counts, or one that was disturbed, and how."""
     return _record(
         campaign,
         trial,
-        "done",
+        "disturbed" if disturbed else "done",
+        disturbed=list(disturbed),
         command=m.command,
         client=m.client,
         started=m.started,

@@ -3,6 +3,7 @@
 plan.json          what was asked for, the seed, and every trial in its run order; written first
 environment.json   host facts, what was waived, systems with versions and configurations
 trials/            the records that are whole          failed/   one record per failed attempt
+disturbed/         one record per measurement that something interfered with: kept, shown, never counted
 """
 
 from __future__ import annotations
@@ -82,13 +83,18 @@ class Campaign:
     def series(self, trial: str) -> pd.DataFrame:
         return record.load_series(self.folder / "trials" / trial)
 
+    def disturbed(self) -> list[Record]:
+        """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
+        return record.load_all(self.folder / "disturbed")
+
     def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
-        """Keep a record; a failed attempt goes beside the whole ones, under its own number."""
+        """Keep a record; a failed attempt and a disturbed one go beside those that count, under their own numbers."""
         if done.status == "done":
             record.save(self.folder / "trials", done, series, output)
             return
-        attempts = len(list((self.folder / "failed").glob(f"{done.id}.*")))
-        record.save(self.folder / "failed", done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
+        beside = self.folder / done.status
+        attempts = len(list(beside.glob(f"{done.id}.*")))
+        record.save(beside, done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
 
     def extend(self, trials: Sequence[Trial], claims: Sequence[str]) -> None:
         """Add a block to the plan, for these claims; how many trials were planned at first stays as `planned`."""

@@ -11,6 +11,8 @@ from benchbook.hosts.about import Json
 from benchbook.probes.metric import Metric
 
 COLUMNS = ["t", "host", "source", "metric", "value", "unit"]
+# What the program that calls a probe writes of itself: how late it woke, and by how much the wall clock was set.
+LATE, STEP = "heartbeat.late_s", "clock.step_s"
 
 
 def empty() -> pd.DataFrame:
@@ -24,14 +26,16 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
 
     `metrics` says of each sampled name what it is (a name that ends in `*`: of all that begin like it). A rate stands
     at the end of its interval. A counter that falls was reset: that interval is left out. A sample with an error ends
-    the interval before it, so that no rate is drawn across a gap. Raises OutputNotParseable for a name not there, and
-    for a value that is no number.
+    the interval before it, so that no rate is drawn across a gap. How late the probe woke (`heartbeat.late_s`) and by
+    how much the wall clock was set meanwhile (`clock.step_s`, where it was) stand beside. Raises OutputNotParseable for
+    a name not there, and for a value that is no number.
     """
     rows: list[tuple[float, str, float, str]] = []
     before: Json | None = None
     known = {name: _declared(name, source, metrics) for sample in samples for name in sample.get("v", {})}
     _check_numbers(samples, source)
     for sample in samples:
+        rows += _heartbeat(sample)
         if "v" not in sample:
             before = None
             continue
@@ -40,6 +44,12 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
         before = sample
     frame = pd.DataFrame(rows, columns=["t", "metric", "value", "unit"])
     return frame.assign(host=host, source=source)[COLUMNS] if rows else empty()
+
+
+def _heartbeat(sample: Json) -> list[tuple[float, str, float, str]]:
+    """Samples of older kits have none."""
+    told = [(LATE, sample.get("late")), (STEP, sample.get("step") or None)]
+    return [(sample["t"], name, float(value), "s") for name, value in told if value is not None]
 
 
 def _declared(name: str, source: str, metrics: Mapping[str, Metric]) -> Metric:

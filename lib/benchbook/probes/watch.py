@@ -7,6 +7,7 @@ would take as long as a short load. Those that watch the processes of one trial 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,9 +15,11 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from benchbook.hosts import stops
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
+from benchbook.hosts.stops import Stop
 from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
 
@@ -45,29 +48,35 @@ class Watched:
     """Filled when the watch ends.
 
     `series` is the long table (t, host, source, metric, value, unit); `cores` the CPU that each probe used itself;
-    `failed` the last error of each probe that took not one sample.
+    `failed` the last error of each probe that took not one sample; `stopped` which jobs of the session, servers and
+    load and probes, stood still meanwhile.
     """
 
     series: pd.DataFrame = field(default_factory=empty)
     cores: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    stopped: list[Stop] = field(default_factory=list)
 
     @property
     def proof(self) -> Json:
         """What stands of the probes in a record, beside their series."""
-        return {"probe_cores": self.cores, **({"failed_probes": self.failed} if self.failed else {})}
+        failed = {"failed_probes": self.failed} if self.failed else {}
+        return {"probe_cores": self.cores, **failed, **stops.proof(self.stopped)}
 
 
 @contextmanager
 def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded."""
     wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
+    began = time.time()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
         running = list(pool.map(lambda probe: _standing(session, probe), wanted))
         try:
             yield watched
         finally:
+            told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
             parts = list(pool.map(lambda one: _cut(session, one, watched), running))
+            watched.stopped = stops.since(began, told)
     watched.series = pd.concat([watched.series, *parts], ignore_index=True)
 
 

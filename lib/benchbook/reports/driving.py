@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchbook.campaign.early_stop import RateWatcher, both
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
@@ -99,15 +100,18 @@ class Driver:
 
     def _measurement(self, ran: Sequence[Ran], watched: Watched, stopping: Json) -> Measurement:
         outcome = self.generator.outcome(ran)
+        started, ended = min(each.ended.started for each in ran), max(each.ended.ended for each in ran)
+        began = ended - outcome.summary["total_time_s"].value if "total_time_s" in outcome.summary else started
+        lines = declared(self.generator.name, self.generator.prints_every_s, began, ended)
         return Measurement(
             command="\n".join(each.command.typed for each in ran),
             client=ran[0].client,
-            started=min(each.ended.started for each in ran),
-            ended=max(each.ended.ended for each in ran),
+            started=started,
+            ended=ended,
             exit_status=0,
             summary=outcome.summary,
             histogram=outcome.histogram,
             output="\n".join(each.text + each.complaint for each in ran),
-            proof={**watched.proof, **outcome.proof, **stopping},
+            proof={**watched.proof, **outcome.proof, **stopping, **lines},
             series=pd.concat([watched.series, outcome.series], ignore_index=True),
         )

@@ -106,6 +106,9 @@ class LoadGenerator(ABC, Generic[S]):
     stop_file: ClassVar[str] = ""
     # What the rates of `rate_in` count in a second, for the progress line.
     rate_unit: ClassVar[str] = "tps"
+    # It prints a rate every so many seconds whatever becomes of its load, and `outcome` has them in its series as `tps`
+    # under the generator's name: lines that are missing then mean that it stood still. 0 = do not conclude that.
+    prints_every_s: ClassVar[float] = 0.0
 
     def __init__(self, size: S, options: Sequence[str], seed: int) -> None:
         self.size, self.options, self.seed = size, list(options), seed

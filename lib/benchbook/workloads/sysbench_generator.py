@@ -27,6 +27,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     Size = SysbenchSize
     many_clients = True
     stop_file = sysbench.STOP_FILE
+    prints_every_s = 1.0
 
     @classmethod
     def size_in(cls, profile: Profile) -> SysbenchSize:

@@ -8,6 +8,10 @@ The supervisor holds the command in a process group of its own and keeps, in JOB
 and at the end `status.json` (written whole, then renamed). It watches the lease file named in job.json: when nobody
 has touched it for `lease_s` seconds, the driver is gone and the job is ended. Time is counted on the monotonic clock
 from the last *change* that was seen, so a step of the host's wall clock cannot end a job.
+
+When a command is stopped (SIGSTOP) and when it goes on, the kernel tells its parent, the supervisor, which writes it
+down beside the lease: a line of JSON in `LEASE.stopped` for each, with the job's folder and the time. So it does where
+it woke late itself.
 """
 
 import ctypes
@@ -21,6 +25,8 @@ import time
 STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # Those that no program can set: two by the kernel's rule, two (32 and 33) because the C library keeps them for itself.
 FIXED = (signal.SIGKILL, signal.SIGSTOP, 32, 33)
+# How often a supervisor looks after its command at least, and how late it must wake to write it down.
+WAKES_S, LATE_S = 1.0, 0.5
 
 
 def write_json(path, value):
@@ -83,13 +89,23 @@ def signal_group(group, number):
     return True
 
 
-def wait_for_child(pid, seconds):
-    """Wait until the child ends, a stop signal comes, or `seconds` pass: ('exit', End), ('stop', None) or None."""
+def nobody(state):
+    """Takes what nobody wants to know."""
+
+
+def wait_for_child(pid, seconds, tell=nobody):
+    """Wait until the child ends, a stop signal comes, or `seconds` pass: ('exit', End), ('stop', None) or None.
+
+    `tell` hears when the child is "stopped" and when it has "continued".
+    """
     until = time.monotonic() + seconds
     while True:
-        done, status, used = os.wait4(pid, os.WNOHANG)
-        if done:
+        done, status, used = os.wait4(pid, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
+        if done and not (os.WIFSTOPPED(status) or os.WIFCONTINUED(status)):
             return "exit", (status, used.ru_utime + used.ru_stime)
+        if done:
+            tell("stopped" if os.WIFSTOPPED(status) else "continued")
+            continue
         left = until - time.monotonic()
         if left <= 0:
             return None
@@ -129,12 +145,33 @@ class Lease:
         return time.monotonic() - self.since > self.lease_s
 
 
-def watch(pid, job):
+class StopLog:
+    """Writes down when the command stood still, and when the supervisor itself did."""
+
+    def __init__(self, job_dir, job):
+        self.name, self.path = os.path.basename(job_dir), job["lease"] + ".stopped"
+
+    def tell(self, state, **more):
+        try:
+            with open(self.path, "a") as out:
+                out.write(json.dumps(dict(more, job=self.name, state=state, t=time.time())) + "\n")
+        except OSError as problem:
+            os.write(2, ("cannot write down that a job was %s: %s\n" % (state, problem)).encode())
+
+    def woke(self, asked, slept):
+        """A supervisor that was stopped, or got no CPU, notes the end of its job too late."""
+        if slept > asked + LATE_S:
+            self.tell("late", late_s=round(slept - asked, 3))
+
+
+def watch(pid, job, log):
     """Follow the command to its end; returns ((wait status, CPU seconds), reason)."""
     lease = Lease(job["lease"], job["lease_s"])
     ends = time.monotonic() + job["timeout_s"]
     while True:
-        seen = wait_for_child(pid, 1.0)
+        before = time.monotonic()
+        seen = wait_for_child(pid, WAKES_S, log.tell)
+        log.woke(WAKES_S, time.monotonic() - before)
         if seen and seen[0] == "exit":
             return seen[1], "exited"
         reason = "stopped" if seen else "lease" if lease.expired() else "timeout" if time.monotonic() > ends else None
@@ -156,7 +193,7 @@ def supervise(job_dir, report):
     write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
     os.write(report, b"%d\n" % os.getpid())
     os.close(report)
-    (status, cpu_s), reason = watch(pid, job)
+    (status, cpu_s), reason = watch(pid, job, StopLog(job_dir, job))
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
     remove_secrets(job_dir, job)
@@ -262,8 +299,9 @@ def forget(job_dir, own_lease, stale_s=60.0):
     if running(job_dir) or fresh or lease == own_lease:
         return
     shutil.rmtree(job_dir, ignore_errors=True)
-    if os.path.exists(lease):
-        os.unlink(lease)
+    for name in (lease, lease + ".stopped"):
+        if lease and os.path.exists(name):
+            os.unlink(name)
 
 
 def main(argv):

@@ -6,10 +6,12 @@ GIVEN is JSON: what `sample` is called with, by name. A null in it stands for a 
 name beside OUT_FILE. LIBRARY is a zip of modules that the probe imports. Only the standard library, Python 3.7 or
 newer: it is copied to hosts that have nothing else. Each line is
 
-    {"t": epoch seconds, "cpu": CPU seconds that this program has used, "v": {metric: number}}
+    {"t": epoch seconds, "cpu": CPU seconds that this program has used, "late": s, "step": s, "v": {metric: number}}
 
-with t taken just before the sample, or {"t", "error"} for one that failed: a gap is shown as a gap. A probe that
-cannot be loaded leaves one such line, and status 1. The schedule is absolute, so samples do not drift; a tick that was
+with t taken just before the sample, or {..., "error"} in place of "v" for one that failed: a gap is shown as a gap.
+`late` is how much later than it had asked for it woke: a heartbeat, which a machine or a probe that stood still misses.
+`step` is how much the wall clock has moved against the monotonic one since the line before. A probe that cannot be
+loaded leaves one line with an error, and status 1. The schedule is absolute, so samples do not drift; a tick that was
 missed is left out, never caught up. SIGTERM ends it after a last sample.
 """
 
@@ -24,6 +26,8 @@ import traceback
 import types
 
 STOP = (signal.SIGTERM, signal.SIGINT)
+# Two clocks that are read within so many seconds are read at one moment.
+READ_WITHIN_S = 0.0005
 
 
 def loaded(path):
@@ -53,9 +57,31 @@ def in_words(problem, path):
     return "%s: %s%s" % (type(problem).__name__, problem, place)
 
 
-def line(sample, path):
+def moment():
+    """(wall clock, monotonic clock) of one moment: read again where the machine did something else between the two."""
+    for _ in range(5):
+        before, wall, after = time.monotonic(), time.time(), time.monotonic()
+        if after - before < READ_WITHIN_S:
+            break
+    return wall, after
+
+
+class Heart:
+    """Looks at the clocks at every tick: how late it is, and whether the wall clock was set."""
+
+    def __init__(self):
+        self.apart = None
+
+    def beat(self, due):
+        wall, steady = moment()
+        step = 0.0 if self.apart is None else wall - steady - self.apart
+        self.apart = wall - steady
+        return {"t": wall, "late": round(max(0.0, steady - due), 4), "step": round(step, 4)}
+
+
+def line(sample, path, beat):
     """One sample as a line of the file, or why there is none."""
-    said = {"t": time.time(), "cpu": time.process_time()}
+    said = dict(beat, cpu=time.process_time())
     try:
         values = sample()
         if not isinstance(values, dict):
@@ -80,9 +106,9 @@ def main(argv):
         except Exception as problem:  # noqa: BLE001  (as above)
             out.write(json.dumps({"t": time.time(), "error": in_words(problem, path)}) + "\n")
             return 1
-        due, stopped = time.monotonic(), None
+        due, stopped, heart = time.monotonic(), None, Heart()
         while True:
-            out.write(line(sample, path))
+            out.write(line(sample, path, heart.beat(due)))
             if stopped:
                 return 0
             due = following(due, time.monotonic(), interval)

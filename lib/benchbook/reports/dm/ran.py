@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.validity.rate_lines import declared
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended
@@ -38,12 +39,13 @@ class DmRan:
     scraped: Scraped
     proof: Json
 
-    def made(self, **more: Any) -> Measurement:
-        """The measurement, with what only one kind of trial has."""
+    def made(self, lines: Json | None = None, **more: Any) -> Measurement:
+        """The measurement, with what only one kind of trial has; `lines` says where a load's rates stand."""
         cores = {**self.watched.cores, **self.scraped.cores}
         common = {"client": self.hosts["client"], "started": self.started, "ended": self.ended}
         proof = {**self.proof, **self.watched.proof, "probe_cores": cores}
-        return Measurement(**{**common, **more, "proof": proof})
+        # Its progress and its end are what the driver saw of dm-master's answers.
+        return Measurement(**{**common, **more, "proof": {**proof, **(lines or {})}}, timed_by_driver=True)
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class SyncRan:
             dm_summary.lag_series(lag, hosts["dm"]),
         ]
         return self.ran.made(
+            declared("sysbench", 1.0, began, self.load.ended),
             command=self.command,
             started=began,
             exit_status=self.load.exit,

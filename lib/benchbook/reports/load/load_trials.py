@@ -12,6 +12,8 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.early_stop import EarlierLoads
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.validity.disturbances import disturbances
+from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
@@ -81,7 +83,9 @@ class LoadTrials:
             rates.append(rate)
 
         measured = self._driver.measure(system, trial.cell.levels, seen, rule)
-        self._earlier.keep(cell, rates)
+        if not disturbances(LookedAt.of(measured, measured.series)):
+            # Stalls and swings of a disturbed load are not the system's: the next load must not wait for them.
+            self._earlier.keep(cell, rates)
         return measured
 
     def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:

@@ -246,6 +246,8 @@ class SagaLadder:
             output=text,
             proof=proof,
             series=series,
+            # How long DTM was down, and took to recover, is told by the driver's clock.
+            timed_by_driver="killed" in moments,
         )
 
     def _refuse(self, rung: Rung, proof: Json, text: str) -> None:

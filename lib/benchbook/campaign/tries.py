@@ -1,0 +1,82 @@
+"""A trial, tried until a measurement passes the gate; what did not pass is kept, and does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.validity import standstills
+from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
+from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
+from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
+from benchbook.campaign.validity.stolen import stolen_share
+from benchbook.errors import TrialFailed
+
+# So often in all is a trial measured until nothing disturbs it.
+TRIES = 3
+
+
+class MeasurementDisturbed(TrialFailed):
+    """Something interfered with every try of a trial: it has no measurement that counts."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """One measurement, what interfered with it, and the CPU that other virtual machines took from it, as a share."""
+
+    measured: Measurement
+    found: list[Disturbance]
+    stolen: float
+
+    @property
+    def counts(self) -> bool:
+        """It may, if no other try is better."""
+        return not any(each.hard for each in self.found)
+
+    @property
+    def why(self) -> list[str]:
+        return [each.why for each in self.found]
+
+
+def undisturbed(
+    measure: Callable[[], Measurement],
+    say: Callable[[str], None],
+    keep: Callable[[Measurement, list[str]], None],
+) -> Measurement:
+    """The first measurement that nothing interfered with, of three at most; `keep` gets the others, with the reasons.
+
+    Where other virtual machines took CPU from every try, the least disturbed one counts: its record keeps the share of
+    every try. Where something stood still or was lost in every one, none counts. Raises MeasurementDisturbed.
+    """
+    tries: list[Try] = []
+    while len(tries) < TRIES and (not tries or tries[-1].found):
+        tries.append(_try(measure))
+        if tries[-1].found:
+            say(f"disturbed: {tries[-1].why[0]}")
+        if not tries[-1].counts:
+            keep(tries[-1].measured, tries[-1].why)
+    counting = [one for one in tries if one.counts]
+    if not counting:
+        raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
+    best = min(counting, key=lambda one: (bool(one.found), one.stolen))
+    for other in counting:
+        if other is not best:
+            keep(other.measured, other.why)
+    return _with_proof(best, tries)
+
+
+def _try(measure: Callable[[], Measurement]) -> Try:
+    with DriverHeartbeat() as driver:
+        measured = measure()
+    look = LookedAt.of(measured, measured.series)
+    here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
+    share = stolen_share(measured.series, measured.started, measured.ended)
+    return Try(measured, [*disturbances(look), *here], share)
+
+
+def _with_proof(best: Try, tries: list[Try]) -> Measurement:
+    """The measurement with what its record keeps of the gate."""
+    seen = {"stolen": round(best.stolen, 4), "tries": [round(one.stolen, 4) for one in tries]}
+    stalls = stalls_seen(LookedAt.of(best.measured, best.measured.series))
+    return replace(best.measured, proof={**best.measured.proof, **seen, **stalls})

@@ -1,0 +1,69 @@
+"""What the gate looks at: a measurement or a record with its series; and what it says where something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import pandas as pd
+
+from benchbook.campaign.record import Quantity
+from benchbook.hosts.about import Json
+
+# What stands still for so long, or for this share of the load, spoils it. A heartbeat comes once a second, so that of a
+# stop up to a second is not seen: one of 2 s, or of a tenth of a load that is longer than 20 s, is always found.
+LEAST_S, SHARE = 1.0, 0.05
+
+
+class OfLoad(Protocol):
+    """What a measurement and a record have in common; times in seconds since the epoch, by the hosts' clocks."""
+
+    @property
+    def started(self) -> float: ...
+
+    @property
+    def ended(self) -> float: ...
+
+    @property
+    def summary(self) -> Mapping[str, Quantity]: ...
+
+    @property
+    def proof(self) -> Json: ...
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """A load from `started` to `ended`: the long table of its series, its figures, its proof."""
+
+    started: float
+    ended: float
+    series: pd.DataFrame
+    summary: Mapping[str, Quantity]
+    proof: Json
+
+    @classmethod
+    def of(cls, measured: OfLoad, series: pd.DataFrame) -> LookedAt:
+        return cls(measured.started, measured.ended, series, measured.summary, measured.proof)
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.started
+
+    @property
+    def tolerated_s(self) -> float:
+        """What stands still for less than this is no disturbance."""
+        return max(LEAST_S, SHARE * self.seconds)
+
+    def inside_s(self, began: float, ended: float) -> float:
+        """Seconds of a span that lie inside the load."""
+        return max(0.0, min(ended, self.ended) - max(began, self.started))
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """`why` is a sentence with the figure that decides. One that is not `hard` may count if no try is better."""
+
+    condition: str
+    why: str
+    hard: bool = True

@@ -1,0 +1,74 @@
+"""Signs that something stood still that must not: a process that was stopped, a machine or a probe, the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
+
+# The probe of the machine samples so often, whatever the system does.
+MACHINE, PERIOD_S = "host", 1.0
+_LATE = "heartbeat.late_s"
+
+
+@dataclass(frozen=True)
+class Span:
+    """The longest that something of this name stood still inside a load."""
+
+    who: str
+    seconds: float
+
+
+def stopped(look: LookedAt) -> Iterator[Disturbance]:
+    """Commands that somebody had stopped: nothing healthy ever is, so that any while counts, however short."""
+    for stop in look.proof.get("stopped", []):
+        seconds = look.inside_s(stop["began"], stop["ended"] or look.ended)
+        who = f"{stop['job']} on {stop['host']}"
+        if stop["what"] == "command" and seconds > 0:
+            yield Disturbance("stopped", f"{who} was stopped (SIGSTOP) for {seconds:.1f} of {look.seconds:.1f} s")
+        elif stop["what"] == "supervisor" and seconds > look.tolerated_s:
+            yield Disturbance("stopped", f"the supervisor of {who} stood still for {seconds:.1f} s")
+
+
+def late_heartbeats(look: LookedAt) -> Iterator[Disturbance]:
+    """Of every host the latest wake-up of its probes: the machine, or the probe, stood still meanwhile."""
+    for found in latest(look):
+        if found.seconds > look.tolerated_s:
+            why = f"stood still for at least {found.seconds:.1f} of {look.seconds:.1f} s: its heartbeat came that late"
+            yield Disturbance("heartbeat", f"{found.who} {why}")
+
+
+def latest(look: LookedAt) -> list[Span]:
+    """Per host and probe, seconds inside the load for which its latest wake-up was overdue."""
+    beats = look.series[look.series.metric == _LATE]
+    inside = beats.t.clip(upper=look.ended) - (beats.t - beats.value).clip(lower=look.started)
+    longest = beats.assign(seconds=inside.clip(lower=0.0)).groupby(["host", "source"]).seconds.max().reset_index()
+    return [Span(f"{one['host']} (probe {one['source']})", one["seconds"]) for one in longest.to_dict("records")]
+
+
+def gaps(look: LookedAt) -> Iterator[Disturbance]:
+    """Of every host the longest time without a sample of the machine, where some came."""
+    for found in longest_gaps(look):
+        if found.seconds > PERIOD_S + look.tolerated_s:
+            why = f"no sample of host {found.who} for {found.seconds:.1f} s, where one comes every {PERIOD_S:g} s"
+            yield Disturbance("probe samples", why)
+
+
+def longest_gaps(look: LookedAt) -> list[Span]:
+    """Per host, from one sample of the machine to the next, the load's start and end among them."""
+    samples = look.series[look.series.source == MACHINE]
+    return [Span(str(host), _longest(look, sorted({*part.t}))) for host, part in samples.groupby("host")]
+
+
+def _longest(look: LookedAt, times: list[float]) -> float:
+    marks = [look.started, *(t for t in times if look.started < t < look.ended), look.ended]
+    return max(after - before for before, after in pairwise(marks))
+
+
+def driver(look: LookedAt, stood_s: float, *, timed_here: bool) -> Iterator[Disturbance]:
+    """A driver that stood still harms what it times itself; a load that is timed on its host does not notice."""
+    if timed_here and stood_s > look.tolerated_s:
+        why = f"the driver stood still for {stood_s:.1f} s, and times of this trial are taken by its clock"
+        yield Disturbance("driver", why)

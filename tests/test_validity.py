@@ -1,0 +1,304 @@
+"""The gate: what interfered with a measurement is found and named, a real stall of the system is not called that."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pandas as pd
+import pytest
+from records import SUMMARY, record, with_values
+
+from benchbook.analysis import interferences
+from benchbook.campaign.load_window import of_load
+from benchbook.campaign.validity import rate_lines
+from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
+from benchbook.campaign.validity.looked_at import LookedAt
+from benchbook.campaign.validity.standstills import driver
+from benchbook.display import differences
+from benchbook.hosts import host_facts
+from benchbook.hosts.about import HostFacts
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.stops import Stop, proof, since, stops_in
+from benchbook.probes.samples import COLUMNS
+
+# A load of 10 s: what stands still for a second at most is tolerated.
+STARTED, ENDED = 1000.0, 1010.0
+
+
+def probed(*times: float, host: str = "db1", late: float = 0.0, step: float = 0.0) -> list[tuple[Any, ...]]:
+    """A host's samples at these seconds of the load; the last one came so late, and after such a step of the clock."""
+    rows: list[tuple[Any, ...]] = []
+    for t in times:
+        last = t == times[-1]
+        rows += [
+            (STARTED + t, host, "host", "heartbeat.late_s", late if last else 0.001, "s"),
+            (STARTED + t, host, "host", "cpu.user", 1.0, "cores"),
+        ]
+        rows += [(STARTED + t, host, "host", "clock.step_s", step, "s")] if last and step else []
+    return rows
+
+
+def printed(*rates: float | None) -> list[tuple[Any, ...]]:
+    """One line of rate for each second of the load; None is a line that did not come."""
+    lines = [(STARTED + i, rate) for i, rate in enumerate(rates, 1) if rate is not None]
+    return [(t, "executor", "sysbench", "tps", rate, "1/s") for t, rate in lines]
+
+
+SECONDS = [0.5 + i for i in range(10)]
+GOOD = [*probed(*SECONDS), *probed(*SECONDS, host="executor"), *printed(*[100.0] * 10)]
+
+
+def look(*rows: tuple[Any, ...], ended: float = ENDED, **changes: Any) -> LookedAt:
+    said = rate_lines.declared("sysbench", 1.0, STARTED, ended)
+    known = {"summary": SUMMARY, "proof": {**said, **changes.pop("proof", {})}, **changes}
+    return LookedAt(STARTED, ended, pd.DataFrame(rows, columns=COLUMNS), **known)
+
+
+def why(seen: LookedAt) -> list[str]:
+    return [each.why for each in disturbances(seen)]
+
+
+def without(rows: list[tuple[Any, ...]], source: str, host: str = "") -> list[tuple[Any, ...]]:
+    return [row for row in rows if row[2] != source or (host and row[1] != host)]
+
+
+def test_nothing_is_wrong_with_a_good_load() -> None:
+    assert why(look(*GOOD)) == []
+    nothing = pd.DataFrame(columns=COLUMNS)
+    assert why(LookedAt(STARTED, ENDED, nothing, SUMMARY, {})) == [], "of which there is no series, nothing is said"
+
+
+def test_an_older_record_that_knows_of_no_signs_is_not_disturbed() -> None:
+    old = [row for row in GOOD if row[3] != "heartbeat.late_s"]
+    assert why(LookedAt.of(record(), pd.DataFrame(old, columns=COLUMNS))) == []
+
+
+# -- what stood still --------------------------------------------------------------------------------------------------
+
+
+def stop(began: float, ended: float | None, job: str = "sysbench", what: str = "command") -> dict[str, Any]:
+    return proof([Stop("executor", job, what, STARTED + began, None if ended is None else STARTED + ended)])
+
+
+@pytest.mark.parametrize(
+    ("stopped", "said"),
+    [
+        (stop(3, 6), ["sysbench on executor was stopped (SIGSTOP) for 3.0 of 10.0 s"]),
+        (stop(3, 3.2, "mariadb"), ["mariadb on executor was stopped (SIGSTOP) for 0.2 of 10.0 s"]),
+        (stop(8, None, "probe-host"), ["probe-host on executor was stopped (SIGSTOP) for 2.0 of 10.0 s"]),
+        (stop(-5, 1), ["sysbench on executor was stopped (SIGSTOP) for 1.0 of 10.0 s"]),
+        (stop(-5, -1), []),
+        (stop(11, None), []),
+        (stop(3, 6, what="supervisor"), ["the supervisor of sysbench on executor stood still for 3.0 s"]),
+        # Full machines wake nobody in time.
+        (stop(3, 3.9, what="supervisor"), []),
+    ],
+)
+def test_a_process_that_was_stopped_during_the_load(stopped: dict[str, Any], said: list[str]) -> None:
+    assert why(look(*GOOD, proof=stopped)) == said
+
+
+def test_a_heartbeat_that_came_late_names_host_and_probe() -> None:
+    # The sample of second 6.5 came 2 s late, at 8.5: the machine stood still for 2 s at least.
+    late = [*probed(0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 8.5, late=2.0), *probed(9.5), *without(GOOD, "host", "db1")]
+    assert why(look(*late)) == [
+        "db1 (probe host) stood still for at least 2.0 of 10.0 s: its heartbeat came that late",
+        "no sample of host db1 for 3.0 s, where one comes every 1 s",
+    ]
+
+
+def test_what_was_late_before_the_load_is_nothing_to_it() -> None:
+    assert why(look(*probed(0.5, late=3.0), *probed(*SECONDS[1:]), *printed(*[100.0] * 10))) == []
+
+
+def test_a_machine_that_is_full_may_be_late_by_half_a_second() -> None:
+    assert why(look(*probed(*SECONDS[:-1], 9.9, late=0.6), *printed(*[100.0] * 10))) == []
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (SECONDS[:7], "no sample of host db1 for 3.5 s, where one comes every 1 s"),  # from 6.5 to the end
+        (SECONDS[4:], "no sample of host db1 for 4.5 s, where one comes every 1 s"),  # from the start to 4.5
+    ],
+)
+def test_samples_that_are_missing_at_the_edges(times: list[float], said: str) -> None:
+    assert why(look(*probed(*times), *printed(*[100.0] * 10))) == [said]
+
+
+def test_of_a_long_load_a_twentieth_is_tolerated() -> None:
+    """100 s: 5 s may be missing; 7 s between two samples are more than 1 + 5."""
+    every = [float(i) for i in range(100)]
+    six = [t for t in every if not 40 < t < 46]
+    seven = [t for t in every if not 40 < t < 47]
+    lines = printed(*[100.0] * 100)
+    assert why(look(*probed(*six), *lines, ended=STARTED + 100)) == []
+    assert len(why(look(*probed(*seven), *lines, ended=STARTED + 100))) == 1
+
+
+@pytest.mark.parametrize(("timed_here", "stood_s", "found"), [(True, 2.0, 1), (True, 0.9, 0), (False, 20.0, 0)])
+def test_a_driver_that_stood_still_harms_only_what_it_times(timed_here: bool, stood_s: float, found: int) -> None:
+    said = [each.why for each in driver(look(*GOOD), stood_s, timed_here=timed_here)]
+    assert said == ["the driver stood still for 2.0 s, and times of this trial are taken by its clock"][:found]
+
+
+# -- clocks, lines, requests ----------------------------------------------------------------------------------------
+
+
+def test_a_clock_that_was_set_is_named_with_its_step() -> None:
+    jumped = [*probed(*SECONDS[:5], step=-1.5), *probed(*SECONDS[5:]), *printed(*[100.0] * 10)]
+    assert why(look(*jumped)) == ["the clock of host db1 was set by -1.50 s while the load ran"]
+    slewed = [*probed(*SECONDS[:5], step=0.0005), *probed(*SECONDS[5:]), *printed(*[100.0] * 10)]
+    assert why(look(*slewed)) == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ([100.0] * 3 + [None] * 3 + [100.0] * 4, ["the load generator printed no rate for 4.0 s: 7 lines of 10 came"]),
+        ([100.0] * 6 + [None] * 4, ["the load generator printed no rate for 4.0 s: 6 lines of 10 came"]),
+        ([None] * 3 + [100.0] * 7, ["the load generator printed no rate for 4.0 s: 7 lines of 10 came"]),
+        ([None] * 10, ["the load generator printed no rate for 10.0 s: 0 lines of 10 came"]),
+        # sysbench ends before it prints its last line, and on a full machine leaves one out.
+        ([100.0] * 4 + [None] + [100.0] * 5, []),
+        ([100.0] * 9 + [None], []),
+    ],
+)
+def test_lines_that_did_not_come(rates: list[float | None], said: list[str]) -> None:
+    assert why(look(*without(GOOD, "sysbench"), *printed(*rates))) == said
+
+
+def test_a_request_is_never_longer_than_its_load() -> None:
+    longer = with_values(latency_max_ms=11_500)
+    assert why(look(*GOOD, summary=longer)) == ["a request took 11.5 s in a load of 10.0 s"]
+    assert why(look(*GOOD, summary=with_values(latency_max_ms=9_900))) == []
+
+
+# -- real stalls ----------------------------------------------------------------------------------------------------
+
+
+def test_a_real_stall_counts_and_is_shown() -> None:
+    """Nothing is done for 4 s, while hosts and generator are alive and nobody is stopped: the system's own doing."""
+    stalled = look(*without(GOOD, "sysbench"), *printed(100, 100, 0, 0, 0, 0, 100, 0, 0, 100))
+    assert why(stalled) == []
+    assert stalls_seen(stalled) == {"stalls": {"count": 2, "longest_s": 4.0}}
+    told = interferences.stalls_in_words([record("a", proof=stalls_seen(stalled)), record("b")])
+    assert told.startswith(
+        "In 1 of 2 trials the system under test came to a halt, 2 times in all, for 4 s at most (a)."
+    )
+    assert interferences.stalls_in_words([record("b")]) == ""
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [100.0] * 9 + [0.0],  # one second may be the last, cut short
+        [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0],  # 1.1/s: three empty seconds miss 3 transactions
+        [100.0] * 10,
+        [0.0] * 10,
+    ],
+)
+def test_seconds_in_which_nothing_ends_by_chance_are_no_stall(rates: list[float]) -> None:
+    assert stalls_seen(look(*without(GOOD, "sysbench"), *printed(*rates))) == {}
+
+
+# -- what the hosts tell ----------------------------------------------------------------------------------------------
+
+
+def lines(*said: tuple[str, str, float]) -> list[str]:
+    return [json.dumps({"job": job, "state": state, "t": t}) for job, state, t in said]
+
+
+def test_stops_are_put_together_job_by_job() -> None:
+    told = lines(
+        ("mariadb-0a1b2c3d", "stopped", 10.0),
+        ("probe-host-11111111", "stopped", 11.0),
+        ("mariadb-0a1b2c3d", "continued", 12.5),
+        ("mariadb-0a1b2c3d", "stopped", 20.0),
+        ("sysbench-22222222", "continued", 21.0),
+    )
+    late = json.dumps({"job": "sysbench-22222222", "state": "late", "t": 30.0, "late_s": 4.0})
+    assert stops_in("db1", [*told, late]) == [
+        Stop("db1", "mariadb", "command", 10.0, 12.5),
+        Stop("db1", "probe-host", "command", 11.0, None),
+        Stop("db1", "mariadb", "command", 20.0, None),
+        Stop("db1", "sysbench", "supervisor", 26.0, 30.0),
+    ]
+
+
+def test_of_older_stops_only_those_that_last_are_kept() -> None:
+    old, now, lasting = (
+        Stop("a", "x", "command", 1, 2),
+        Stop("a", "x", "command", 990, 999),
+        Stop("b", "y", "c", 3, None),
+    )
+    assert since(1000.0, [[old, now], [lasting]]) == [now, lasting]
+    assert proof([]) == {}
+
+
+# -- the window -----------------------------------------------------------------------------------------------------
+
+
+def test_a_sample_that_began_before_the_load_is_none_of_it() -> None:
+    """One sample a second at half past, from before the load on: that of 1000.5 is half of the quiet before."""
+    seen = pd.DataFrame(probed(-0.5, 0.5, 1.5, 2.5, 11.0), columns=COLUMNS)
+    assert [t - STARTED for t in of_load(seen, STARTED, ENDED).t.unique()] == [1.5, 2.5]
+
+
+def test_where_there_is_no_other_sample_of_a_host_that_one_must_do() -> None:
+    seen = pd.DataFrame([*probed(-0.5, 0.5), *probed(-0.2, 0.8, 1.8, host="executor")], columns=COLUMNS)
+    inside = of_load(seen, STARTED, STARTED + 2)
+    assert [(host, round(t - STARTED, 1)) for t, host in inside[["t", "host"]].drop_duplicates().values] == [
+        ("db1", 0.5),
+        ("executor", 1.8),
+    ]
+
+
+# -- the clocks of driver and hosts -----------------------------------------------------------------------------------
+
+
+class Exchanges:
+    """A driver's clock, and a host's that is 0.2 s ahead; each exchange `took` so long on its way there and back."""
+
+    def __init__(self, *took: tuple[float, float]):
+        self.now, self.took = 5000.0, list(took)
+
+    def time(self) -> float:
+        return self.now
+
+    def shell(self, _: str) -> SimpleNamespace:
+        there, back = self.took.pop(0)
+        read = self.now + there + 0.2
+        self.now += there + back
+        return SimpleNamespace(stdout=f"{read:.9f}\n")
+
+
+def offset(monkeypatch: pytest.MonkeyPatch, *took: tuple[float, float]) -> tuple[Any, Exchanges]:
+    host = Exchanges(*took)
+    monkeypatch.setattr(host_facts, "time", host)
+    return pytest.approx(host_facts._clock_offset(cast(RemoteHost, host)), abs=1e-6), host
+
+
+def test_of_several_exchanges_with_a_clock_the_shortest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy host answers after 160 ms, nearly all of them on the way there; at the fourth try within 30 ms."""
+    busy = [(0.15, 0.01)] * 3
+    found, host = offset(monkeypatch, *busy, (0.02, 0.01), *busy, (0.15, 0.01))
+    assert found == (0.205, 0.015)  # 0.2 s, and half of the 10 ms by which the way there was longer
+    assert host.took == []
+
+
+def test_a_clock_that_is_known_well_enough_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, host = offset(monkeypatch, (0.15, 0.01), (0.004, 0.004), (0.001, 0.001))
+    assert found == (0.2, 0.004)
+    assert len(host.took) == 1
+
+
+def test_hosts_that_are_one_machine_have_one_clock_and_the_best_exchange_with_it_is_shown() -> None:
+    facts = {"cores": 2, "boot_id": "b"}
+    hosts = {
+        "client": HostFacts(**facts, clock_offset_s=0.092, clock_error_s=0.08),
+        "db1": HostFacts(**facts, clock_offset_s=-0.001, clock_error_s=0.004),
+    }
+    assert differences._machine(["client", "db1"], hosts)["clock offset"] == "-1 ± 4 ms"
