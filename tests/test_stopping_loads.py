@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from kit import Home
+from records import SUMMARY
 from test_campaign import InMemory
 
 from benchbook import published
@@ -16,14 +19,17 @@ from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost,
 from benchbook.campaign.design import Cell, Trial, another_block, plan
 from benchbook.campaign.early_stop import EarlierLoads, RateWatcher, both, rule
 from benchbook.campaign.environment import Environment, RunTimes
+from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.repetitions import run_until_decided
 from benchbook.campaign.store import Campaign
 from benchbook.claims import ledger_check
 from benchbook.claims.more import open_claims
 from benchbook.display import time_spent
 from benchbook.errors import BadInput, TrialFailed
+from benchbook.probes.samples import empty
 from benchbook.profiles import Stopping, load_profile
 from benchbook.reports.dm.dm_kind import DmKind
+from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.stats.stopping import StopRule
 
 CELLS = [Cell(table=t, system="x", levels={"workload": t, "threads": 2}) for t in ("a", "b", "c")]
@@ -279,3 +285,32 @@ def test_the_page_says_in_words_where_a_rate_has_no_interval() -> None:
         f"none for 2 of 3: {short}"
     )
     assert time_spent.without_interval([{"reason": "maximum reached; within 4%", "half_width": 0.04}]) == "known"
+
+
+class OneLoad:
+    """Drives nothing: a load that stalled from second 3 to 8 while `stopped` says who was."""
+
+    def __init__(self, stopped: list[dict[str, object]]):
+        self.proof = {"stopped": stopped} if stopped else {}
+
+    def measure(
+        self, system: object, levels: object, on_rate: Callable[[float, float], None], _: object
+    ) -> Measurement:
+        for second, rate in enumerate([100.0] * 3 + [0.0] * 5 + [100.0] * 2, 1):
+            on_rate(second, rate)
+        return Measurement("load", "executor", 1000, 1010, 0, SUMMARY, [], empty(), "", self.proof)
+
+
+STOPPED = {"host": "db1", "job": "mariadb", "what": "command", "began": 1003.0, "ended": 1008.0}
+
+
+@pytest.mark.parametrize(("stopped", "stalls"), [([], 1), ([STOPPED], 0)])
+def test_a_disturbed_load_teaches_nothing_about_the_next_ones(stopped: list[dict[str, object]], stalls: int) -> None:
+    """A stall of the system's own makes later loads last longer; one that somebody made does not."""
+    asked = rule(Stopping(maximum_s=600), None)
+    trials = LoadTrials(cast(Any, None), cast(Any, None), ["x"], cast(Any, None), 10, 0, asked)
+    trials._systems, trials._driver = {"x": cast(Any, SimpleNamespace(period_s=0.0))}, cast(Any, OneLoad(stopped))
+    (trial,) = plan(CELLS[:1], 1, seed=1, asked={})
+    trials.measure(trial, lambda second, rate: None)
+    learned = trials._earlier.rule(f"{trial.cell.table} {trial.cell.slug}", asked, period_s=0.0)
+    assert learned.background.stalls == stalls
