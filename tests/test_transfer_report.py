@@ -285,6 +285,7 @@ def test_the_probe_sums_over_the_group_that_a_pid_file_names(tmp_path: Path) -> 
     assert last["cpu.transfer"] > 0
     assert last["rss.transfer"] > 1e6
     assert (last["cpu.source"], last["rss.source"]) == (0, 0)
+    assert (last["stopped.transfer"], last["stopped.source"]) == (0, 0)
     frame = to_series(samples, "client", "process", read(program, PROCESS, gives=["jobs"]).metrics)
     assert set(frame[frame.metric == "cpu.transfer"].unit) == {"cores"}
     assert set(frame[frame.metric == "rss.transfer"].unit) == {"B"}

@@ -100,6 +100,19 @@ def test_a_process_that_was_stopped_during_the_load(stopped: dict[str, Any], sai
     assert why(look(*GOOD, proof=stopped)) == said
 
 
+def test_a_child_of_a_transfer_that_was_stopped_is_seen_by_its_samples() -> None:
+    def sampled(*stopped: float) -> list[tuple[Any, ...]]:
+        return [
+            (STARTED + i, "client", "process", "stopped.transfer", value, "processes")
+            for i, value in enumerate(stopped, 1)
+        ]
+
+    assert why(look(*GOOD, *sampled(0, 0, 0, 0))) == []
+    assert why(look(*GOOD, *sampled(0, 1, 2, 0))) == [
+        "2 processes of transfer on client were stopped in 2 of 4 samples"
+    ]
+
+
 def test_a_heartbeat_that_came_late_names_host_and_probe() -> None:
     # The sample of second 6.5 came 2 s late, at 8.5: the machine stood still for 2 s at least.
     late = [*probed(0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 8.5, late=2.0), *probed(9.5), *without(GOOD, "host", "db1")]
@@ -234,7 +247,8 @@ def test_of_older_stops_only_those_that_last_are_kept() -> None:
         Stop("a", "x", "command", 990, 999),
         Stop("b", "y", "c", 3, None),
     )
-    assert since(1000.0, [[old, now], [lasting]]) == [now, lasting]
+    assert since(1000.0, [[old, now], [lasting]], {}) == [now, lasting]
+    assert since(1000.0, [[old, now], [lasting]], {"a": 999.5, "b": 999.5}) == [lasting]
     assert proof([]) == {}
 
 

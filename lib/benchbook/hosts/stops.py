@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
 _COMMAND, _SUPERVISOR = "command", "supervisor"
-# What ended longer before a trial, by a clock that may be off by as much, is nothing to it; the gate looks closer.
+# A clock that nothing is known of may be off by so much.
 CLOCKS_APART_S = 60.0
 
 
@@ -55,9 +55,13 @@ def stops_in(host: str, lines: Iterable[str]) -> list[Stop]:
     return found
 
 
-def since(began: float, told: Iterable[Sequence[Stop]]) -> list[Stop]:
-    """Of what all hosts told, what still stood at `began` or later, by the driver's clock."""
-    return [stop for part in told for stop in part if stop.ended is None or stop.ended > began - CLOCKS_APART_S]
+def since(began: float, told: Iterable[Sequence[Stop]], first: Mapping[str, float]) -> list[Stop]:
+    """Of what all hosts told, what still stood at a trial's `first` sample of that host, or later.
+
+    Of a host without samples, what still stood a minute before `began`, which is the driver's clock.
+    """
+    every = [stop for part in told for stop in part]
+    return [s for s in every if s.ended is None or s.ended > first.get(s.host, began - CLOCKS_APART_S)]
 
 
 def proof(stopped: Sequence[Stop]) -> Json:

@@ -76,8 +76,8 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
         finally:
             told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
             parts = list(pool.map(lambda one: _cut(session, one, watched), running))
-            watched.stopped = stops.since(began, told)
-    watched.series = pd.concat([watched.series, *parts], ignore_index=True)
+            watched.series = pd.concat([watched.series, *parts], ignore_index=True)
+            watched.stopped = stops.since(began, told, watched.series.groupby("host").t.min().to_dict())
 
 
 def _standing(session: Session, probe: Probe) -> Standing:

@@ -12,6 +12,7 @@ from benchbook.hosts.about import Json
 # Gravest first: where one fault shows in several ways, the first names what was at fault.
 CONDITIONS: Sequence[Callable[[LookedAt], Iterable[Disturbance]]] = (
     standstills.stopped,
+    standstills.stopped_in_groups,
     standstills.late_heartbeats,
     standstills.gaps,
     clock_steps.clock_steps,

@@ -10,7 +10,7 @@ from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 
 # The probe of the machine samples so often, whatever the system does.
 MACHINE, PERIOD_S = "host", 1.0
-_LATE = "heartbeat.late_s"
+_LATE, _STOPPED = "heartbeat.late_s", "stopped."
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,16 @@ def stopped(look: LookedAt) -> Iterator[Disturbance]:
             yield Disturbance("stopped", f"{who} was stopped (SIGSTOP) for {seconds:.1f} of {look.seconds:.1f} s")
         elif stop["what"] == "supervisor" and seconds > look.tolerated_s:
             yield Disturbance("stopped", f"the supervisor of {who} stood still for {seconds:.1f} s")
+
+
+def stopped_in_groups(look: LookedAt) -> Iterator[Disturbance]:
+    """Of jobs whose processes are sampled one by one (transfers): any that was stopped, parent or child."""
+    inside = look.series[look.series.metric.str.startswith(_STOPPED) & look.series.t.between(look.started, look.ended)]
+    for (host, metric), part in inside[inside.value > 0].groupby(["host", "metric"]):
+        seen = inside[(inside.host == host) & (inside.metric == metric)]
+        who = f"{str(metric).removeprefix(_STOPPED)} on {host}"
+        why = f"{part.value.max():.0f} processes of {who} were stopped in {len(part)} of {len(seen)} samples"
+        yield Disturbance("stopped", why)
 
 
 def late_heartbeats(look: LookedAt) -> Iterator[Disturbance]:

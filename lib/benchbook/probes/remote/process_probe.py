@@ -1,4 +1,4 @@
-"""What groups of processes use: CPU seconds and resident memory, summed over each group.
+"""What groups of processes use: CPU seconds and resident memory, summed over each group, and how many are stopped.
 
 A group is what a supervised job runs: its `pid` file (see supervise.py) names the process group. `jobs` maps a label to
 a pattern of such files, which is looked up again at every sample, so a job may start after its probe. `cpu.LABEL` only
@@ -11,7 +11,7 @@ import glob
 import json
 import os
 
-METRICS = {"cpu.*": ("counter", "cores"), "rss.*": ("level", "B")}
+METRICS = {"cpu.*": ("counter", "cores"), "rss.*": ("level", "B"), "stopped.*": ("level", "processes")}
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Label -> process -> CPU seconds that it was last seen with.
@@ -29,22 +29,24 @@ def groups_of(pattern):
 
 
 def processes():
-    """(group, (pid, start time), CPU seconds, resident bytes) of every process that can be read."""
+    """(group, (pid, start time), CPU seconds, resident bytes, whether it is stopped) of every process to be read."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/stat" % pid) as source:
                 words = source.read().rpartition(")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
-        yield int(words[2]), (pid, words[19]), (int(words[11]) + int(words[12])) / TICK, int(words[21]) * PAGE
+        used = (int(words[11]) + int(words[12])) / TICK
+        yield int(words[2]), (pid, words[19]), used, int(words[21]) * PAGE, words[0] == "T"
 
 
 def sample(jobs):
     seen, values = list(processes()), {}
     for label, pattern in jobs.items():
         wanted = set(groups_of(pattern))
-        mine = [(key, cpu, resident) for group, key, cpu, resident in seen if group in wanted]
-        USED[label].update((key, cpu) for key, cpu, _ in mine)
+        mine = [(key, cpu, resident, still) for group, key, cpu, resident, still in seen if group in wanted]
+        USED[label].update((key, cpu) for key, cpu, _, _ in mine)
         values["cpu." + label] = sum(USED[label].values())
-        values["rss." + label] = sum(resident for _, _, resident in mine)
+        values["rss." + label] = sum(resident for _, _, resident, _ in mine)
+        values["stopped." + label] = sum(still for _, _, _, still in mine)
     return values
