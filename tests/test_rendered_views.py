@@ -16,7 +16,7 @@ from kit import ROOT, Home
 from rendered import Rendered
 
 from benchbook import book, parameters
-from benchbook.analysis import results
+from benchbook.analysis import outcome, results
 from benchbook.book import Book
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
@@ -290,3 +290,35 @@ def test_transfer_figures_say_every_value_and_the_proof_every_document(replayed:
     ]
     assert "9 of 9 recorded transfers proved" in Rendered(transfer_views.proofs(report).data).text
     assert "90,000 documents in all" in Rendered(transfer_views.proofs(report).data).text
+
+
+# -- every report ----------------------------------------------------------------------------------------------------
+
+
+def test_a_disturbed_measurement_is_shown_with_its_reason_and_counts_nowhere(replayed: Replayed, runs: Path) -> None:
+    before = replayed(DTM)
+    tables, whole = before.tables(), Rendered(before.failures().data).text
+    (folder,) = (runs / DTM).iterdir()
+    name = "r02-mariadb-no_dtm-sql_per_branch2-concurrency10"
+    shutil.copytree(folder / "trials" / name, folder / "disturbed" / f"{name}.1")
+    file = folder / "disturbed" / f"{name}.1" / "record.json"
+    why = "mariadb on db was stopped (SIGSTOP) for 3.0 of 6.1 s"
+    kept = {**json.loads(file.read_text()), "version": 2, "id": f"{name}.1", "status": "disturbed", "disturbed": [why]}
+    file.write_text(json.dumps(kept))
+    report = replayed(DTM)
+    shown = Rendered(report.failures().data)
+    assert shown.table("Disturbed measurements: kept, not counted") == [{"trial": name, "try": "1", "why": why}]
+    assert shown.text.startswith(whole)
+    assert report.tables() == tables
+    assert results.read(outcome.write(report.published, report.campaign, tables)).trials.disturbed == 1
+
+
+def test_a_stall_of_the_system_is_told_below_the_checks(replayed: Replayed, runs: Path) -> None:
+    (folder,) = (runs / DTM).iterdir()
+    file = folder / "trials" / "r02-mariadb-no_dtm-sql_per_branch2-concurrency10" / "record.json"
+    content = json.loads(file.read_text())
+    content["proof"]["stalls"] = {"count": 1, "longest_s": 4.0}
+    assert "came to a halt" not in Rendered(replayed(DTM).checks().data).text
+    file.write_text(json.dumps(content))
+    said = Rendered(replayed(DTM).checks().data).text
+    assert "the system under test came to a halt, once in all, for 4 s at most (r02-mariadb-no_dtm-sql_per" in said

@@ -77,7 +77,8 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
             parts = list(pool.map(lambda one: _cut(session, one, watched), running))
             watched.series = pd.concat([watched.series, *parts], ignore_index=True)
-            watched.stopped = stops.since(began, told, watched.series.groupby("host").t.min().to_dict())
+            first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
+            watched.stopped = stops.since(began, told, first)
 
 
 def _standing(session: Session, probe: Probe) -> Standing:
