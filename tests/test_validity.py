@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pandas as pd
+import psutil
 import pytest
+from kit import until
 from records import SUMMARY, record, with_values
 
 from benchbook.analysis import interferences
@@ -21,7 +27,9 @@ from benchbook.hosts import host_facts
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.stops import Stop, proof, since, stops_in
-from benchbook.probes.samples import COLUMNS
+from benchbook.probes.metric import level
+from benchbook.probes.remote import run_probe
+from benchbook.probes.samples import COLUMNS, to_series
 
 # A load of 10 s: what stands still for a second at most is tolerated.
 STARTED, ENDED = 1000.0, 1010.0
@@ -316,3 +324,66 @@ def test_hosts_that_are_one_machine_have_one_clock_and_the_best_exchange_with_it
         "db1": HostFacts(**facts, clock_offset_s=-0.001, clock_error_s=0.004),
     }
     assert differences._machine(["client", "db1"], hosts)["clock offset"] == "-1 ± 4 ms"
+
+
+# -- heartbeats -------------------------------------------------------------------------------------------------------
+
+
+class Clocks:
+    """A wall clock and a monotonic one that are read for nothing; `set_s` is by how much the wall clock was set."""
+
+    def __init__(self) -> None:
+        self.monotonic_s, self.set_s = 50.0, 0.0
+
+    def monotonic(self) -> float:
+        return self.monotonic_s
+
+    def time(self) -> float:
+        return 9000.0 + self.monotonic_s + self.set_s
+
+
+def test_a_heart_tells_how_late_it_beat_and_by_how_much_the_clock_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks, heart = Clocks(), run_probe.Heart()
+    monkeypatch.setattr(run_probe, "time", clocks)
+    assert heart.beat(50.0) == {"t": 9050.0, "late": 0.0, "step": 0.0}
+    clocks.monotonic_s = 53.5
+    assert heart.beat(51.0) == {"t": 9053.5, "late": 2.5, "step": 0.0}
+    clocks.monotonic_s, clocks.set_s = 54.0, -3.0
+    assert heart.beat(54.0) == {"t": 9051.0, "late": 0.0, "step": -3.0}
+
+
+def test_heartbeats_stand_in_the_series_with_or_without_a_sample() -> None:
+    samples = [
+        {"t": 1.0, "late": 0.01, "step": 0.0, "v": {"a": 1}},
+        {"t": 2.0, "late": 0.02, "step": 0.5, "error": "gone"},
+    ]
+    found = to_series(samples, "db1", "host", {"a": level("B")})
+    assert found[["t", "metric", "value", "unit"]].values.tolist() == [
+        [1.0, "heartbeat.late_s", 0.01, "s"],
+        [1.0, "a", 1.0, "B"],
+        [2.0, "heartbeat.late_s", 0.02, "s"],
+        [2.0, "clock.step_s", 0.5, "s"],
+    ]
+
+
+DRIVER = """
+from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
+with DriverHeartbeat() as heart:
+    print("begun", flush=True)
+    input()
+print(heart.longest_s)
+"""
+
+
+def test_a_driver_notices_that_it_was_stopped() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        child.send_signal(signal.SIGSTOP)
+        until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_STOPPED, "it is stopped")
+        time.sleep(1.5)
+        child.send_signal(signal.SIGCONT)
+        noticed = float(child.communicate("\n")[0])
+    assert noticed > 1.0
