@@ -26,7 +26,7 @@ from benchbook.display import differences
 from benchbook.hosts import host_facts
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.stops import Stop, proof, since, stops_in
+from benchbook.hosts.stops import Stop, of_trial, proof, stops_in
 from benchbook.probes.metric import level
 from benchbook.probes.remote import run_probe
 from benchbook.probes.samples import COLUMNS, to_series
@@ -87,7 +87,7 @@ def test_an_older_record_that_knows_of_no_signs_is_not_disturbed() -> None:
 
 
 def stop(began: float, ended: float | None, job: str = "sysbench", what: str = "command") -> dict[str, Any]:
-    return proof([Stop("executor", job, what, STARTED + began, None if ended is None else STARTED + ended)])
+    return proof([Stop("executor", job, f"{job}-1", what, STARTED + began, None if ended is None else STARTED + ended)])
 
 
 @pytest.mark.parametrize(
@@ -242,22 +242,32 @@ def test_stops_are_put_together_job_by_job() -> None:
     )
     late = json.dumps({"job": "sysbench-22222222", "state": "late", "t": 30.0, "late_s": 4.0})
     assert stops_in("db1", [*told, late]) == [
-        Stop("db1", "mariadb", "command", 10.0, 12.5),
-        Stop("db1", "probe-host", "command", 11.0, None),
-        Stop("db1", "mariadb", "command", 20.0, None),
-        Stop("db1", "sysbench", "supervisor", 26.0, 30.0),
+        Stop("db1", "mariadb", "mariadb-0a1b2c3d", "command", 10.0, 12.5),
+        Stop("db1", "probe-host", "probe-host-11111111", "command", 11.0, None),
+        Stop("db1", "mariadb", "mariadb-0a1b2c3d", "command", 20.0, None),
+        Stop("db1", "sysbench", "sysbench-22222222", "supervisor", 26.0, 30.0),
     ]
 
 
-def test_of_older_stops_only_those_that_last_are_kept() -> None:
-    old, now, lasting = (
-        Stop("a", "x", "command", 1, 2),
-        Stop("a", "x", "command", 990, 999),
-        Stop("b", "y", "c", 3, None),
-    )
-    assert since(1000.0, [[old, now], [lasting]], {}) == [now, lasting]
-    assert since(1000.0, [[old, now], [lasting]], {"a": 999.5, "b": 999.5}) == [lasting]
-    assert proof([]) == {}
+@pytest.mark.parametrize(
+    ("began", "ended", "alive", "first", "concerns"),
+    [
+        (1, 2, True, None, False),
+        (990, 999, True, None, True),  # the host's clock may be behind
+        (990, 999, True, 999.5, False),  # by its own clock it was over
+        (990, 1000, True, 999.5, True),
+        (3, None, True, 999.5, True),  # it still stands
+        (3, None, False, 999.5, False),  # it was killed as it stood, long ago
+        (1001, None, False, 999.5, True),  # it was killed as it stood, in this trial
+    ],
+)
+def test_which_stops_are_a_trial_s(
+    began: float, ended: float | None, alive: bool, first: float, concerns: bool
+) -> None:
+    stop = Stop("a", "x", "x-1", "command", began, ended)
+    found = of_trial([[stop], []], {"a": first} if first else {}, 1000.0, {"x-1"} if alive else set())
+    assert found == [stop] * concerns
+    assert len(proof(found)) == concerns
 
 
 # -- the window -----------------------------------------------------------------------------------------------------

@@ -85,6 +85,11 @@ class Session:
         """A job that has ended by itself: nothing is left to stop."""
         self._jobs.remove(job)
 
+    @property
+    def running(self) -> set[str]:
+        """Names of the folders of the jobs that have been started and neither ended nor forgotten."""
+        return {job.folder.rpartition("/")[2] for job in self._jobs}
+
     def lease(self, host: RemoteHost) -> str:
         return host.path("leases", self.id)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,15 @@ CLOCKS_APART_S = 60.0
 
 @dataclass(frozen=True)
 class Stop:
-    """The `job` of this name stood still on `host`: its command (somebody stopped it), or only its supervisor.
+    """A job stood still on `host`: its command (somebody stopped it), or only its supervisor.
 
-    `began` and `ended` are seconds since the epoch by the host's clock; `ended` is None while it still stands.
+    `job` is its name, `folder` that of its folder. `began` and `ended` are seconds since the epoch by the host's clock;
+    `ended` is None while it still stands, and where it was killed before it went on.
     """
 
     host: str
     job: str
+    folder: str
     what: str
     began: float
     ended: float | None
@@ -43,25 +45,31 @@ def stops_in(host: str, lines: Iterable[str]) -> list[Stop]:
     found: list[Stop] = []
     standing: dict[str, int] = {}
     for said in map(json.loads, lines):
-        job, _, _ = said["job"].rpartition("-")
+        folder, at = said["job"], said["t"]
+        job, _, _ = folder.rpartition("-")
         if said["state"] == "late":
-            found.append(Stop(host, job, _SUPERVISOR, said["t"] - said["late_s"], said["t"]))
+            found.append(Stop(host, job, folder, _SUPERVISOR, at - said["late_s"], at))
         elif said["state"] == "stopped":
-            standing[said["job"]] = len(found)
-            found.append(Stop(host, job, _COMMAND, said["t"], None))
-        elif said["job"] in standing:
-            at = standing.pop(said["job"])
-            found[at] = replace(found[at], ended=said["t"])
+            standing[folder] = len(found)
+            found.append(Stop(host, job, folder, _COMMAND, at, None))
+        elif folder in standing:
+            begun = standing.pop(folder)
+            found[begun] = replace(found[begun], ended=at)
     return found
 
 
-def since(began: float, told: Iterable[Sequence[Stop]], first: Mapping[str, float]) -> list[Stop]:
-    """Of what all hosts told, what still stood at a trial's `first` sample of that host, or later.
+def of_trial(told: Iterable[Sequence[Stop]], first: Mapping[str, float], began: float, alive: Set[str]) -> list[Stop]:
+    """Of what all hosts told, what stood still at a trial's `first` sample of that host, or later.
 
-    Of a host without samples, what still stood a minute before `began`, which is the driver's clock.
+    Of a host without samples, from a minute before `began`, which is the driver's clock. What was killed while it stood,
+    before the trial, never went on: only the folders in `alive` still stand.
     """
-    every = [stop for part in told for stop in part]
-    return [s for s in every if s.ended is None or s.ended > first.get(s.host, began - CLOCKS_APART_S)]
+
+    def concerns(stop: Stop) -> bool:
+        since = first.get(stop.host, began - CLOCKS_APART_S)
+        return stop.began > since or (stop.folder in alive if stop.ended is None else stop.ended > since)
+
+    return [stop for part in told for stop in part if concerns(stop)]
 
 
 def proof(stopped: Sequence[Stop]) -> Json:

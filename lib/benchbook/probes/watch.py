@@ -78,7 +78,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             parts = list(pool.map(lambda one: _cut(session, one, watched), running))
             watched.series = pd.concat([watched.series, *parts], ignore_index=True)
             first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
-            watched.stopped = stops.since(began, told, first)
+            watched.stopped = stops.of_trial(told, first, began, session.running)
 
 
 def _standing(session: Session, probe: Probe) -> Standing:
