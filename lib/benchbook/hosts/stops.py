@@ -61,8 +61,8 @@ def stops_in(host: str, lines: Iterable[str]) -> list[Stop]:
 def of_trial(told: Iterable[Sequence[Stop]], first: Mapping[str, float], began: float, alive: Set[str]) -> list[Stop]:
     """Of what all hosts told, what stood still at a trial's `first` sample of that host, or later.
 
-    Of a host without samples, from a minute before `began`, which is the driver's clock. What was killed while it stood,
-    before the trial, never went on: only the folders in `alive` still stand.
+    Of a host without samples, from a minute before `began`, which is the driver's clock. What was killed before the
+    trial, while it stood, never went on: only jobs whose folders are in `alive` still stand.
     """
 
     def concerns(stop: Stop) -> bool:
