@@ -114,11 +114,13 @@ class _Follower:
         self._task = self._bar.add_task("starting the notebook", total=None)
 
     def look(self) -> None:
-        with self.path.open() as source:
+        with self.path.open("rb") as source:
             source.seek(self._offset)
-            lines = source.readlines()
-            self._offset = source.tell()
-        for line in lines:
+            data = source.read()
+        # A line that is being written is read next time; a kernel that was killed leaves it as it is.
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
             self._tell(json.loads(line))
 
     def _tell(self, said: Json) -> None:
