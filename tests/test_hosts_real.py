@@ -115,6 +115,23 @@ def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(ho
             process.kill()
 
 
+def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
+    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host.write(host.path("test", "still"), "here")
+    assert host.connect().transport.channel_timeout == 5, "and not an hour, for a command"
+    stopped = sshd_session(host)
+    for process in stopped:
+        process.suspend()
+    try:
+        with pytest.raises(ConnectionLost, match="test/still: TimeoutError"):
+            host.read(host.path("test", "still"))
+        assert host.read(host.path("test", "still")) == b"here", "by another connection"
+    finally:
+        for process in stopped:
+            process.resume()
+    host.close()
+
+
 def test_a_host_that_refuses_to_write_is_no_lost_connection(host: RemoteHost) -> None:
     with pytest.raises(RemoteFailed, match=r"db1: .*/dev/full.*the host refuses \(Failure\): is its disk full"):
         host.touch("/dev/full")

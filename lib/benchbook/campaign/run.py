@@ -20,13 +20,15 @@ from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record
 from benchbook.campaign.stolen import STOLEN, stolen_share
 from benchbook.campaign.store import Campaign
-from benchbook.errors import BadInput, BenchbookError, RemoteFailed, TrialFailed
+from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, TrialFailed
 
 T = TypeVar("T")
 
 # Seconds after which a system that did not come up is tried again, and once more: whatever lasts shorter, together with
 # the lease that a host may be away for, costs no trial. One that stays down will not come up for the rest of the plan.
 BEGIN_WAITS_S = (5.0, 30.0)
+# What no further trial can do any better; everything else that is raised on purpose fails one trial.
+ENDING = (NotWritten,)
 # A load from which other virtual machines took CPU is run again, so often in all.
 STOLEN_TRIES = 3
 
@@ -101,11 +103,12 @@ def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[
     """What the step returns, or what went wrong in it, recorded as a failed attempt at the trial.
 
     Raises BadInput before any load has begun: that is the user's to mend. Later it is one more thing that went wrong.
+    Raises what ENDING names at any time.
     """
     try:
         return step()
     except BenchbookError as problem:
-        if isinstance(problem, BadInput) and not tracker.now.loaded:
+        if isinstance(problem, ENDING) or (isinstance(problem, BadInput) and not tracker.now.loaded):
             raise
         campaign.keep(_failed(campaign, trial, problem), pd.DataFrame(), _output(problem))
         return problem

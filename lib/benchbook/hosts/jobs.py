@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # fails.
 LONGEST_S = 7 * 86_400
 
-# Why a job has ended that did not end by itself, in words; the first four are the supervisor's own names.
+# Why a job has ended that did not end by itself, in words; all but the last are the supervisor's own names.
 UNSUPERVISED = "unsupervised"
 _FROM_OUTSIDE = {
     "lease": "{} was ended by its host: its lease had run out, for no driver renewed it",

@@ -17,7 +17,7 @@ import paramiko
 from invoke.exceptions import CommandTimedOut, ThreadException
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts.connection import LOST, open_connection
+from benchbook.hosts.connection import LOST, open_connection, silence_s
 from benchbook.hosts.patient_login import PatientLogin
 
 # Named in annotations only: a chain of imports ends here.
@@ -89,6 +89,13 @@ class RemoteHost:
                 self._connection = self._sftp = None
                 self._pushed.clear()
 
+    def hang_up(self) -> None:
+        """Give up a connection that does not answer: the next use of the host makes another one."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = self._sftp = None
+
     # -- commands -----------------------------------------------------------------------------------------------
 
     def run(self, argv: Sequence[object], *, timeout: float = 60.0, check: bool = True) -> Result:
@@ -123,6 +130,7 @@ class RemoteHost:
         except CommandTimedOut as problem:
             raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
         except (*LOST, ThreadException) as problem:
+            connection.close()
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
         if done.exited == _NO_STATUS and _is_over(connection):
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
@@ -163,6 +171,8 @@ class RemoteHost:
             channel = self._sftp.get_channel() if self._sftp else None
             if self._sftp is None or channel is None or channel.closed:
                 self._sftp = paramiko.SFTPClient.from_transport(connection.transport)
+                if self._sftp is not None and (opened := self._sftp.get_channel()):
+                    opened.settimeout(silence_s(self.inventory.ssh.lease_s))
             if self._sftp is None:
                 raise ConnectionLost(f"{self.name}: SFTP did not open")
             return self._sftp
@@ -255,7 +265,7 @@ class RemoteHost:
             raise ConnectionLost(f"{self.name}: no connection to {address}:{port}: {problem}") from problem
 
     def _guard(self, path: str) -> _Guard:
-        return _Guard(self.name, path)
+        return _Guard(self, path)
 
 
 def _is_over(connection: fabric.Connection) -> bool:
@@ -270,8 +280,8 @@ class _Guard:
     A missing file stays FileNotFoundError.
     """
 
-    def __init__(self, host: str, path: str) -> None:
-        self.host, self.path = host, path
+    def __init__(self, host: RemoteHost, path: str) -> None:
+        self._remote, self.host, self.path = host, host.name, path
 
     def __enter__(self) -> None:
         pass
@@ -280,6 +290,9 @@ class _Guard:
         if isinstance(value, OSError) and str(value) in _REFUSED:
             said = f"the host refuses ({value}): is its disk full, or read-only?"
             raise RemoteFailed(self.host, f"SFTP of {self.path}", None, said) from value
+        if isinstance(value, TimeoutError):
+            # An sshd that stands still keeps its connection; the next one is another's.
+            self._remote.hang_up()
         if isinstance(value, LOST) and not isinstance(value, (FileNotFoundError, PermissionError)):
             raise ConnectionLost(f"{self.host}: {self.path}: {value!r}") from value
 
