@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,16 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.validity.stolen import stolen_share
-from benchbook.errors import BadInput, ConnectionLost, HostUnusable, JobLost, SystemFailed, TrialFailed, WorkloadFailed
+from benchbook.errors import (
+    BadInput,
+    ConnectionLost,
+    HostUnreachable,
+    HostUnusable,
+    NotWritten,
+    RemoteFailed,
+    SystemFailed,
+    WorkloadFailed,
+)
 from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS, empty
 
@@ -191,7 +201,8 @@ def test_a_record_of_another_request_does_not_count(home: Home) -> None:
     [
         WorkloadFailed("sysbench: FATAL", output="one\nFATAL: two\n"),
         SystemFailed("tidb has died", output="one\nFATAL: two\n"),
-        JobLost("gone"),
+        HostUnreachable("gone"),
+        RemoteFailed("db1", "cp", 1, "No space left on device"),
         ConnectionLost("broke"),
     ],
 )
@@ -205,7 +216,7 @@ def test_a_failed_trial_is_recorded_with_its_reason_and_retried_alone(home: Home
     assert (kept.id, kept.status, kept.summary) == (f"{third}.1", "failed", {})
     assert kept.failure is not None
     assert (kept.failure.kind, kept.failure.message) == (type(problem).__name__, str(problem))
-    assert kept.failure.tail == (["one", "FATAL: two"] if isinstance(problem, TrialFailed) else [])
+    assert kept.failure.tail == getattr(problem, "output", "").splitlines()
     again = InMemory()
     run(begun(), again)
     assert again.measured == [third]
@@ -362,15 +373,120 @@ def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> N
     assert {record.status for record in made.records()} == {"done"}
 
 
-@pytest.mark.parametrize("problem", [HostUnusable("no sysbench"), BadInput("wrong"), ZeroDivisionError("a defect")])
-def test_what_is_no_failed_trial_ends_the_campaign_and_stops_everything(home: Home, problem: Exception) -> None:
+def test_a_defect_ends_the_campaign_and_stops_everything(home: Home) -> None:
     made = begun()
-    experiment = InMemory(**{made.trials[2].id: problem})
-    with pytest.raises(type(problem)):
+    experiment = InMemory(**{made.trials[2].id: ZeroDivisionError("a defect")})
+    with pytest.raises(ZeroDivisionError):
         run(made, experiment)
     assert experiment.calls[-1] == "down"
     assert len(made.records()) == 2
     assert made.failures() == []
+
+
+class Refused(InMemory):
+    """What a load needs is missing: said before it begins."""
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        if trial.id in self.trouble:
+            raise self.trouble.pop(trial.id)
+        return super().measure(trial, on_rate)
+
+
+def test_bad_input_ends_the_campaign_before_any_load_and_fails_a_trial_after_it(home: Home) -> None:
+    made = begun()
+    with pytest.raises(HostUnusable):
+        run(made, Refused(**{made.trials[0].id: HostUnusable("too little disk")}))
+    assert (made.records(), made.failures()) == ([], [])
+    told = run(made, Refused(**{made.trials[1].id: HostUnusable("too little disk")}))
+    assert (told[-1].done, told[-1].failed) == (7, 1)
+    assert [p.loaded for p in told[:2]] == [False, False]
+    assert told[-1].loaded
+    (kept,) = made.failures()
+    assert kept.failure is not None
+    assert (kept.failure.kind, kept.failure.message) == ("HostUnusable", "too little disk.")
+
+
+class ComesUp(InMemory):
+    """Its system does not come up at first: `tries` say when begin fails, in the order of its calls."""
+
+    def __init__(self, *tries: Exception | None, **trouble: BaseException):
+        super().__init__(**trouble)
+        self.tries = list(tries)
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
+        found = super().begin(block, say)
+        if self.tries and (problem := self.tries.pop(0)):
+            raise problem
+        return found
+
+
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits between two tries to bring a system up, which take no time here."""
+    found: list[float] = []
+    monkeypatch.setattr(campaign_run.time, "sleep", found.append)
+    return found
+
+
+@pytest.mark.parametrize(
+    "problem", [HostUnreachable("host db1 is unreachable"), SystemFailed("it died"), ConnectionLost("it broke")]
+)
+def test_what_breaks_while_a_system_comes_up_costs_no_trial(
+    home: Home, waited: list[float], problem: Exception
+) -> None:
+    made, experiment = begun(), ComesUp(problem, problem)
+    told = run(made, experiment)
+    assert (told[-1].done, told[-1].failed) == (8, 0)
+    assert experiment.measured == [t.id for t in made.trials]
+    assert waited == [5, 30]
+    assert [p.step for p in told if "again" in p.step] == [f"trying again in {s} s: {problem}" for s in (5, 30)]
+    attempts = sorted(path.name for path in (made.folder / "failed").iterdir())
+    assert attempts == [f"{made.trials[0].id}.1", f"{made.trials[0].id}.2"], "what went wrong stays on record"
+
+
+def test_a_fault_in_a_load_and_in_the_begin_after_it_costs_one_trial(home: Home, waited: list[float]) -> None:
+    made = begun()
+    lost = made.trials[0].id
+    experiment = ComesUp(None, HostUnreachable("away"), **{lost: HostUnreachable("away")})
+    run(made, experiment)
+    assert [r.id for r in made.failures()] == [f"{lost}.1"]
+    assert len(made.records()) == 7
+
+
+def test_a_system_that_does_not_come_up_ends_the_campaign_with_one_failed_trial(
+    home: Home, waited: list[float]
+) -> None:
+    made, experiment = begun(), ComesUp(*[HostUnreachable("host db1 is unreachable")] * 3)
+    system = made.trials[0].cell.system
+    with pytest.raises(campaign_run.CampaignStopped, match=f"{system} did not come up 3 times in a row: host db1 is"):
+        run(made, experiment)
+    assert experiment.calls[-1] == "down"
+    (kept,) = made.failures()
+    assert kept.id == f"{made.trials[0].id}.3"
+    assert waited == [5, 30]
+
+
+def test_a_record_that_cannot_be_written_is_a_sentence_and_leaves_the_others(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = begun()
+    third = made.trials[2].id
+    write = pd.DataFrame.to_parquet
+
+    def full(frame: pd.DataFrame, path: Path, **options: Any) -> None:
+        if third in str(path):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(frame, path, **options)
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(NotWritten, match=rf"the record of {third} cannot be written: No space left on device .* Fix:"):
+        run(made, InMemory())
+    assert [r.id for r in made.records()] == [t.id for t in made.trials[:2]]
+    assert len(list((made.folder / "trials").iterdir())) == 2, "the part that was written makes room"
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", write)
+    again = InMemory()
+    run(begun(), again)
+    assert again.measured == [t.id for t in made.trials[2:]]
 
 
 def test_one_campaign_at_a_time_on_an_inventory(home: Home) -> None:

@@ -16,16 +16,16 @@ import paramiko
 import psutil
 import pytest
 from database import Database
-from kit import Home, until
+from kit import Home, command_lines, until
 
-from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusable, JobLost, RemoteFailed
+from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
 from benchbook.hosts import capacity
 from benchbook.hosts import lab as labs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, on_each, try_on_each
 from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Job, remote_program
+from benchbook.hosts.jobs import Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.sql import query, try_login
@@ -96,6 +96,57 @@ while pid > 1:
     print(pid)
     pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
 """
+
+
+def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(host: RemoteHost) -> None:
+    def cut() -> None:
+        until(lambda: [p for p, line in command_lines() if line == "sleep 311.5"], "it runs")
+        end_sshd_session(host)
+
+    host.connect()
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    with pytest.raises(ConnectionLost, match=r"db1: the connection broke during `sleep 311\.5`"):
+        host.run(["sleep", "311.5"], check=False, timeout=60)
+    cutter.join()
+    assert host.run(["sh", "-c", "kill -9 $$"], check=False).status != 0, "a program that was killed is an answer"
+    for process, line in command_lines():
+        if line == "sleep 311.5":
+            process.kill()
+
+
+def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
+    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host.write(host.path("test", "still"), "here")
+    assert host.connect().transport.channel_timeout == 5, "and not an hour, for a command"
+    stopped = sshd_session(host)
+    for process in stopped:
+        process.suspend()
+    try:
+        with pytest.raises(ConnectionLost, match="test/still: TimeoutError"):
+            host.read(host.path("test", "still"))
+        assert host.read(host.path("test", "still")) == b"here", "by another connection"
+    finally:
+        for process in stopped:
+            process.resume()
+    host.close()
+
+
+def test_a_host_that_refuses_to_write_is_no_lost_connection(host: RemoteHost) -> None:
+    with pytest.raises(RemoteFailed, match=r"db1: .*/dev/full.*the host refuses \(Failure\): is its disk full"):
+        host.touch("/dev/full")
+
+
+def test_a_sshd_that_is_started_again_costs_a_wait(lab: Inventory, host: RemoteHost) -> None:
+    host.connect()
+    (there,) = [each for each in labs.lab_hosts(lab) if each.name == "db1"]
+    labs._terminate(lab_sshd(host))
+    back = threading.Timer(1.5, labs.up, [lab], {"by_hand": True})
+    back.start()
+    assert host.run(["echo", "again"]).stdout == "again\n"
+    assert host.start(["echo", "login"]).stdout == "login\n"
+    back.join()
+    assert there.pid
 
 
 def test_a_long_job_is_started_by_a_login_of_its_own(host: RemoteHost) -> None:
@@ -292,7 +343,7 @@ def test_a_job_s_output_and_end_come_back(session: Session) -> None:
     session.forget(job)
     job.remove()
     job.host.close()  # by then, what was removed is gone
-    assert job.status() is None
+    assert job.host.read(f"{job.folder}/status.json") == b""
 
 
 def test_a_command_is_started_with_no_signal_blocked_or_ignored(session: Session) -> None:
@@ -390,7 +441,7 @@ def test_a_driver_that_comes_back_too_late_is_told(lab: Inventory) -> None:
     job = start(host, command("sleep", "300"))
     host.inventory = changed(lab, lease_s=5, port=2299)  # from here on nobody answers
     host.close()
-    with pytest.raises(JobLost, match="out of reach for longer than the lease"):
+    with pytest.raises(HostUnreachable, match="host db1 is unreachable, for longer than its lease of 5 s"):
         job.wait()
     host.inventory = changed(lab, lease_s=5)
     assert until(job.status, "the host ends it").reason == "lease"
@@ -416,11 +467,47 @@ def test_a_killed_supervisor_takes_its_command_along_and_its_secrets_go_with_the
         psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()
         until(lambda: not alive(group), "the command is gone")
         assert "pw" in host.sftp.listdir(job.folder)
-        assert job.stop() is None
+        assert job.wait().from_outside("it") == "the supervisor of it was killed"
+        assert job.stop() == job.status() == Ended("unsupervised", None, None, 0, 0)
         opened.forget(job)  # a driver that lives would remove its folder
     with Session(lab, ["db1"]) as opened:
         assert opened.reaped == {}
         assert "pw" not in opened.hosts["db1"].sftp.listdir(job.folder)
+
+
+def test_what_a_killed_supervisor_leaves_is_ended_wherever_it_went(session: Session) -> None:
+    host = session.hosts["db1"]
+    family = "setsid sleep 317.25 & sleep 317.25 & exec sleep 317.25"
+    job = session.start(host, "test", command("sh", "-c", family))
+
+    def left() -> list[psutil.Process]:
+        return [p for p, line in command_lines() if line == "sleep 317.25"]
+
+    until(lambda: len(left()) == 3, "the family stands")
+    psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()
+    until(lambda: len(left()) == 2, "the command goes with it, and its children do not")
+    session.end(job)
+    assert left() == []
+
+
+def test_a_job_that_is_asked_for_twice_is_started_once(tmp_path: Path) -> None:
+    (tmp_path / "lease").touch()
+    job = {"argv": ["sh", "-c", "echo once"], "lease": str(tmp_path / "lease")}
+    (tmp_path / "job.json").write_text(json.dumps({**job, "lease_s": 30, "grace_s": 1, "timeout_s": 30}))
+    start = [sys.executable, remote_program("hosts", "supervise.py"), "start", tmp_path]
+    said = [subprocess.run(start, check=True, timeout=30, capture_output=True, text=True).stdout for _ in range(2)]
+    until((tmp_path / "status.json").exists, "the command ends")
+    assert said[0] == said[1] == f"{json.loads((tmp_path / 'pid').read_text())['supervisor']}\n"
+    assert (tmp_path / "stdout").read_text() == "once\n"
+
+
+def test_a_suspended_supervisor_is_ended_too(session: Session) -> None:
+    job = session.start(session.hosts["db1"], "test", command("sleep", "300"))
+    group = group_of(job)
+    psutil.Process(json.loads(job.host.read(f"{job.folder}/pid"))["supervisor"]).suspend()
+    session.end(job)
+    assert alive(group) == []
+    assert getattr(job.status(), "reason", None) == "stopped"
 
 
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:

@@ -300,7 +300,7 @@ def line(t: float, cpu: float = 0.0) -> bytes:
 def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_first_rate() -> None:
     host = Growing()
     there = cast(RemoteHost, host)
-    one = StandingSampler(Target(there, "s", "http://s/", "c"), Job(there, "/j", ""), 0.5)
+    one = StandingSampler(Target(there, "s", "http://s/", "c"), Job(there, "/j", "", 1), 0.5)
     host.content = line(1.0) + line(1.5)
     one.begin()
     # The last line is still being written: it belongs to whoever looks next.

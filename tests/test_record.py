@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from records import SUMMARY, failed, record
 
 from benchbook.campaign import record as records
+from benchbook.errors import NotWritten
 from benchbook.probes.samples import COLUMNS
 
 SERIES = pd.DataFrame([(1000.5, "db1", "host", "cpu.user", 1.5, "cores")], columns=COLUMNS)
@@ -96,7 +97,7 @@ def test_a_save_that_breaks_off_leaves_no_record_and_the_next_one_is_whole(
 
     with monkeypatch.context() as broken:
         broken.setattr(pd.DataFrame if fails_at == "to_parquet" else Path, fails_at, full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(NotWritten, match="No space left"):
             records.save(tmp_path, record(), SERIES, "")
     assert records.load_all(tmp_path) == []
     records.save(tmp_path, record(), SERIES, "")

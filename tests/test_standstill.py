@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import pytest
 
-from benchbook.errors import WorkloadFailed
-from benchbook.reports.dm.standstill import Standstill
+from benchbook.errors import SystemFailed, WorkloadFailed
+from benchbook.hosts.jobs import Job
+from benchbook.reports.standstill import Standstill
+from benchbook.reports.transfer.copy_watch import CopyWatch
+from benchbook.reports.transfer.engines import Ddt, Engine, Mongodump, Pymongo
 
 
 class Clock:
@@ -48,3 +54,87 @@ def test_weights_of_two_standstills_are_not_compared() -> None:
     with pytest.raises(WorkloadFailed, match=r"b$"):
         _seen_until(clock, lambda: 7, lambda now: "a" if now < 15 else "b", 1000)
     assert clock.now == 35  # a weighed at 10; b seen at 15, weighed at 25, and the same at 35
+
+
+# -- a transfer ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Told:
+    """A job of a transfer with what it has told so far, by file, and a server beside it."""
+
+    folder = "/j"
+    files: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+    dead: bool = False
+
+    @property
+    def host(self) -> Told:
+        return self
+
+    def read(self, path: str, *, offset: int = 0) -> bytes:
+        return self.files.get(path.removeprefix("/j/"), "").encode()[offset:]
+
+    def check_alive(self) -> None:
+        self.asked += 1
+        if self.dead:
+            raise SystemFailed("mongo:source on source has died")
+
+
+def _engine(kind: type[Engine]) -> Engine:
+    return kind.__new__(kind)
+
+
+def _samples(documents: int) -> str:
+    return json.dumps({"t": 1.0, "documents": documents, "rate": 0.0}) + "\n"
+
+
+def _ddt(documents: int) -> str:
+    line = f"number of bars written:{documents},time cost:9s,average write speed:129 per/s"
+    return f"2023-12-06 10:00:00.000 [x] com - INFO  -- mongoTask_full {line}\n"
+
+
+def _mongodump(documents: int) -> str:
+    return f"2024-07-01T10:00:00.000+0000\tddt.c00  {documents}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "line", "last"),
+    [
+        (Pymongo, "samples", _samples, "40 documents"),
+        (Ddt, "stdout", _ddt, "40 documents"),
+        (Mongodump, "stderr", _mongodump, "ddt.c00  40"),
+    ],
+)
+def test_a_transfer_that_stands_still_ends(kind: type[Engine], file: str, line: Any, last: str) -> None:
+    clock, job = Clock(), Told()
+    watch = CopyWatch(_engine(kind), cast(Job, job), [job], 30, lambda: 7, clock)
+
+    def copy() -> None:
+        while clock.now < 1000:
+            # It copies for 40 s; then it goes on telling the same, as all three do.
+            job.files[file] = job.files.get(file, "") + line(min(40, int(clock.now)))
+            watch()
+            clock.now += 0.5
+
+    with pytest.raises(WorkloadFailed, match=rf"^the transfer by {kind.name} has not moved for 30 s: {last}$"):
+        copy()
+    assert 100 <= clock.now <= 106, "30 s after its last document the target is weighed, and 30 s after that"
+
+
+def test_a_transfer_that_tells_nothing_may_take_as_long_as_its_target_grows() -> None:
+    clock, job = Clock(), Told()
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [job], 30, lambda: int(clock.now), clock)
+    while clock.now < 500:
+        watch()
+        clock.now += 0.5
+    assert job.asked == pytest.approx(500 / 2, abs=1), "its servers are asked every 2 s, however often it is called"
+
+
+def test_a_server_that_dies_under_a_transfer_ends_it_at_once() -> None:
+    clock, job = Clock(), Told()
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [job], 300, lambda: 0, clock)
+    watch()
+    clock.now, job.dead = 2.0, True
+    with pytest.raises(SystemFailed, match="mongo:source on source has died"):
+        watch()

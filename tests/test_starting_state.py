@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchbook.errors import SystemFailed
+from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.reports.starting_state import StartingState
@@ -30,7 +30,11 @@ class Recorded:
     def __getattr__(self, verb: str) -> Any:
         if verb not in ("start", "stop", "ready", "refresh", "reset"):
             raise AttributeError(verb)
-        return lambda *_: self.asked.append(verb)
+        return lambda *_: self._do(verb)
+
+    def _do(self, verb: str) -> None:
+        self.asked.append(verb)
+        self.dead = self.dead and verb != "start"
 
     def has(self, dataset: str) -> bool:
         return dataset in self.kept
@@ -90,12 +94,26 @@ def test_a_new_session_restores_what_an_earlier_one_has_kept_whatever_the_reset(
     assert bring(starting("none", system), system) == ["stop", "reset", "start", "ready"]
 
 
-def test_without_a_reset_a_dead_server_is_started_again() -> None:
+@pytest.mark.parametrize("reset", ["restore", "restart", "none"])
+def test_a_server_that_died_starts_from_the_prepared_data_whatever_the_reset(reset: str) -> None:
     system = Recorded("a")
-    start = starting("none", system)
+    start = starting(reset, system)
     bring(start, system)
     system.dead = True
-    assert bring(start, system) == ["stop", "start", "ready"]
+    assert bring(start, system) == ["stop", "reset", "start", "ready"]
+
+
+def test_a_server_that_dies_while_it_is_filled_is_named_and_not_whoever_noticed() -> None:
+    system = Recorded("a")
+    start = starting("none", system)
+
+    def notice() -> None:
+        system.dead = True
+        raise WorkloadFailed("sysbench lost its connection")
+
+    start.besides = notice
+    with pytest.raises(SystemFailed, match="gone"):
+        bring(start, system)
 
 
 def test_another_system_ends_the_one_before() -> None:

@@ -19,7 +19,7 @@ from benchbook.reports.load import load_kind as report
 from benchbook.workloads import sysbench
 from benchbook.workloads.generator import RateReader
 from benchbook.workloads.sysbench_output import parse
-from benchbook.workloads.sysbench_stream import check_end, check_prepared, interval_series, summarise
+from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
 
 NAME = "tidb_v7_1_3_sysbench"
 PRINTED = (Path(__file__).parent / "fixtures" / "sysbench" / "read_write.txt").read_text()
@@ -137,10 +137,15 @@ def ended(reason: str = "exited", status: int | None = 0, signal: int | None = N
     ("end", "said"),
     [
         (ended(status=1), r"^sysbench ended with status 1: FATAL: oh$"),
-        (ended(status=None, signal=9), r"^sysbench killed by signal 9"),
-        (ended("lease", None, 15), "the driver was away"),
-        (ended("timeout", None, 15), "it took too long"),
+        (ended(status=None, signal=9), r"^sysbench was killed by signal 9: FATAL: oh$"),
+        (
+            ended("lease", None, 15),
+            r"^sysbench was ended by its host: its lease had run out, for no driver renewed it: FATAL: oh$",
+        ),
+        (ended("timeout", None, 15), "was ended by its host: it took longer than it may"),
         (ended("stopped", 0), "stopped from outside"),
+        (ended("unsupervised", None), r"^the supervisor of sysbench was killed: FATAL: oh$"),
+        (ended(), r"^sysbench ended with status 0: FATAL: oh$"),
     ],
 )
 def test_an_end_that_is_none_of_its_own_is_a_failure_with_its_output(end: Ended, said: str) -> None:
@@ -222,7 +227,9 @@ def test_a_report_has_one_load_generator(tables: Published) -> None:
 def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:
     printed = (Path(__file__).parent / "fixtures" / "sysbench" / "prepare_cannot_connect.txt").read_text()
     ended = Ended("exited", 0, None, 0.0, 1.0)
-    with pytest.raises(WorkloadFailed, match="could not prepare: FATAL: unable to connect to MySQL server") as caught:
-        check_prepared(ended, printed)
+    with pytest.raises(
+        WorkloadFailed, match=r"^sysbench ended with status 0: FATAL: unable to connect to MySQL server"
+    ) as caught:
+        check_end(ended, printed)
     assert caught.value.output == printed
-    check_prepared(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")
+    check_end(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")

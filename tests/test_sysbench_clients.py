@@ -180,7 +180,7 @@ def test_a_client_that_dies_ends_the_load_of_all_and_is_named(lab_home: Home, tw
         experiment.begin([trial], lambda _: None)
         killer = threading.Thread(target=kill_one)
         killer.start()
-        with pytest.raises(WorkloadFailed, match="sysbench on db1 killed by signal 9"):
+        with pytest.raises(WorkloadFailed, match="sysbench on db1 was killed by signal 9"):
             experiment.measure(trial, lambda *_: first_rate.set())
         killer.join()
         until(lambda: not lab_home.processes("sysbench", " run "), "no load is left")

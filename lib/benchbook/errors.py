@@ -1,11 +1,13 @@
 """Every error the kit raises on purpose has one root, `BenchbookError`, and reads as one paragraph.
 
 `BadInput` and its children are the user's to mend, and end the command with exit status 2 before any load has
-run; everything else that goes wrong ends it with 1.
+run; everything else that goes wrong, and whatever goes wrong later, ends it with 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _NOTHING = object()
@@ -60,8 +62,21 @@ class ConnectionLost(BenchbookError):
     """The connection to a host broke in the middle of something; the host may well be alive."""
 
 
-class JobLost(BenchbookError):
-    """A job's host could not be reached for longer than the lease: by now the host has ended the job."""
+class NotWritten(BenchbookError):
+    """A file on this machine could not be written: its disk is full, say, or read-only."""
+
+
+@contextmanager
+def writing(what: object) -> Iterator[None]:
+    """What is done in the block writes `what`, a path or a name. Raises NotWritten."""
+    try:
+        yield
+    except OSError as problem:
+        where = f" ({problem.filename})" if problem.filename and str(problem.filename) != str(what) else ""
+        raise NotWritten(
+            f"{what} cannot be written: {problem.strerror or problem}{where}. Fix: free some space, or make it "
+            "writable, and run the same again: what has been recorded stays"
+        ) from problem
 
 
 class TrialFailed(BenchbookError):
@@ -73,6 +88,14 @@ class TrialFailed(BenchbookError):
     def __init__(self, problem: str, *, output: str = "") -> None:
         super().__init__(problem)
         self.output = output
+
+
+class HostUnreachable(TrialFailed):
+    """A host that had been reached could not be any more, for longer than the lease: by now it has ended our jobs."""
+
+
+class ProbeFailed(TrialFailed):
+    """A probe was killed while it watched a trial."""
 
 
 class WorkloadFailed(TrialFailed):

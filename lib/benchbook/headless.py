@@ -21,34 +21,43 @@ from traitlets.config import Config
 
 from benchbook import paths
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.hosts.about import Json
+from benchbook.site import kernel_death
 
 
 @dataclass(frozen=True)
 class Executed:
-    """An executed notebook; `campaign` is None when it ended before it had one, `problem` when it ended well."""
+    """An executed notebook; `campaign` is None when it ended before it had one, `problem` when it ended well.
+
+    One that was `killed` has left on the hosts what ran there.
+    """
 
     notebook: Path
     campaign: Path | None
     status: int
     problem: str | None
+    killed: bool = False
 
 
 def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
-    """Execute `notebooks/<report>.ipynb`; the executed copy is kept beside the report's runs, failed or not."""
+    """Execute `notebooks/<report>.ipynb`; the executed copy is kept beside the report's runs, failed or not.
+
+    Its exit status is 2 for bad input, if no load had begun. Raises NotWritten.
+    """
     target = paths.runs_dir(report) / "executed.ipynb"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    status, problem = 0, None
-    with _following(console) as follower:
+    name, problem = "", None
+    with writing(target), _following(console) as follower:
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             _papermill(report, parameters, target)
         except PapermillExecutionError as failed:
-            status, problem = _status(failed.ename), f"{failed.ename}: {failed.evalue}"
+            name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
         finally:
             _end_kernels()
     campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
-    return Executed(target, campaign, status, problem)
+    status = 0 if problem is None else 1 if follower.loaded else _status(name)
+    return Executed(target, campaign, status, problem, killed=name == kernel_death.NAME)
 
 
 def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:
@@ -62,6 +71,7 @@ def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> N
         config=Config({"KernelManager": {"transport": "ipc"}}),
         # Saving after every cell costs 40 ms each, in the middle of a measurement.
         request_save_on_cell_execute=False,
+        engine_name=kernel_death.ENGINE,
     )
 
 
@@ -96,7 +106,7 @@ class _Follower:
 
     def __init__(self, path: Path, console: Console) -> None:
         self.path, self.console = path, console
-        self.campaign = ""
+        self.campaign, self.loaded = "", False
         self._offset = 0
         self._bar = Bar(
             BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"), console=console, transient=True
@@ -104,11 +114,13 @@ class _Follower:
         self._task = self._bar.add_task("starting the notebook", total=None)
 
     def look(self) -> None:
-        with self.path.open() as source:
+        with self.path.open("rb") as source:
             source.seek(self._offset)
-            lines = source.readlines()
-            self._offset = source.tell()
-        for line in lines:
+            data = source.read()
+        # A line that is being written is read next time; a kernel that was killed leaves it as it is.
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
             self._tell(json.loads(line))
 
     def _tell(self, said: Json) -> None:
@@ -116,6 +128,7 @@ class _Follower:
             self.campaign = said["campaign"]
             return
         progress = Progress(**said)
+        self.loaded |= progress.loaded
         self._bar.update(
             self._task,
             total=progress.total,

@@ -81,12 +81,15 @@ class DmSize(Strict):
 class TransferSize(Strict):
     """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine.
 
-    `repeat` stands in place of the profile's own.
+    DDT itself goes on for two minutes and more after its last document. `repeat` stands in place of the profile's own.
     """
 
     documents: Annotated[int, Field(ge=10)] = 10_000
     cache_gb: Annotated[float, Field(ge=0.25)] = 0.25
     ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
+    stall_s: Annotated[
+        int, Field(ge=1, le=86_400, description="a transfer of which nothing moves for so long has failed")
+    ] = 300
     repeat: Repeating | None = None
 
 

@@ -16,7 +16,7 @@ from benchbook import parameters, paths, published
 from benchbook.build import programs
 from benchbook.campaign import store
 from benchbook.claims import ledger_check
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
@@ -25,6 +25,10 @@ from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
     from benchbook.headless import Executed
+
+
+class PageFailed(BenchbookError):
+    """A run has ended, and its page cannot be made of what it left: no bad input, for it has run."""
 
 
 def reports() -> list[str]:
@@ -55,7 +59,12 @@ def restage(report: str, overrides: Mapping[str, object], console: Console) -> i
         programs.build(name, console.print)
     with _hosts(inventory, console):
         done = execute(report, overrides, console)
-    return _publish(report, done, console)
+        if done.killed and (not inventory.lab or lab.by_hand(inventory)):
+            _sweep(inventory, console)
+    try:
+        return _publish(report, done, console)
+    except BadInput as problem:
+        raise PageFailed(f"{report}: its page cannot be made: {problem}") from problem
 
 
 def replay(report: str, which: str, console: Console) -> int:
@@ -119,7 +128,8 @@ def _publish(report: str, done: Executed, console: Console) -> int:
         return done.status
     results = done.campaign / "results.json" if done.campaign else None
     if done.campaign:
-        shutil.copy(done.notebook, done.campaign / "executed.ipynb")
+        with writing(done.campaign / "executed.ipynb"):
+            shutil.copy(done.notebook, done.campaign / "executed.ipynb")
     page = publish.publish(report, done.notebook, results, paths.site_dir())
     console.print(f"page: {page}", highlight=False)
     return done.status

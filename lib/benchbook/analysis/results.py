@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 
 from benchbook.audit.findings import Finding
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, writing
 
 Verdict = Literal["reproduced", "contradicted", "inconclusive", "not testable here"]
 
@@ -203,8 +203,9 @@ def write(results: Results, path: Path) -> Path:
 
 
 def replace_text(path: Path, text: str) -> Path:
-    """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part. Raises NotWritten."""
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    return partial.replace(path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        return partial.replace(path)

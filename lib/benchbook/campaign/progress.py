@@ -17,7 +17,10 @@ TPS = "tps"
 
 @dataclass(frozen=True)
 class Progress:
-    """One moment of a campaign; `rate` in `unit`, averaged over the current trial as `mean`, times in seconds."""
+    """One moment of a campaign; `rate` in `unit`, averaged over the current trial as `mean`, times in seconds.
+
+    `loaded`: a load has begun in this run, so that whatever goes wrong from here on is no bad input.
+    """
 
     total: int
     done: int = 0
@@ -32,6 +35,7 @@ class Progress:
     eta_s: float | None = None
     news: str = ""
     finished: bool = False
+    loaded: bool = False
 
     @property
     def left(self) -> int:
@@ -75,7 +79,8 @@ class Tracker:
 
     def trial(self, name: str, length_s: float, unit: str = TPS) -> None:
         self._rates = []
-        fresh = Progress(total=self.now.total, done=self.now.done, failed=self.now.failed, eta_s=self.now.eta_s)
+        was = self.now
+        fresh = Progress(total=was.total, done=was.done, failed=was.failed, eta_s=was.eta_s, loaded=was.loaded)
         self._tell(replace(fresh, trial=name, length_s=length_s, unit=unit))
 
     def say(self, step: str) -> None:
@@ -83,16 +88,16 @@ class Tracker:
 
     def rate(self, into_s: float, rate: float) -> None:
         self._rates.append(rate)
-        self._tell(
-            replace(self.now, step="", into_s=into_s, rate=rate, mean=sum(self._rates) / len(self._rates), news="")
-        )
+        mean = sum(self._rates) / len(self._rates)
+        self._tell(replace(self.now, step="", into_s=into_s, rate=rate, mean=mean, news="", loaded=True))
 
     def ended(self, *, ok: bool, why: str = "") -> None:
         done, failed = self.now.done + ok, self.now.failed + (not ok)
         here = done + failed - self._before
         eta = (time.monotonic() - self._began) / here * (self.now.total - done - failed)
         news = f"{'done' if ok else 'FAILED'} {self.now.trial}{': ' + why if why else ''}"
-        self._tell(replace(self.now, done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step=""))
+        over = replace(self.now, done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step="")
+        self._tell(replace(over, loaded=True))
 
     def extended(self, total: int) -> None:
         """The plan has so many trials now."""

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
-from benchbook.errors import BenchbookError
+from benchbook.errors import BenchbookError, NotWritten, writing
 from benchbook.hosts.about import Json
 
 VERSION: Final = 2
@@ -103,18 +103,30 @@ class Record(_Frozen):
 
 
 def save(folder: Path, record: Record, series: pd.DataFrame, output: str) -> Path:
-    """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced."""
+    """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced.
+
+    Raises NotWritten; what was recorded before stays as it is.
+    """
     target, partial = folder / record.id, folder / f"{record.id}.partial"
+    try:
+        with writing(f"the record of {record.id}"):
+            _write_parts(partial, record, series, output)
+            if target.exists():
+                shutil.rmtree(target)
+            partial.rename(target)
+    except NotWritten:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return target
+
+
+def _write_parts(partial: Path, record: Record, series: pd.DataFrame, output: str) -> None:
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
     series.to_parquet(partial / "series.parquet", index=False)
     (partial / "output.txt").write_text(output)
     (partial / "record.json").write_text(record.model_dump_json(indent=1))
-    if target.exists():
-        shutil.rmtree(target)
-    partial.rename(target)
-    return target
 
 
 def load(folder: Path) -> Record:

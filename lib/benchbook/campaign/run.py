@@ -6,6 +6,8 @@ import fcntl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 import pandas as pd
 
@@ -17,12 +19,15 @@ from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.tries import undisturbed
-from benchbook.errors import BadInput, BenchbookError, ConnectionLost, JobLost, TrialFailed
+from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, TrialFailed
 
-# What may go wrong in one trial without ending the campaign; everything else is a defect or the user's to mend.
-SURVIVABLE = (TrialFailed, JobLost, ConnectionLost)
-# A system that did not come up so many times in a row will not come up for the rest of the plan either.
-BEGIN_TRIES = 3
+T = TypeVar("T")
+
+# Seconds after which a system that did not come up is tried again, and once more: whatever lasts shorter, together with
+# the lease that a host may be away for, costs no trial. One that stays down will not come up for the rest of the plan.
+BEGIN_WAITS_S = (5.0, 30.0)
+# What no further trial can do any better; everything else that is raised on purpose fails one trial.
+ENDING = (NotWritten,)
 
 
 class CampaignStopped(BenchbookError):
@@ -56,26 +61,54 @@ def run(
 
 def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
-    fresh, unable = False, 0
+    fresh = False
     for index, trial in enumerate(block):
         tracker.trial(trial.id, experiment.expected_s(trial), experiment.rate_unit(trial))
-        try:
-            if not fresh:
-                unable += 1
-                about = experiment.begin(block[index:], tracker.say)
-                _note_systems(campaign, about)
-                fresh, unable = True, 0
-            measured = _undisturbed(campaign, experiment, trial, tracker)
+        if not fresh:
+            _begin(campaign, experiment, block[index:], tracker)
+        measured = _attempt(campaign, trial, tracker, partial(_undisturbed, campaign, experiment, trial, tracker))
+        fresh = not isinstance(measured, BenchbookError)
+        if isinstance(measured, BenchbookError):
+            tracker.ended(ok=False, why=str(measured))
+        else:
             campaign.keep(_measured(campaign, trial, measured), measured.series, measured.output)
             tracker.ended(ok=True)
-        except SURVIVABLE as problem:
-            fresh = False
-            campaign.keep(_failed(campaign, trial, problem), pd.DataFrame(), _output(problem))
-            tracker.ended(ok=False, why=str(problem))
-            if unable == BEGIN_TRIES:
-                raise CampaignStopped(
-                    f"{trial.cell.system} did not come up {unable} times in a row: {problem}"
-                ) from problem
+
+
+def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:
+    """Bring up the block's system; again while it may yet come, so that what broke meanwhile costs no further trial.
+
+    Raises CampaignStopped when it does not.
+    """
+
+    def bring() -> None:
+        _note_systems(campaign, experiment.begin(block, tracker.say))
+
+    for wait_s in (*BEGIN_WAITS_S, None):
+        problem = _attempt(campaign, block[0], tracker, bring)
+        if problem is None:
+            return
+        if wait_s is not None:
+            tracker.say(f"trying again in {wait_s:g} s: {problem}")
+            time.sleep(wait_s)
+    tracker.ended(ok=False, why=str(problem))
+    tries = len(BEGIN_WAITS_S) + 1
+    raise CampaignStopped(f"{block[0].cell.system} did not come up {tries} times in a row: {problem}") from problem
+
+
+def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[[], T]) -> T | BenchbookError:
+    """What the step returns, or what went wrong in it, recorded as a failed attempt at the trial.
+
+    Raises BadInput before any load has begun: that is the user's to mend. Later it is one more thing that went wrong.
+    Raises what ENDING names at any time.
+    """
+    try:
+        return step()
+    except BenchbookError as problem:
+        if isinstance(problem, ENDING) or (isinstance(problem, BadInput) and not tracker.now.loaded):
+            raise
+        campaign.keep(_failed(campaign, trial, problem), pd.DataFrame(), _output(problem))
+        return problem
 
 
 def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, tracker: Tracker) -> Measurement:
@@ -176,4 +209,4 @@ def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record
 
 
 def _output(problem: BenchbookError) -> str:
-    return problem.output if isinstance(problem, TrialFailed) else ""
+    return problem.output if isinstance(problem, (TrialFailed, RemoteFailed)) else ""

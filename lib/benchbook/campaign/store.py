@@ -21,7 +21,7 @@ from benchbook.campaign.design import Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, writing
 from benchbook.profiles import Stopping
 
 
@@ -144,8 +144,9 @@ class Campaign:
 
 def _write(path: Path, value: object) -> None:
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(value, indent=1, default=str))
-    partial.rename(path)
+    with writing(path):
+        partial.write_text(json.dumps(value, indent=1, default=str))
+        partial.rename(path)
 
 
 def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
@@ -156,7 +157,8 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
         if campaign.missing():
             return campaign
     folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
-    folder.mkdir(parents=True)
+    with writing(folder):
+        folder.mkdir(parents=True)
     made = datetime.now(UTC).isoformat()
     plan = Plan(version=1, report=report, seed=seed, asked=asked, made=made, trials=list(trials))
     _write(folder / "plan.json", plan.model_dump())

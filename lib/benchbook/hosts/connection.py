@@ -29,6 +29,14 @@ _TCP_USER_TIMEOUT = 18
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 
+def silence_s(lease_s: float) -> float:
+    """A peer that falls silent is given up within half a lease, so that the other half is left to come back.
+
+    Not before 5 s, though: a host that is merely busy may take some.
+    """
+    return max(5.0, lease_s / 2)
+
+
 def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
     """Connect to a host of the inventory. Raises HostUnusable when it cannot be reached or trusted."""
     ssh, host, known = inventory.ssh, inventory.hosts[name], resolve(inventory.ssh.known_hosts)
@@ -47,6 +55,8 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
         connection.client.load_host_keys(str(known))
     _handshake(connection, inventory, name)
     connection.transport.set_keepalive(5)
+    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
+    connection.transport.channel_timeout = silence_s(ssh.lease_s)
     _tune(connection.transport.sock, ssh.lease_s)
     return connection
 
@@ -85,8 +95,7 @@ def _tune(sock: object, lease_s: float) -> None:
         return
     # paramiko leaves Nagle's algorithm on, which costs a delayed acknowledgement (40 ms) on every command.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # A peer that falls silent is given up within half a lease, so that the other half is left to come back.
-    sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(lease_s * 500))
+    sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silence_s(lease_s) * 1000))
 
 
 def _ssh_config(path: str | None) -> fabric.Config:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from benchbook.errors import ConnectionLost, HostUnusable, JobLost
+from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
 # fails.
 LONGEST_S = 7 * 86_400
+
+# Why a job has ended that did not end by itself, in words; all but the last are the supervisor's own names.
+UNSUPERVISED = "unsupervised"
+_FROM_OUTSIDE = {
+    "lease": "{} was ended by its host: its lease had run out, for no driver renewed it",
+    "timeout": "{} was ended by its host: it took longer than it may",
+    "stopped": "{} was stopped from outside",
+    UNSUPERVISED: "the supervisor of {} was killed",
+}
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,8 @@ class Command:
 class Ended:
     """How a job ended. `started` and `ended` are seconds since the epoch by the host's clock.
 
-    `reason`: exited (by itself), stopped (asked to), lease (driver gone), timeout. `cpu_s`: user and system time that
-    the command used, with those of its children that it waited for.
+    `reason`: exited (by itself), stopped (asked to), lease (driver gone), timeout, or unsupervised, of which nothing
+    else is known. `cpu_s`: user and system time that the command used, with those of its children that it waited for.
     """
 
     reason: str
@@ -56,12 +65,16 @@ class Ended:
     ended: float
     cpu_s: float = 0.0
 
+    def from_outside(self, who: str) -> str | None:
+        """What ended the job, whose name is `who`, in words; None where it ended by itself."""
+        return _FROM_OUTSIDE[self.reason].format(who) if self.reason in _FROM_OUTSIDE else None
+
 
 class Job:
-    """A command that runs on a host. Made by `start`."""
+    """A command that runs on a host. Made by `start`. `pid` is its supervisor's."""
 
-    def __init__(self, host: RemoteHost, folder: str, supervisor: str) -> None:
-        self.host, self.folder, self._supervisor = host, folder, supervisor
+    def __init__(self, host: RemoteHost, folder: str, supervisor: str, pid: int) -> None:
+        self.host, self.folder, self._supervisor, self._pid = host, folder, supervisor, pid
 
     @classmethod
     def start(cls, host: RemoteHost, name: str, command: Command, lease: str) -> Job:
@@ -72,13 +85,24 @@ class Job:
         for secret, content in command.secrets.items():
             host.write(f"{folder}/{secret}", content)
         host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease)))
-        host.start(["python3", supervisor, "start", folder])
-        return cls(host, folder, supervisor)
+        # It may have begun although the connection broke: asked again, the host starts nothing twice.
+        said = _patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout
+        return cls(host, folder, supervisor, int(said))
 
     def status(self) -> Ended | None:
-        """None while it runs."""
+        """None while it runs. A supervisor that was killed leaves no word: then that is all that is known."""
+        return self._told() or (
+            None if self._is_supervised() else self._told() or Ended(UNSUPERVISED, None, None, 0, 0)
+        )
+
+    def _told(self) -> Ended | None:
         text = self.host.read(f"{self.folder}/status.json")
         return Ended(**json.loads(text)) if text else None
+
+    def _is_supervised(self) -> bool:
+        """Does its supervisor run? One that has ended and that nobody has collected yet does not."""
+        stat = self.host.read_process(self._pid, "stat").decode()
+        return bool(stat) and stat.rpartition(")")[2].split()[0] not in "ZX"
 
     def stdout(self, offset: int = 0) -> bytes:
         return self.host.read(f"{self.folder}/stdout", offset=offset)
@@ -87,43 +111,45 @@ class Job:
         return self.host.read(f"{self.folder}/stderr").decode(errors="replace")
 
     def wait(
-        self, *, on_output: Callable[[bytes], None] = lambda _: None, every_s: float = 0.25, expected_s: float = 0.0
+        self,
+        *,
+        on_output: Callable[[bytes], None] = lambda _: None,
+        on_look: Callable[[], None] = lambda: None,
+        every_s: float = 0.25,
+        expected_s: float = 0.0,
     ) -> Ended:
         """Follow the job to its end, passing on what it prints; goes on after lost connections.
 
         On a small machine looking costs the load something. So it looks once a second until `expected_s` have passed;
-        without them, after every twentieth of the time that has passed, and at least once a second.
+        without them, after every twentieth of the time that has passed, and at least once a second. `on_look` is
+        called each time that the job is found running: what it raises ends the wait, and not the job.
 
-        Raises JobLost when the host stays out of reach for longer than the lease.
+        Raises HostUnreachable when the host stays out of reach for longer than the lease.
         """
         offset, began = 0, time.monotonic()
-        patient = Retrying(
-            retry=retry_if_exception_type((ConnectionLost, HostUnusable)),
-            stop=stop_after_delay(self.host.inventory.ssh.lease_s),
-            wait=wait_exponential(0.2, max=3),
-            reraise=True,
-        )
         while True:
-            try:
-                ended, fresh = patient(self._look, offset)
-            except (ConnectionLost, HostUnusable) as problem:
-                raise JobLost(f"{self.host.name}: out of reach for longer than the lease: {problem}") from problem
+            ended, fresh = _patient(self.host)(self._look, offset)
             if fresh:
                 offset += len(fresh)
                 on_output(fresh)
             if ended:
                 return ended
+            on_look()
             passed = time.monotonic() - began
             time.sleep(max(every_s, min(1.0, expected_s - passed if passed < expected_s else passed / 20)))
 
     def _look(self, offset: int) -> tuple[Ended | None, bytes]:
         """Status first: what is printed before the end is then surely in the output that is read after it."""
-        ended = self.status()
-        return ended, self.stdout(offset)
+        ended, fresh = self._told(), self.stdout(offset)
+        if ended or fresh or self._is_supervised():
+            return ended, fresh
+        # One that has left its word did so just now: the next look reads the rest of the output.
+        killed = self.status()
+        return (killed if killed and killed.reason == UNSUPERVISED else None), fresh
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
-        """End the job and wait for its end; its status, or None if the supervisor itself was killed."""
-        self.host.run(["python3", self._supervisor, "stop", self.folder], timeout=timeout)
+        """End the job and wait for its end; how it ended."""
+        _patient(self.host)(self.host.run, ["python3", self._supervisor, "stop", self.folder], timeout=timeout)
         return self.status()
 
     def leave(self, name: str) -> None:
@@ -136,6 +162,21 @@ class Job:
     def remove(self) -> None:
         """Its folder is no longer needed: it goes before the connection closes."""
         self.host.discard(self.folder)
+
+
+def _patient(host: RemoteHost) -> Retrying:
+    """Does what may be done twice again where the connection broke. Raises HostUnreachable after the lease."""
+
+    def give_up(state: RetryCallState) -> NoReturn:
+        problem = state.outcome.exception() if state.outcome else None
+        raise HostUnreachable(f"host {host.name} is unreachable, for longer than its lease: {problem}") from problem
+
+    return Retrying(
+        retry=retry_if_exception_type(ConnectionLost),
+        stop=stop_after_delay(host.inventory.ssh.lease_s),
+        wait=wait_exponential(0.2, max=3),
+        retry_error_callback=give_up,
+    )
 
 
 def _description(host: RemoteHost, command: Command, folder: str, lease: str) -> dict[str, object]:

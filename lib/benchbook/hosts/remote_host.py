@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
-from invoke.exceptions import CommandTimedOut
+from invoke.exceptions import CommandTimedOut, ThreadException
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts.connection import LOST, open_connection
+from benchbook.hosts.connection import LOST, open_connection, silence_s
+from benchbook.hosts.patient_login import PatientLogin
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
+# What paramiko says of a command that left no status: it was ended by a signal, or the connection is gone.
+_NO_STATUS = -1
+# A transport whose connection broke ends its thread within milliseconds of the channels that it carried.
+_GOODBYE_S = 0.5
+# What an SFTP server answers to what it cannot do for want of space, say (draft-ietf-secsh-filexfer-02, section 7): the
+# cause itself is not in the protocol. paramiko hands it on as an OSError without a number.
+_REFUSED = ("Failure", "Bad message", "Operation unsupported")
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,7 @@ class RemoteHost:
         self.host = inventory.hosts[name]
         self.address = self.host.address
         self.root = inventory.workdir(name)
+        self._login = PatientLogin(name, lambda: open_connection(self.inventory, name), inventory.ssh.lease_s)
         self._lock = threading.RLock()
         self._connection: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
@@ -58,21 +67,34 @@ class RemoteHost:
     # -- connection ---------------------------------------------------------------------------------------------
 
     def connect(self) -> fabric.Connection:
-        """The open connection, made if need be. Raises HostUnusable when the host cannot be reached or trusted."""
+        """The open connection, made if need be.
+
+        Raises HostUnusable when the host cannot be reached or trusted; HostUnreachable when it could be before, and has
+        stayed away for longer than the lease.
+        """
         with self._lock:
             if self._connection is None or not self._connection.is_connected:
-                self._connection, self._sftp = open_connection(self.inventory, self.name), None
+                self._connection, self._sftp = self._login.open(), None
             return self._connection
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None and self._discarded:
-                self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
-                self._discarded = []
+            try:
+                if self._connection is not None and self._discarded:
+                    self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
+                    self._discarded = []
+            finally:
+                if self._connection is not None:
+                    self._connection.close()
+                self._connection = self._sftp = None
+                self._pushed.clear()
+
+    def hang_up(self) -> None:
+        """Give up a connection that does not answer: the next use of the host makes another one."""
+        with self._lock:
             if self._connection is not None:
                 self._connection.close()
             self._connection = self._sftp = None
-            self._pushed.clear()
 
     # -- commands -----------------------------------------------------------------------------------------------
 
@@ -95,7 +117,7 @@ class RemoteHost:
         served files and tunnels runs scattered in its first seconds, and slower where client and server share cores;
         one started by a new login always begins alike.
         """
-        connection = open_connection(self.inventory, self.name)
+        connection = self._login.open()
         try:
             return self._over(connection, quote(argv), timeout=timeout, check=True)
         finally:
@@ -107,8 +129,11 @@ class RemoteHost:
             done = connection.run(clean, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
         except CommandTimedOut as problem:
             raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
-        except LOST as problem:
+        except (*LOST, ThreadException) as problem:
+            connection.close()
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
+        if done.exited == _NO_STATUS and _is_over(connection):
+            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
         if check and done.exited != 0:
             raise RemoteFailed(self.name, command, done.exited, done.stderr or done.stdout)
         return Result(done.stdout, done.stderr, done.exited)
@@ -146,6 +171,8 @@ class RemoteHost:
             channel = self._sftp.get_channel() if self._sftp else None
             if self._sftp is None or channel is None or channel.closed:
                 self._sftp = paramiko.SFTPClient.from_transport(connection.transport)
+                if self._sftp is not None and (opened := self._sftp.get_channel()):
+                    opened.settimeout(silence_s(self.inventory.ssh.lease_s))
             if self._sftp is None:
                 raise ConnectionLost(f"{self.name}: SFTP did not open")
             return self._sftp
@@ -171,6 +198,15 @@ class RemoteHost:
                     source.prefetch(size) if offset == 0 and size > 1 << 16 else None
                     source.seek(offset)
                     return source.read(size - offset)
+            except FileNotFoundError:
+                return b""
+
+    def read_process(self, pid: int, name: str) -> bytes:
+        """A small file of a process on the host, as `stat`, which says of itself that it is empty; b"" without one."""
+        with self._lock, self._guard(f"/proc/{pid}/{name}"):
+            try:
+                with self.sftp.open(f"/proc/{pid}/{name}", "r") as source:
+                    return source.read(4096)
             except FileNotFoundError:
                 return b""
 
@@ -229,19 +265,34 @@ class RemoteHost:
             raise ConnectionLost(f"{self.name}: no connection to {address}:{port}: {problem}") from problem
 
     def _guard(self, path: str) -> _Guard:
-        return _Guard(self.name, path)
+        return _Guard(self, path)
+
+
+def _is_over(connection: fabric.Connection) -> bool:
+    """Has this connection broken? Its channels end a moment before it is known."""
+    connection.transport.join(_GOODBYE_S)
+    return not connection.is_connected
 
 
 class _Guard:
-    """Turns what a broken connection raises into ConnectionLost; a missing file stays FileNotFoundError."""
+    """Turns what a broken connection raises into ConnectionLost, and what the host refuses into RemoteFailed.
 
-    def __init__(self, host: str, path: str) -> None:
-        self.host, self.path = host, path
+    A missing file stays FileNotFoundError.
+    """
+
+    def __init__(self, host: RemoteHost, path: str) -> None:
+        self._remote, self.host, self.path = host, host.name, path
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: object) -> None:
+        if isinstance(value, OSError) and str(value) in _REFUSED:
+            said = f"the host refuses ({value}): is its disk full, or read-only?"
+            raise RemoteFailed(self.host, f"SFTP of {self.path}", None, said) from value
+        if isinstance(value, TimeoutError):
+            # An sshd that stands still keeps its connection; the next one is another's.
+            self._remote.hang_up()
         if isinstance(value, LOST) and not isinstance(value, (FileNotFoundError, PermissionError)):
             raise ConnectionLost(f"{self.host}: {self.path}: {value!r}") from value
 

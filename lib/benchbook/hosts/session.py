@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +44,7 @@ class Session:
         # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
         self.standing: dict[tuple[str, ...], Any] = {}
         self._jobs: list[Job] = []
+        self._left: list[Job] = []
         self._over = threading.Event()
         self._renewer = threading.Thread(target=self._renew, name="lease", daemon=True)
 
@@ -61,6 +63,10 @@ class Session:
         self._renewer.join(timeout=10)
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=130)
 
+    def reach(self) -> None:
+        """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
+        self.each("reaching the hosts", RemoteHost.connect, timeout=self.inventory.ssh.lease_s + 60)
+
     def each(self, what: str, step: Callable[[RemoteHost], T], *, timeout: float = 60.0) -> dict[str, T]:
         """`step` on every host of the session."""
         return on_each(what, self.hosts.values(), step, timeout=timeout)
@@ -71,6 +77,8 @@ class Session:
 
     def start(self, host: RemoteHost, name: str, command: Command) -> Job:
         """Start a long job on a host; it ends with the session at the latest."""
+        for left in [job for job in self._left if job.host is host]:
+            self.end(left)
         job = Job.start(host, name, command, self.lease(host))
         self._jobs.append(job)
         return job
@@ -78,12 +86,32 @@ class Session:
     def end(self, job: Job) -> None:
         """Stop a job (if it still runs) and forget it."""
         job.stop()
-        if job in self._jobs:
-            self._jobs.remove(job)
+        self.forget(job)
 
     def forget(self, job: Job) -> None:
         """A job that has ended by itself: nothing is left to stop."""
-        self._jobs.remove(job)
+        for jobs in (self._jobs, self._left):
+            if job in jobs:
+                jobs.remove(job)
+
+    def abandon(self, job: Job) -> None:
+        """End a job that nobody follows any more: now, or, where its host is away, before the next one starts there."""
+        try:
+            self.end(job)
+        except BenchbookError:
+            self._left.append(job)
+
+    @contextmanager
+    def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
+        """A job that the block follows to its end, and whose output it reads; if that fails, the job is ended."""
+        job = self.start(host, name, command)
+        try:
+            yield job
+        except BenchbookError:
+            self.abandon(job)
+            raise
+        self.forget(job)
+        job.remove()
 
     @property
     def running(self) -> set[str]:
@@ -104,6 +132,13 @@ class Session:
     def _reap(self, host: RemoteHost) -> list[str]:
         return reap(host, self.lease(host))
 
+    def tidy(self, step: Callable[[], object]) -> None:
+        """Do what belongs to the end of a run: a host that is away then must not spoil what has been measured."""
+        try:
+            step()
+        except BenchbookError as problem:
+            print(f"benchbook: {problem}; what still runs ends with its lease")
+
     def _end(self, job: Job) -> None:
         """Leaving must end as much as it can: a host that is gone ends the job itself when the lease runs out."""
         try:
@@ -114,4 +149,11 @@ class Session:
 
     def _renew(self) -> None:
         while not self._over.wait(RENEW_EVERY_S):
-            try_on_each(self.hosts.values(), lambda host: host.touch(self.lease(host)), timeout=RENEW_EVERY_S * 2)
+            try_on_each(self.hosts.values(), self._hold, timeout=RENEW_EVERY_S * 2)
+
+    def _hold(self, host: RemoteHost) -> None:
+        try:
+            host.touch(self.lease(host))
+        except OSError as problem:
+            # Somebody has removed the folder, say. Raised as it is, it would end the renewal on every host.
+            raise BenchbookError(f"{host.name}: the lease cannot be renewed: {problem}") from problem

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
+from benchbook.errors import writing
 from benchbook.plots.style import DPI
 
 
@@ -20,8 +21,9 @@ def show(figure: Figure, alt: str, caption: str, *, save_as: Path | None = None)
     figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", metadata={"Description": alt})
     plt.close(figure)
     if save_as is not None:
-        save_as.parent.mkdir(parents=True, exist_ok=True)
-        save_as.write_bytes(buffer.getvalue())
+        with writing(save_as):
+            save_as.parent.mkdir(parents=True, exist_ok=True)
+            save_as.write_bytes(buffer.getvalue())
     picture = base64.b64encode(buffer.getvalue()).decode()
     return HTML(
         f'<figure class="bb-figure"><img alt="{html.escape(alt, quote=True)}" style="max-width:100%" '

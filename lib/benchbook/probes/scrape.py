@@ -13,6 +13,7 @@ from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import LONGEST_S
+from benchbook.probes.watch import refuse_killed
 
 
 @dataclass(frozen=True)
@@ -88,17 +89,17 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
     """Scrape while the block runs; afterwards the samples are in what was yielded.
 
     The samplers go on until the session ends: starting and ending two of them took longer than a short load. Between
-    trials a server may be down, which is a line with an error in a sampler's file, and read by nobody.
+    trials a server may be down, which is a line with an error in a sampler's file, and read by nobody. Raises
+    ProbeFailed for one that was killed meanwhile.
     """
     wanted, scraped = list(targets), Scraped()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="scrape") as pool:
         running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
-        try:
-            yield scraped
-        finally:
-            for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
-                scraped.samples += "".join(lines)
-                scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
+        yield scraped
+        for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
+            scraped.samples += "".join(lines)
+            scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
+            refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.job.status())
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from benchbook.errors import BenchbookError, ProbeFailed
 from benchbook.hosts import stops
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended, Job
@@ -66,19 +67,27 @@ class Watched:
 
 @contextmanager
 def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
-    """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded."""
+    """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded.
+
+    Raises ProbeFailed for one that was killed meanwhile: the next trial starts it anew.
+    """
     wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
     began = time.time()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
         running = list(pool.map(lambda probe: _standing(session, probe), wanted))
         try:
             yield watched
-        finally:
-            told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
-            parts = list(pool.map(lambda one: _cut(session, one, watched), running))
-            watched.series = pd.concat([watched.series, *parts], ignore_index=True)
-            first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
-            watched.stopped = stops.of_trial(told, first, began, session.running)
+        except BenchbookError:
+            # What went wrong is to be told, not what the probes say of it.
+            for one in running:
+                if not one.probe.standing:
+                    session.abandon(one.job)
+            raise
+        told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
+        parts = list(pool.map(lambda one: _cut(session, one, watched), running))
+        watched.series = pd.concat([watched.series, *parts], ignore_index=True)
+        first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
+        watched.stopped = stops.of_trial(told, first, began, session.running)
 
 
 def _standing(session: Session, probe: Probe) -> Standing:
@@ -96,7 +105,8 @@ def _standing(session: Session, probe: Probe) -> Standing:
 
 def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
     """What the probe saw during this trial; a probe of the trial's own ends with it."""
-    probe = one.probe
+    probe, ended = one.probe, one.job.status()
+    refuse_killed(f"probe {probe.name} on {probe.host.name}", ended)
     if not probe.standing:
         session.end(one.job)
     samples = one.fresh()
@@ -107,6 +117,14 @@ def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
     if not probe.standing:
         one.job.remove()
     return to_series(samples, probe.about, probe.name, probe.file.metrics)
+
+
+def refuse_killed(who: str, ended: Ended | None) -> None:
+    """Raises ProbeFailed for a probe that somebody ended; one that gave up by itself has said why in its samples."""
+    if ended is not None and ended.reason != "exited":
+        raise ProbeFailed(str(ended.from_outside(who)))
+    if ended is not None and ended.signal:
+        raise ProbeFailed(f"{who} was killed by signal {ended.signal}")
 
 
 def _failure(samples: list[Json]) -> str | None:

@@ -22,6 +22,7 @@ from benchbook.probes.watch import Watched, watching
 from benchbook.profiles import Profile
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
+from benchbook.systems.blame import blaming
 from benchbook.workloads.crowd import Crowd, shares
 from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
 
@@ -89,11 +90,10 @@ class Driver:
         `rule` takes the place of `stop_rule` for this one load.
         """
         judged = rule or self.stop_rule
-        with watching(self.session, self.probes(system)) as watched:
+        with blaming(system), watching(self.session, self.probes(system)) as watched:
             crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
             watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
             ran = crowd.wait(both(on_rate, watcher), expected_s=self.time_s)
-        system.check_alive()
         for each in ran:
             self.generator.check(each)
         return self._measurement(ran, watched, {"stopping": watcher.proof()} if watcher else {})

@@ -12,6 +12,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.base import System
+from benchbook.systems.blame import blaming
 from benchbook.workloads.generator import LoadGenerator
 
 Say = Callable[[str], None]
@@ -42,6 +43,10 @@ class StartingState:
             self.stop()
         dataset = digest([system.identity, self.generator.dataset, self.generator.seed])
         say(f"bringing {system.name} to its starting state")
+        with blaming(system):
+            return self._bring(system, dataset, say)
+
+    def _bring(self, system: System, dataset: str, say: Say) -> dict[str, SystemDescription]:
         if not system.can_reset:
             system.ready()
             self._prepare_once(system, dataset, say)
@@ -61,7 +66,8 @@ class StartingState:
     def _start_from(self, system: System, dataset: str, say: Say) -> None:
         """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""
         if system.has(dataset):
-            restart_only = self.reset != "restore" and self._running == system.name
+            # What was killed may have left its data half written.
+            restart_only = self.reset != "restore" and self._running == system.name and _alive(system)
             system.stop()
             if not restart_only:
                 system.reset(dataset)

@@ -67,7 +67,8 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     """The error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
     said = job.stdout().decode(errors="replace") + job.stderr()
     how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-    return SystemFailed(f"{who} has died ({how}): {last_words(said) or 'no word'}", output=_shortened(said))
+    what = ended.from_outside(who) or f"{who} has died ({how})"
+    return SystemFailed(f"{what}: {last_words(said) or 'no word'}", output=_shortened(said))
 
 
 def last_words(said: str) -> str:

@@ -73,11 +73,11 @@ class DataServer(System):
     # -- verbs --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        def begin(host: RemoteHost) -> Job:
+        def begin(host: RemoteHost) -> None:
             host.mkdir(self.data(host))
-            return self.session.start(host, self.name, self.command(host))
+            self._jobs[host.name] = self.session.start(host, self.name, self.command(host))
 
-        self._jobs = on_each(f"starting {self.name}", self.hosts, begin)
+        on_each(f"starting {self.name}", self.hosts, begin)
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
         on_each(f"waiting for {self.name}", self.hosts, lambda h: self._await(h, timeout_s), timeout=timeout_s + 30)
@@ -96,13 +96,13 @@ class DataServer(System):
         return self.knock(host)
 
     def stop(self) -> None:
-        jobs, self._jobs = self._jobs, {}
-        on_each(
-            f"stopping {self.name}", [j.host for j in jobs.values()], lambda h: self._end(jobs[h.name]), timeout=120
-        )
+        on_each(f"stopping {self.name}", [job.host for job in self._jobs.values()], self._end, timeout=120)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, host: RemoteHost) -> None:
+        """What could not be ended, for its host is away, is still known as running: it is ended the next time."""
+        job = self._jobs[host.name]
         self.session.end(job)
+        del self._jobs[host.name]
         job.remove()
 
     def check_alive(self) -> None:

@@ -153,11 +153,14 @@ class DM:
         return said.stdout
 
     def stop(self) -> None:
-        jobs, self._jobs = list(self._jobs.values()), {}
         with ThreadPoolExecutor(max_workers=len(PORTS), thread_name_prefix="dm") as pool:
-            list(pool.map(self.session.end, jobs))
-        for job in jobs:
-            job.remove()
+            list(pool.map(self._end, list(self._jobs)))
+
+    def _end(self, role: str) -> None:
+        job = self._jobs[role]
+        self.session.end(job)
+        del self._jobs[role]
+        job.remove()
 
     def wipe(self) -> None:
         """With stopped servers: no task, no relay log, no dump, no log is left of what ran before."""

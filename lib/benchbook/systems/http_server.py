@@ -92,10 +92,10 @@ class HttpServer(NamedServer, ABC):
         self.stop()
 
     def stop(self) -> None:
-        job, self._job = self._job, None
-        if job is not None:
-            self.session.end(job)
-            job.remove()
+        if self._job is not None:
+            self.session.end(self._job)
+            self._job.remove()
+            self._job = None
 
     def about(self) -> About:
         """Version, command line and environment; nothing secret is in either."""

@@ -60,6 +60,10 @@ class MongoServer(NamedServer, ABC):
     def check_alive(self) -> None:
         """Raises SystemFailed when it has ended although nobody asked it to."""
 
+    def weigh(self) -> int:
+        """How much it holds, by a figure that stands still when nothing is written; 0 where the kit cannot ask."""
+        return 0
+
 
 class OwnServer(MongoServer):
     """A server that the kit starts on the host with the role of its side, without accounts, bound to its address."""
@@ -86,6 +90,12 @@ class OwnServer(MongoServer):
 
     def ask(self, command: Document, database: str = "admin") -> Document:
         return mongo_wire.tell(self.host, self.host.address, self.port, command, database=database)
+
+    def weigh(self) -> int:
+        """Documents, their bytes and those of their indexes, over all of its databases."""
+        names = [each["name"] for each in self.ask({"listDatabases": 1})["databases"]]
+        counted = [self.ask({"dbStats": 1}, name) for name in names]
+        return sum(int(each.get(what, 0)) for each in counted for what in ("objects", "dataSize", "indexSize"))
 
     def start(self, *, fresh: bool) -> None:
         if fresh:
@@ -119,10 +129,10 @@ class OwnServer(MongoServer):
         return self._job is not None and self._job.status() is None
 
     def stop(self) -> None:
-        job, self._job = self._job, None
-        if job is not None:
-            self.session.end(job)
-            job.remove()
+        if self._job is not None:
+            self.session.end(self._job)
+            self._job.remove()
+            self._job = None
 
     def _about(self, version: str, title: str, stand_in_for: str | None, notes: tuple[str, ...]) -> About:
         config = {"command": " ".join(map(str, self.command().argv))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,15 +49,31 @@ def queries(
     via: RemoteHost, endpoint: Endpoint, statements: Sequence[str], *, database: str | None = None
 ) -> list[list[tuple[Any, ...]]]:
     """The rows of each of these statements, over one connection. Raises SystemFailed with the server's own words."""
-    asked, found = statements[0], []
+    with executing(via, endpoint, database) as execute:
+        return [execute(statement) for statement in statements]
+
+
+@contextmanager
+def executing(
+    via: RemoteHost, endpoint: Endpoint, database: str | None = None
+) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
+    """Asks for the rows of one statement after the other, over one connection.
+
+    Raises SystemFailed with the server's own words.
+    """
+    asked = "login"
     try:
         with connection(via, endpoint, database) as link, link.cursor() as cursor:
-            for asked in statements:
-                cursor.execute(asked)
-                found.append(list(cursor.fetchall()))
+
+            def execute(statement: str) -> list[tuple[Any, ...]]:
+                nonlocal asked
+                asked = statement
+                cursor.execute(statement)
+                return list(cursor.fetchall())
+
+            yield execute
     except (pymysql.MySQLError, ConnectionLost) as problem:
         raise SystemFailed(f"{endpoint}: `{asked[:80]}`: {_said(problem)}") from problem
-    return found
 
 
 def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:

@@ -128,6 +128,11 @@ def _between(before: Count, after: Count) -> float:
     return (after.t - before.t).total_seconds() or float(after.seconds) or 1.0
 
 
+def written(text: str) -> list[int]:
+    """Documents written so far, by each line of the log that says so."""
+    return [int(found["documents"]) for found in _WRITTEN.finditer(text)]
+
+
 def parse_log(text: str) -> Log:
     """What the log says. Raises OutputNotParseable without a single count, WorkloadFailed if it logged errors only."""
     errors = [found["text"] for found in _ERROR.finditer(text) if not _HARMLESS.search(found["text"])]

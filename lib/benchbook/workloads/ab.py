@@ -58,9 +58,14 @@ def parse(text: str) -> AbSummary:
     )
 
 
+def failure(text: str) -> str | None:
+    """What `ab` itself says has failed; None if it says nothing of the kind."""
+    return "; ".join(match.group(0).strip() for match in _SAYS_IT_FAILED.finditer(text)) or None
+
+
 def _refuse_failed(text: str) -> None:
-    if said := [match.group(0).strip() for match in _SAYS_IT_FAILED.finditer(text)]:
-        raise WorkloadFailed(f"ab failed: {'; '.join(said)}")
+    if said := failure(text):
+        raise WorkloadFailed(f"ab failed: {said}")
     if "Benchmarking " not in text:
         raise OutputNotParseable(f"this is not the output of ab: it begins {text[:80]!r}")
     if not _WHOLE.search(text):

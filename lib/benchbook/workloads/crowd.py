@@ -41,7 +41,7 @@ class Crowd:
         except BenchbookError:
             # What has begun on the others must not load the next trial.
             for job in self._jobs.values():
-                session.end(job)
+                session.abandon(job)
             raise
 
     def _start(self, host: RemoteHost) -> None:
@@ -69,18 +69,22 @@ class Crowd:
                 # Interrupted, or a host is lost: who follows a job ends with it.
                 for unfinished, job in todo.items():
                     if not unfinished.done():
-                        job.stop()
+                        self._session.abandon(job)
         # Those that were stopped because another failed come last: the one that failed is to be named.
         return sorted((each.result() for each in todo), key=lambda ran: ran.ended.reason == "stopped")
 
     def _follow(self, job: Job, summed: _Summed, expected_s: float) -> Ran:
         reader = RateReader(self._rate_in, summed.of(job.host.name))
-        ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
+        try:
+            ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
+            complaint = job.stderr()
+        except BenchbookError:
+            self._session.abandon(job)
+            raise
         if ended.exit != 0 and ended.reason != "stopped":
             for other in self._jobs.values():
                 if other is not job:
-                    other.stop()
-        complaint = job.stderr()
+                    self._session.abandon(other)
         self._session.forget(job)
         job.remove()
         return Ran(job.host.name, self._commands[job.host.name], ended, reader.text, complaint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
@@ -50,16 +51,17 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         store.make_database(client, self.dataset.database)
         rows = self.dataset.tables * self.dataset.table_size
         say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
-        jobs = [session.start(client, "prepare", self._filling(client, end)) for end in store.endpoints()]
-        for job in jobs:
-            self._await(session, job, say)
+        with ExitStack() as filling:
+            commands = [self._filling(client, end) for end in store.endpoints()]
+            for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
+                self._await(job, say)
         self._count(client, store)
 
     def _filling(self, client: RemoteHost, endpoint: Endpoint) -> Command:
         program, threads = self.programs[client.name], self.size.prepare_threads
         return sysbench.prepare(program, endpoint, self.dataset, threads=threads, seed=self.seed)
 
-    def _await(self, session: Session, job: Job, say: Callable[[str], None]) -> None:
+    def _await(self, job: Job, say: Callable[[str], None]) -> None:
         tables = [0]
 
         def count(data: bytes) -> None:
@@ -67,10 +69,8 @@ class Sysbench(LoadGenerator[SysbenchSize]):
             say(f"preparing: table {tables[0]} of {self.dataset.tables}")
 
         ended = job.wait(on_output=count)
-        session.forget(job)
         printed = job.stdout().decode(errors="replace") + job.stderr()
-        sysbench_stream.check_prepared(ended, printed)
-        job.remove()
+        sysbench_stream.check_end(ended, printed, f"sysbench prepare on {job.host.name}")
 
     def _count(self, client: RemoteHost, store: Store) -> None:
         """Every table of every server holds as many rows as were asked for."""

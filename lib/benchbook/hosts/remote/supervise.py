@@ -1,6 +1,6 @@
 """Runs one long command on a host, detached from the connection that asked for it.
 
-    supervise.py start JOB_DIR          start the command of JOB_DIR/job.json; prints the supervisor's pid
+    supervise.py start JOB_DIR          start the command of JOB_DIR/job.json, once; prints the supervisor's pid
     supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
     supervise.py reap JOBS_DIR LEASE    end every job in JOBS_DIR that does not live by the file LEASE
 
@@ -14,6 +14,7 @@ down beside the lease: a line of JSON in `LEASE.stopped` for each, with the job'
 it woke late itself.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -27,6 +28,8 @@ STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FIXED = (signal.SIGKILL, signal.SIGSTOP, 32, 33)
 # How often a supervisor looks after its command at least, and how late it must wake to write it down.
 WAKES_S, LATE_S = 1.0, 0.5
+# Stands in the environment of a job's processes: what a killed supervisor left is known by it.
+MARK = "BENCHBOOK_JOB"
 
 
 def write_json(path, value):
@@ -74,6 +77,7 @@ def spawn(job_dir, job):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(job.get("cwd") or job_dir)
         os.environ.update(job.get("env") or {})
+        os.environ[MARK] = job_dir
         bind(job.get("cpus"))
         os.execvp(job["argv"][0], job["argv"])
     except OSError as problem:
@@ -87,6 +91,12 @@ def signal_group(group, number):
     except ProcessLookupError:
         return False
     return True
+
+
+def kill(pid, number=signal.SIGKILL):
+    # It may have ended meanwhile.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def nobody(state):
@@ -203,8 +213,32 @@ def supervise(job_dir, report):
     write_json(os.path.join(job_dir, "status.json"), end)
 
 
+def is_first(job_dir):
+    """Asked again by a driver whose connection broke, a job is not started twice."""
+    try:
+        os.mkdir(os.path.join(job_dir, "begun"))
+    except FileExistsError:
+        return False
+    return True
+
+
+def started(job_dir, patience_s=5.0):
+    """The supervisor of a job that somebody else has begun to start, or None."""
+    until = time.monotonic() + patience_s
+    while time.monotonic() < until:
+        try:
+            return read_json(os.path.join(job_dir, "pid"))["supervisor"]
+        except (OSError, ValueError):
+            time.sleep(0.02)
+    return None
+
+
 def start(job_dir):
     """Double fork, so that the supervisor belongs to nobody; the pipe says when it stands."""
+    if not is_first(job_dir):
+        pid = started(job_dir)
+        sys.stdout.write("%d\n" % pid if pid else "")
+        return 0 if pid else 1
     reader, writer = os.pipe()
     if os.fork():
         os.close(writer)
@@ -232,14 +266,28 @@ def alive(pid):
         return False
 
 
+def marked(job_dir):
+    """Processes of a job, by their environment."""
+    mark, found = ("%s=%s" % (MARK, job_dir)).encode(), []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % name, "rb") as source:
+                if mark in source.read().split(b"\0") and alive(int(name)):
+                    found.append(int(name))
+        except OSError:
+            continue  # somebody else's, or gone meanwhile
+    return found
+
+
 def running(job_dir):
-    """The pid file of a job that has not ended, or None; a supervisor that was killed leaves a group to end."""
+    """The pid file of a job that has not ended, or None; a supervisor that was killed leaves processes to end."""
     try:
         pids = read_json(os.path.join(job_dir, "pid"))
     except (OSError, ValueError):
         return None
     ended = os.path.exists(os.path.join(job_dir, "status.json"))
-    return pids if not ended and (alive(pids["supervisor"]) or alive(pids["group"])) else None
+    runs = not ended and (alive(pids["supervisor"]) or alive(pids["group"]) or marked(job_dir))
+    return pids if runs else None
 
 
 def stop(job_dir):
@@ -247,9 +295,12 @@ def stop(job_dir):
     if not pids:
         return False
     if alive(pids["supervisor"]):
-        os.kill(pids["supervisor"], signal.SIGTERM)
+        # One that was suspended would never hear it.
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            kill(pids["supervisor"], number)
     else:
-        signal_group(pids["group"], signal.SIGKILL)
+        for pid in marked(job_dir):
+            kill(pid)
         remove_secrets(job_dir, read_json(os.path.join(job_dir, "job.json")))
     while alive(pids["supervisor"]) or alive(pids["group"]):
         time.sleep(0.02)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
-from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -19,10 +17,10 @@ from benchbook.reports.dm.task import Databases
 from benchbook.systems.base import About
 from benchbook.systems.dm_server import DM
 from benchbook.systems.mariadb_binlog import BinlogMariaDB
-from benchbook.systems.sql import connection, queries
+from benchbook.systems.sql import executing, queries
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
-from benchbook.workloads.sysbench_stream import check_prepared
+from benchbook.workloads.sysbench_stream import check_end
 
 
 @dataclass
@@ -104,7 +102,7 @@ class Pipeline:
         """Counts and checksums of every table, source against target. Raises RowsDiffer."""
         with ExitStack() as stack:
             source, target = (
-                stack.enter_context(_executing(system.hosts[0], system.endpoints()[0]))
+                stack.enter_context(executing(system.hosts[0], system.endpoints()[0]))
                 for system in (self.upstream, self.target)
             )
             return checksum.prove(source, target, database)
@@ -135,24 +133,11 @@ class Pipeline:
         queries(self.client, endpoint, [f"DROP DATABASE IF EXISTS `{database}`", f"CREATE DATABASE `{database}`"])
         threads = self.profile.sysbench.prepare_threads
         command = sysbench.prepare(self.program, endpoint, dataset, threads=threads, seed=self.seed)
-        job = self.session.start(self.client, "prepare", command)
-        ended = job.wait()
-        self.session.forget(job)
-        check_prepared(ended, job.stdout().decode(errors="replace") + job.stderr())
-        job.remove()
+        with self.session.following(self.client, "prepare", command) as job:
+            ended = job.wait()
+            printed = job.stdout().decode(errors="replace") + job.stderr()
+        check_end(ended, printed, f"sysbench prepare on {self.client.name}")
         counts = [f"SELECT COUNT(*) FROM sbtest{table}" for table in range(1, dataset.tables + 1)]
         for table, ((count,),) in enumerate(queries(self.client, endpoint, counts, database=database), 1):
             if count != rows:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
-
-
-@contextmanager
-def _executing(via: RemoteHost, endpoint: Endpoint) -> Iterator[checksum.Execute]:
-    """A connection from host `via` to the endpoint, as what `prove` asks its questions with."""
-    with connection(via, endpoint) as link, link.cursor() as cursor:
-
-        def execute(statement: str) -> Sequence[Sequence[Any]]:
-            cursor.execute(statement)
-            return list(cursor.fetchall())
-
-        yield execute

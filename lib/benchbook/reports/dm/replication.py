@@ -11,7 +11,7 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
-from benchbook.errors import BenchbookError, HostUnusable
+from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
@@ -68,10 +68,11 @@ class DmReplication:
             try:
                 yield Environment.of(surveyed, load_generator=version)
             finally:
-                self.pipeline.stop()
+                session.tidy(self.pipeline.stop)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
+        self.pipeline.session.reach()
         self.pipeline.begin(say)
         return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
@@ -160,21 +161,15 @@ class DmReplication:
             str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self._rate(trial), self.options
         )
         command = sysbench.run(self.pipeline.program, self.pipeline.upstream.endpoints(), load)
-        job = self.pipeline.session.start(self.pipeline.client, "sysbench", command)
         reader = IntervalReader(on_rate)
 
         def follow(data: bytes) -> None:
             reader(data)
             self._watch.look()
 
-        try:
+        with self.pipeline.session.following(self.pipeline.client, "sysbench", command) as job:
             ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
-        except BenchbookError:
-            self.pipeline.session.end(job)
-            raise
-        self.pipeline.session.forget(job)
-        text, complaint = reader.text, job.stderr()
-        job.remove()
+            text, complaint = reader.text, job.stderr()
         self._watch.look()
         check_end(ended, text + complaint)
         return command.typed, ended, text + complaint

@@ -11,8 +11,8 @@ from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.profiles import DmSize
 from benchbook.reports.dm import dm_summary
 from benchbook.reports.dm.pipeline import Pipeline
-from benchbook.reports.dm.standstill import Standstill
 from benchbook.reports.dm.task import TASK
+from benchbook.reports.standstill import Standstill
 from benchbook.systems.dm_status import BinlogPosition, CommandRefused, Status, TaskPaused
 
 # How long DM is waited for to say itself what a dead server did to its task.

@@ -57,7 +57,7 @@ class LoadTrials:
             for system in self._systems.values():
                 system.install()
             yield Environment.of(surveyed, load_generator=version)
-            self._start.stop()
+            session.tidy(self._start.stop)
 
     def _take_up(self, session: Session) -> None:
         clients = session.with_role("client")
@@ -68,6 +68,7 @@ class LoadTrials:
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The block's system, alone, in the state that the profile's `reset` names."""
+        self._driver.session.reach()
         return self._start.bring(block[0].cell.system, say)
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:

@@ -28,9 +28,11 @@ from benchbook.reports.saga.rung import Rung
 from benchbook.reports.saga.settling import Still, until
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems import counters
+from benchbook.systems.blame import blaming
 from benchbook.systems.dtm import Dtm, DtmStore
 from benchbook.systems.saga_service import SagaService
 from benchbook.workloads import ab, ab_command
+from benchbook.workloads.generator import check_end
 from benchbook.workloads.sysbench_generator import Sysbench
 
 ROLES = ("client", "mysql", "dtm", "business")
@@ -78,8 +80,8 @@ class SagaLadder:
             for system in (self._store, self._dtm, self._business):
                 system.install()
             yield Environment.of(surveyed, load_generator=f"{version}, {self._ab_version()}")
-            self._stop_services()
-            self._start.stop()
+            self._session.tidy(self._stop_services)
+            self._session.tidy(self._start.stop)
 
     @property
     def client(self) -> RemoteHost:
@@ -103,6 +105,7 @@ class SagaLadder:
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """MariaDB in its starting state, then DTM and the business service on it."""
+        self._session.reach()
         self._stop_services()
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
@@ -116,7 +119,8 @@ class SagaLadder:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
-        return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
+        with blaming(self._store, self._dtm, self._business):
+            return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
 
     def rate_unit(self, trial: Trial) -> str:
         return TPS if trial.cell.table == SYSBENCH else "requests/s"
@@ -157,7 +161,6 @@ class SagaLadder:
         with watching(self._session, self._driver.probes(self._store)) as watched:
             before, asked = self._counters(), self._dtm.asked
             ended, text, killed = self._drive(command, on_rate, kill=killing)
-            self._check_servers()
             recovered = self._settle(before)
         counted = counters.difference(before, self._counters())
         counted["Com_select"] -= self._dtm.asked - asked
@@ -178,14 +181,11 @@ class SagaLadder:
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
     ) -> tuple[Ended, str, Json]:
         """Run ab to its end; returns how it ended, what it printed, and when DTM was killed and served again."""
-        job = self._session.start(self.client, "ab", command)
         reader = ab_command.AbProgress(on_rate)
-        killed = self._kill_dtm() if kill else {}
-        ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
-        self._session.forget(job)
-        job.remove()
-        if ended.reason != "exited" or ended.exit != 0:
-            raise WorkloadFailed(f"ab ended by {ended.reason}, status {ended.exit}", output=reader.text)
+        with self._session.following(self.client, "ab", command) as job:
+            killed = self._kill_dtm() if kill else {}
+            ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
+        check_end(ended, reader.text, f"ab on {self.client.name}", ab.failure)
         return ended, reader.text, killed
 
     def _kill_dtm(self) -> Json:
@@ -262,11 +262,6 @@ class SagaLadder:
 
     def _counters(self) -> dict[str, int]:
         return counters.read(self._store.hosts[0], self._store.endpoints()[0])
-
-    def _check_servers(self) -> None:
-        self._store.check_alive()
-        self._dtm.check_alive()
-        self._business.check_alive()
 
     def _stop_services(self) -> None:
         self._business.stop()

@@ -15,7 +15,8 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 
 PROGRAM = "benchbook-python"
-_LONGEST_S = 12 * 3600
+# What a tool does to the documents takes seconds for a million; what hangs must not hang the campaign.
+_LEAST_S, _PER_DOCUMENT_S = 600.0, 0.002
 
 
 def python(host: RemoteHost) -> str:
@@ -41,18 +42,30 @@ def environment(host: RemoteHost) -> dict[str, str]:
     return {"PYTHONPATH": str(Path(benchbook.__file__).parents[1])} if host.inventory.lab else {}
 
 
-def tool(session: Session, host: RemoteHost, name: str, options: Sequence[object], secrets: Mapping[str, str]) -> Json:
+def longest_s(documents: int) -> float:
+    """How long a tool may take over so many documents."""
+    return _LEAST_S + _PER_DOCUMENT_S * documents
+
+
+def tool(
+    session: Session,
+    host: RemoteHost,
+    name: str,
+    options: Sequence[object],
+    secrets: Mapping[str, str],
+    within_s: float,
+) -> Json:
     """`python -m benchbook.transfer.tools NAME` on the host: the JSON it prints, with `ok`, false if it ended with 1.
 
     Raises SystemFailed with its last words when it printed none.
     """
     argv = [python_path(host), "-m", "benchbook.transfer.tools", name, *options]
-    command = Command(argv, timeout_s=_LONGEST_S, env=environment(host), secrets=secrets)
-    job = session.start(host, f"tool-{name}", command)
-    ended = job.wait(every_s=0.1)
-    session.forget(job)
-    stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
-    job.remove()
+    command = Command(argv, timeout_s=within_s, env=environment(host), secrets=secrets)
+    with session.following(host, f"tool-{name}", command) as job:
+        ended = job.wait(every_s=0.1)
+        stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
+    if outside := ended.from_outside(f"{name} of the data set on {host.name}"):
+        raise SystemFailed(outside)
     if ended.exit not in (0, 1) or (ended.exit == 1 and not stdout):
         raise SystemFailed(f"{name} of the data set: {stderr.strip()[-500:] or f'ended with {ended.exit}'}")
     return {**(json.loads(stdout) if stdout.strip() else {}), "ok": ended.exit == 0}

@@ -12,7 +12,7 @@ import pandas as pd
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
-from benchbook.errors import SystemFailed, TrialFailed
+from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json, Survey
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
@@ -24,12 +24,14 @@ from benchbook.probes.probe import Probe, make, of_jobs
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
-from benchbook.reports.transfer.client_python import python, tool
+from benchbook.reports.transfer.client_python import longest_s, python, tool
+from benchbook.reports.transfer.copy_watch import CopyWatch
 from benchbook.reports.transfer.engines import Engine, Moved
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise
 from benchbook.systems import mongo
+from benchbook.systems.blame import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
-from benchbook.workloads.sysbench_stream import check_end
+from benchbook.workloads.generator import check_end
 
 # What our transfer moves on the kit's own server in a second; for the time to go only.
 GUESSED_RATE = 8000.0
@@ -80,15 +82,17 @@ class Transfer:
                 engine.install()
             yield Environment.of(surveyed)
             for server in (self._source, self._target):
-                server.stop()
+                self._session.tidy(server.stop)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """An empty target, started anew, and a source that holds the data set; the source is only ever read."""
         engine = self._engines[block[0].cell.system]
-        self._target.stop()
-        self._target.start(fresh=True)
-        if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
-            self._load(say)
+        self._session.reach()
+        with blaming(self._source, self._target):
+            self._target.stop()
+            self._target.start(fresh=True)
+            if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
+                self._load(say)
         about = (self._source.about(), self._target.about(), engine.about())
         return {each.name: SystemDescription(**vars(each)) for each in about}
 
@@ -96,12 +100,12 @@ class Transfer:
         """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
-        with ExitStack() as stack:
+        with blaming(self._source, self._target), ExitStack() as stack:
             watch = watching(self._session, self._probes())
             _, watched = together(self._make_room, lambda: stack.enter_context(watch))
-            job = self._session.start(self.client, JOB, command)
-            ended = job.wait(every_s=0.1)
-            moved, output = self._read(engine, job, ended)
+            with self._session.following(self.client, JOB, command) as job:
+                ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
+                moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while both sides are read back.
             _, proof = together(stack.close, lambda: self.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
@@ -158,22 +162,24 @@ class Transfer:
         hidden = {"password": server.endpoint.password} if server.endpoint.password else {}
         files = ["--password-file", "{job}/password"] if hidden else []
         argv = ["--url", server.endpoint.url, "--database", engines.DATABASE, *options, *files]
-        if not tool(self._session, self.client, name, argv, hidden)["ok"]:
+        if not tool(self._session, self.client, name, argv, hidden, longest_s(self.documents))["ok"]:
             raise SystemFailed(f"{name} of {server.name} failed")
 
+    def _watch(self, engine: Engine, job: Job) -> CopyWatch:
+        servers = (self._source, self._target)
+        return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, self._target.weigh)
+
     def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
-        """What the engine says of its run; a server that died takes the blame before the transfer does."""
-        self._session.forget(job)
+        """What the engine says of its run."""
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
         samples = self.client.read(f"{job.folder}/samples").decode()
-        job.remove()
-        output = stdout + stderr
+        output, who = stdout + stderr, f"{engine.name} on {self.client.name}"
         try:
-            for server in (self._source, self._target):
-                server.check_alive()
+            if said := ended.from_outside(who):
+                raise WorkloadFailed(said)
             # A failed transfer says more in its report than by its status.
             moved = engine.read(stdout, stderr, samples)
-            check_end(ended, output, engine.name)
+            check_end(ended, output, who, lambda _: None)
         except TrialFailed as problem:
             problem.output = output
             raise
@@ -185,7 +191,7 @@ class Transfer:
         hidden = engines.secrets(*sides)
         files = [word for name in hidden for word in (f"--{name.replace('_', '-')}-file", f"{{job}}/{name}")]
         urls = ["--source-url", sides[0].url, "--target-url", sides[1].url, "--databases", engines.DATABASE]
-        found = tool(self._session, self.client, "prove", [*urls, *files], hidden)
+        found = tool(self._session, self.client, "prove", [*urls, *files], hidden, longest_s(self.documents))
         documents = sum((each["source"] or {"documents": 0})["documents"] for each in found["collections"])
         wrong = [each["namespace"] for each in found["collections"] if each["source"] != each["target"]]
         if not found["agrees"] or wrong or documents != self.documents:

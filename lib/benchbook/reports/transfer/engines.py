@@ -49,6 +49,8 @@ class Engine(ABC):
     name: str
     # Whether cache and threads are its knobs too: if not, it has one cell.
     has_knobs = True
+    # The file in its job's folder in which it tells, while it runs, how far it is.
+    tells = "stdout"
 
     def __init__(self, host: RemoteHost) -> None:
         self.host = host
@@ -65,6 +67,10 @@ class Engine(ABC):
         """Raises OutputNotParseable or WorkloadFailed."""
 
     @abstractmethod
+    def news(self, told: str) -> set[str]:
+        """How far it is, by these lines of what it tells: nothing that it had not told before means that it stands."""
+
+    @abstractmethod
     def about(self) -> About: ...
 
 
@@ -77,6 +83,7 @@ class Pymongo(Engine):
     """`benchbook.transfer`, with the report's knobs."""
 
     name = "pymongo"
+    tells = "samples"
 
     def install(self) -> None:
         self.program = python(self.host)
@@ -116,6 +123,10 @@ class Pymongo(Engine):
             found["knobs"]["processes"],
             found,
         )
+
+    def news(self, told: str) -> set[str]:
+        """Documents so far."""
+        return {f"{json.loads(line)['documents']} documents" for line in told.splitlines()}
 
     def about(self) -> About:
         notes = ("documents pass through undecoded; one process a core, threads divided among the processes",)
@@ -159,6 +170,10 @@ class Ddt(Engine):
         last = next(count for count in log.counts if count.documents == log.documents)
         return Moved(log.documents, float(last.seconds) or None, log.rates(), about={"errors": log.errors})
 
+    def news(self, told: str) -> set[str]:
+        """Documents so far; before the first it splits the collections, and goes on for ever if the source dies."""
+        return {f"{count} documents" for count in ddt.written(told)}
+
     def about(self) -> About:
         return About(self.name, Path(self.jar).name, "DDT", None, (f"heap {self.heap_mb} MB",), (self.host.name,))
 
@@ -168,6 +183,7 @@ class Mongodump(Engine):
 
     name = PEER
     has_knobs = False
+    tells = "stderr"
 
     def install(self) -> None:
         names = ("mongodump", "mongorestore")
@@ -201,6 +217,10 @@ class Mongodump(Engine):
         if found.failures:
             raise WorkloadFailed(f"mongorestore could not write {found.failures} documents")
         return Moved(found.documents, None, about={"dumped": found.dumped, "restored": found.restored})
+
+    def news(self, told: str) -> set[str]:
+        """Its lines without their times: how much of which collection."""
+        return {line.partition("\t")[2].strip() for line in told.splitlines()}
 
     def about(self) -> About:
         digest = (

@@ -1,0 +1,34 @@
+"""Who is to be named when something fails: a server that has died, before whoever noticed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from benchbook.errors import BadInput, BenchbookError, HostUnreachable
+
+
+class Living(Protocol):
+    """A server, or several, that can be asked whether they live."""
+
+    def check_alive(self) -> None:
+        """Raises SystemFailed when a server has ended although nobody asked it to."""
+
+
+@contextmanager
+def blaming(*servers: Living) -> Iterator[None]:
+    """What fails in the block, or does not, is the doing of a server that has died meanwhile: SystemFailed, by name."""
+    try:
+        yield
+    except (BadInput, HostUnreachable):
+        raise
+    except BenchbookError:
+        _check(servers)
+        raise
+    _check(servers)
+
+
+def _check(servers: tuple[Living, ...]) -> None:
+    for server in servers:
+        server.check_alive()

@@ -1,0 +1,91 @@
+"""How an executed notebook ends: which exit status, which sentence; papermill itself is played."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from kit import Home
+from nbformat import v4
+from papermill.exceptions import PapermillExecutionError
+from rich.console import Console
+
+from benchbook import headless
+from benchbook.campaign.progress import PROGRESS_FILE, Progress
+from benchbook.errors import NotWritten
+from benchbook.headless import Executed
+from benchbook.site import executed_notebook, kernel_death
+
+
+def told(text: str) -> None:
+    """As the kernel tells its progress."""
+    with Path(os.environ[PROGRESS_FILE]).open("a") as out:
+        out.write(text)
+
+
+def executed(monkeypatch: pytest.MonkeyPatch, raised: Exception, *progress: str) -> Executed:
+    """What becomes of a notebook that says this and then raises that."""
+
+    def play(*_: object) -> None:
+        for text in progress:
+            told(text)
+        raise raised
+
+    monkeypatch.setattr(headless, "_papermill", play)
+    return headless.execute("r", {}, Console(quiet=True))
+
+
+def raising(name: str, said: str = "said") -> PapermillExecutionError:
+    return PapermillExecutionError(3, 4, "book.run()", name, said, [])
+
+
+LOADING = json.dumps(asdict(Progress(total=4, loaded=True))) + "\n"
+PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "progress", "status"),
+    [
+        ("HostUnusable", PREPARING, 2),
+        ("HostUnusable", LOADING, 1),
+        ("BadInput", LOADING + PREPARING, 1),
+        ("HostUnreachable", PREPARING, 1),
+        ("CampaignStopped", LOADING, 1),
+        ("ZeroDivisionError", PREPARING, 1),
+        (kernel_death.NAME, LOADING, 1),
+    ],
+)
+def test_bad_input_ends_with_2_before_any_load_and_everything_else_with_1(
+    home: Home, monkeypatch: pytest.MonkeyPatch, name: str, progress: str, status: int
+) -> None:
+    found = executed(monkeypatch, raising(name), progress)
+    assert (found.status, found.problem) == (status, f"{name}: said")
+    assert found.killed == (name == kernel_death.NAME)
+
+
+def test_a_line_that_a_killed_kernel_did_not_end_is_no_matter(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = executed(monkeypatch, raising(kernel_death.NAME), LOADING, '{"campaign": "c1"}\n', LOADING[:20])
+    assert (found.status, found.campaign) == (1, home.path / "data" / "runs" / "r" / "c1")
+
+
+def test_a_full_disk_is_a_sentence(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        NotWritten, match=r"executed\.ipynb cannot be written: No space left on device\. Fix: free some"
+    ):
+        executed(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
+
+
+def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
+    cells = [v4.new_markdown_cell("# title"), *(v4.new_code_cell(f"step({i})") for i in range(3))]
+    for cell in cells[1:3]:
+        cell.metadata["papermill"] = {"start_time": "2026-11-22T11:00:00"}
+    notebook = v4.new_notebook(cells=cells)
+    kernel_death.mark(notebook)
+    assert [len(cell.outputs) for cell in cells[1:]] == [0, 1, 0]
+    failure = executed_notebook.failure(notebook)
+    assert failure
+    assert failure.text.startswith("KernelDied: the notebook's kernel was killed, or ran out of memory.")

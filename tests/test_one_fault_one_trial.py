@@ -1,0 +1,207 @@
+"""kill -9 of what a trial rests on, in the middle of its load: at most that trial is lost, and its reason is a name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import psutil
+import pytest
+from kit import INVENTORY, REPORT, Home, until
+
+from benchbook import published
+from benchbook.campaign import design, store
+from benchbook.campaign import run as campaign_run
+from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import SystemDescription
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.store import Campaign
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.session import Session
+from benchbook.profiles import load_profile
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_trials import LoadTrials
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4)
+LEASE_S = 5
+Fault = Callable[[], None]
+
+
+@dataclass
+class Faulty(LoadTrials):
+    """Breaks something in the middle of a load, or while the system comes up: `faults` by the number of the trial."""
+
+    faults: dict[int, Fault] = field(default_factory=dict)
+    coming_up: list[Fault] = field(default_factory=list)
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
+        def breaking(step: str) -> None:
+            say(step)
+            if self.coming_up and self._start._running:
+                self.coming_up.pop()()
+
+        return super().begin(block, breaking)
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        def breaking(second: float, rate: float) -> None:
+            on_rate(second, rate)
+            if fault := self.faults.pop(trial.repetition, None):
+                fault()
+
+        return super().measure(trial, breaking)
+
+
+@dataclass
+class Victims:
+    """What there is to kill on the hosts of a lab."""
+
+    home: Home
+    lab: Inventory
+
+    def kill(self, *words: str, supervisor: bool = False) -> Fault:
+        """kill -9 of the one process, or its supervisor, whose command line has these words."""
+
+        def fault() -> None:
+            found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(p.cmdline())) == supervisor]
+            assert found, words
+            for process in found:
+                process.kill()
+
+        return fault
+
+    def cut(self) -> None:
+        """Every connection to every host, as a broken network would; who listens goes on."""
+        for host in labs.lab_hosts(self.lab):
+            for child in psutil.Process(host.pid).children(recursive=True):
+                if "sshd" in child.name():
+                    child.kill()
+
+    def away(self, seconds: float) -> Fault:
+        """A client host with no sshd for so long; the job that runs there does not notice."""
+
+        def fault() -> None:
+            (host,) = [each for each in labs.lab_hosts(self.lab) if each.name == "executor"]
+            sessions = [c for c in psutil.Process(host.pid).children(recursive=True) if "sshd" in c.name()]
+            for process in (psutil.Process(host.pid), *sessions):
+                process.kill()
+            threading.Timer(seconds, labs.up, [self.lab], {"by_hand": True}).start()
+
+        return fault
+
+
+@pytest.fixture
+def short(lab: Inventory) -> Inventory:
+    """The lab with a lease as short as one may be."""
+    return lab.model_copy(update={"ssh": lab.ssh.model_copy(update={"lease_s": LEASE_S})})
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two tries to bring a system up there is less to wait for than on a real host."""
+    monkeypatch.setattr(campaign_run, "BEGIN_WAITS_S", (1.0, 5.0))
+
+
+def planned(lab: Inventory, repetitions: int, name: str) -> tuple[Faulty, Campaign]:
+    report, profile = published.load(REPORT), load_profile("tiny")
+    made = LoadKind().experiment(report, WHAT, profile, lab)
+    asked = {**LoadKind().asked(report, WHAT, profile, lab), "test": name}
+    trials = design.plan(LoadKind().cells(report, WHAT), repetitions, seed=1, asked=asked)
+    own = {key: getattr(made, key) for key in ("inventory", "profile", "names", "generator", "time_s", "rate")}
+    return Faulty(**own), store.start_or_continue(REPORT, asked, trials, seed=1)
+
+
+def reasons(campaign: Campaign) -> dict[int, str]:
+    """Why each trial failed, by its number."""
+    return {r.repetition: r.failure.message for r in campaign.failures() if r.failure}
+
+
+@pytest.fixture
+def victims(lab_home: Home, short: Inventory) -> Iterator[Victims]:
+    found = Victims(lab_home, short)
+    yield found
+    labs.up(short, by_hand=True)
+    until(lambda: not lab_home.processes("work/"), "nothing is left on the hosts", within_s=LEASE_S + 10)
+
+
+def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims, short: Inventory) -> None:
+    killed = {
+        1: (victims.kill("jobs/sysbench-", supervisor=True), "the supervisor of sysbench on executor was killed"),
+        2: (victims.kill("sysbench", " run "), "sysbench on executor was killed by signal 9"),
+        3: (victims.kill("mariadbd", "--datadir"), "mariadb on db1 has died (signal 9)"),
+        4: (victims.kill("jobs/mariadb-", supervisor=True), "the supervisor of mariadb on db1 was killed"),
+        5: (victims.kill("run_probe.py", "/db1/", "jobs/probe-host-"), "probe host on db1 was killed by signal 9"),
+        6: (
+            victims.kill("/db1/", "jobs/probe-mysql-", supervisor=True),
+            "the supervisor of probe mysql on db1 was killed",
+        ),
+    }
+    experiment, campaign = planned(short, len(killed) + 1, "kills")
+    experiment.faults = {number: fault for number, (fault, _) in killed.items()}
+    campaign_run.run(campaign, experiment, lambda progress: None)
+
+    assert experiment.faults == {}, "every fault was made"
+    said = reasons(campaign)
+    assert {number: said[number][: len(reason)] for number, (_, reason) in killed.items()} == {
+        number: reason for number, (_, reason) in killed.items()
+    }
+    assert [r.repetition for r in campaign.records()] == [7], "after the last of them comes a clean begin"
+
+
+def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyond_it(
+    victims: Victims, short: Inventory
+) -> None:
+    experiment, campaign = planned(short, 4, "connections")
+    experiment.faults = {1: victims.cut, 2: victims.away(2.0), 3: victims.away(LEASE_S + 4)}
+    experiment.coming_up = [victims.cut]
+    campaign_run.run(campaign, experiment, lambda progress: None)
+
+    assert (experiment.faults, experiment.coming_up) == ({}, [])
+    assert list(reasons(campaign)) == [3]
+    assert reasons(campaign)[3].startswith("host executor is unreachable, for longer than its lease of 5 s")
+    assert [r.repetition for r in campaign.records()] == [1, 2, 4]
+
+
+def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims, short: Inventory) -> None:
+    experiment, campaign = planned(short, 3, "away")
+    experiment.faults = {1: victims.away(3600)}
+    with pytest.raises(campaign_run.CampaignStopped, match="did not come up 3 times in a row: host executor is unreac"):
+        campaign_run.run(campaign, experiment, lambda progress: None)
+    for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer)]:
+        timer.cancel()
+    assert list(reasons(campaign)) == [1, 2]
+
+
+def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment, campaign = planned(short, 2, "lease")
+    experiment.time_s = 10
+    hold = Session._hold
+
+    def back() -> None:
+        monkeypatch.setattr(Session, "_hold", hold)
+        experiment._driver.time_s = 4
+
+    experiment.faults = {1: lambda: monkeypatch.setattr(Session, "_hold", lambda *_: None)}
+    experiment.coming_up = [back]
+    campaign_run.run(campaign, experiment, lambda progress: None)
+    # All that ran there ends within a second or two: which of it is found first is no matter.
+    assert "was ended by its host: its lease had run out, for no driver renewed it" in reasons(campaign)[1]
+    assert [r.repetition for r in campaign.records()] == [2]
+
+
+def test_a_killed_kernel_is_a_sentence_and_a_page(lab_home: Home) -> None:
+    asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[3]"]
+    run = lab_home.start(*lab_home.report_words(*asked))
+    until(lambda: lab_home.processes("sysbench", " run ") or run.poll() is not None, "a load runs")
+    (kernel,) = [p for p in psutil.Process(run.pid).children(recursive=True) if "ipykernel" in " ".join(p.cmdline())]
+    kernel.kill()
+    said, _ = run.communicate(timeout=120)
+    assert run.returncode == 1, said
+    assert "KernelDied: the notebook's kernel was killed" in said
+    assert "Traceback" not in said
+    page = (lab_home.path / "site" / f"{REPORT}.html").read_text()
+    assert "the notebook&#x27;s kernel was killed" in page or "the notebook's kernel was killed" in page
+    until(lambda: not lab_home.processes("work/"), "what ran on the hosts has ended", within_s=30)

@@ -1,0 +1,87 @@
+"""A transfer that would go on for ever ends: its source was killed while it splits, or nothing moves any more."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from kit import PROFILE, Home, until
+
+from benchbook import published
+from benchbook.build.programs import is_built
+from benchbook.campaign import design, store
+from benchbook.campaign import run as campaign_run
+from benchbook.campaign.design import Trial
+from benchbook.campaign.experiment import Measurement
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import load_profile
+from benchbook.reports.transfer.copying import Transfer
+from benchbook.reports.transfer.transfer_kind import TransferKind, TransferParameters
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+REPORT, WHERE = "ddt_full_scale", "lab_still"
+
+
+@dataclass
+class Faulty(Transfer):
+    """Runs a fault beside the transfer of a trial, by its number."""
+
+    faults: dict[int, Callable[[], None]] = field(default_factory=dict)
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        beside = threading.Thread(target=self.faults.pop(trial.repetition, lambda: None))
+        beside.start()
+        try:
+            return super().measure(trial, on_rate)
+        finally:
+            beside.join()
+
+
+@pytest.fixture
+def moving_home(home: Home, net: str) -> Iterator[Home]:
+    """A lab for a transfer, up for the test; DDT there is a program that splits for ever."""
+    if not is_built("mongo"):
+        pytest.fail("FerretDB must be built first: run `make build`")
+    java = home.write("java", "#!/bin/sh\nexec sleep 300\n")
+    java.chmod(0o755)
+    lab = {
+        "lab": True, "ssh": {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10},
+        "hosts": {"source": {"address": f"{net}.64", "roles": ["source", "client"]},
+                  "target": {"address": f"{net}.65", "roles": ["target"]}},
+        "systems": {"mongo": {"port": 27017}}, "programs": {"java": str(java)},
+    }  # fmt: skip
+    home.write(f"env/hosts/{WHERE}.yaml", lab)
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "transfer": {"documents": 100, "stall_s": 2}})
+    labs.up(load_inventory(WHERE), by_hand=True)
+    yield home
+    labs.down(load_inventory(WHERE))
+
+
+def test_a_transfer_that_splits_for_ever_ends_with_its_server_or_when_nothing_moves(moving_home: Home) -> None:
+    report, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
+    what = TransferParameters(
+        inventory=WHERE, engines=["ddt"], ddt_jar=str(moving_home.path / "java"), caches=[32], threads=["5/15"]
+    )
+    made = TransferKind().experiment(report, what, profile, inventory)
+    names = ("inventory", "profile", "names", "server", "ddt_jar", "documents", "seed")
+    experiment = Faulty(**{name: getattr(made, name) for name in names})
+    asked = TransferKind().asked(report, what, profile, inventory)
+    trials = design.plan(TransferKind().cells(report, what), 2, seed=1, asked=asked)
+    campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
+
+    def kill_source() -> None:
+        until(lambda: moving_home.processes("jobs/transfer-", "supervise.py"), "the transfer runs")
+        (server,) = moving_home.processes("ferret-server", "ferret-source")
+        server.kill()
+
+    experiment.faults = {1: kill_source}
+    campaign_run.run(campaign, experiment, lambda progress: None)
+
+    said = {r.repetition: r.failure.message for r in campaign.failures() if r.failure}
+    assert said[1].startswith("mongo:source on source has died (signal 9)")
+    assert said[2] == "the transfer by ddt has not moved for 2 s: nothing has been copied yet"
+    until(lambda: not moving_home.processes("work/"), "nothing runs on")
