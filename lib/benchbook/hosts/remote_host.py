@@ -1,39 +1,25 @@
-"""One host, reached over SSH by Fabric: commands, files, tunnels. The only place that opens connections."""
+"""One host, reached over SSH by Fabric: commands, files, tunnels."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shlex
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
-from invoke.exceptions import CommandTimedOut
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts.connection import LOST, open_connection
+from benchbook.hosts.connection import LOST
+from benchbook.hosts.logins import Logins, Result
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
-
-# All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
-_ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command left: its output as text, and its exit status."""
-
-    stdout: str
-    stderr: str
-    status: int
 
 
 def quote(argv: Sequence[object]) -> str:
@@ -49,29 +35,32 @@ class RemoteHost:
         self.host = inventory.hosts[name]
         self.address = self.host.address
         self.root = inventory.workdir(name)
-        self._lock = threading.RLock()
-        self._connection: fabric.Connection | None = None
-        self._sftp: paramiko.SFTPClient | None = None
+        self._logins = Logins(inventory, name)
+        self._lock = self._logins.lock
+        self._looked = False
         self._pushed: set[str] = set()
         self._discarded: list[str] = []
 
     # -- connection ---------------------------------------------------------------------------------------------
 
     def connect(self) -> fabric.Connection:
-        """The open connection, made if need be. Raises HostUnusable when the host cannot be reached or trusted."""
+        """The open connection, made if need be.
+
+        Raises HostUnusable when the host cannot be reached or trusted, or, the first time, lacks what any run needs.
+        """
         with self._lock:
-            if self._connection is None or not self._connection.is_connected:
-                self._connection, self._sftp = open_connection(self.inventory, self.name), None
-            return self._connection
+            if not self._looked:
+                # Jobs run in folders of their own: every path they are given must be absolute.
+                self.root = self._logins.look(self.root)
+                self._looked = True
+            return self._logins.main()
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None and self._discarded:
+            if self._logins.is_open and self._discarded:
                 self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
                 self._discarded = []
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = self._sftp = None
+            self._logins.close()
             self._pushed.clear()
 
     # -- commands -----------------------------------------------------------------------------------------------
@@ -85,7 +74,8 @@ class RemoteHost:
 
         The environment is emptied, so that a user's shell profile cannot change what is measured.
         """
-        return self._over(self.connect(), command, timeout=timeout, check=check)
+        self.connect()
+        return self._checked(self._logins.run(command, timeout), command, check=check)
 
     def start(self, argv: Sequence[object], *, timeout: float = 30.0) -> Result:
         """Like `run`, by a login of its own, for a program that leaves a long job behind: as if somebody had typed it.
@@ -95,23 +85,12 @@ class RemoteHost:
         served files and tunnels runs scattered in its first seconds, and slower where client and server share cores;
         one started by a new login always begins alike.
         """
-        connection = open_connection(self.inventory, self.name)
-        try:
-            return self._over(connection, quote(argv), timeout=timeout, check=True)
-        finally:
-            connection.close()
+        return self._checked(self._logins.run_apart(quote(argv), timeout), quote(argv), check=True)
 
-    def _over(self, connection: fabric.Connection, command: str, *, timeout: float, check: bool) -> Result:
-        clean = f"exec env -i {_ENVIRONMENT} sh -c {shlex.quote(command)}"
-        try:
-            done = connection.run(clean, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
-        except CommandTimedOut as problem:
-            raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
-        except LOST as problem:
-            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
-        if check and done.exited != 0:
-            raise RemoteFailed(self.name, command, done.exited, done.stderr or done.stdout)
-        return Result(done.stdout, done.stderr, done.exited)
+    def _checked(self, done: Result, command: str, *, check: bool) -> Result:
+        if check and done.status != 0:
+            raise RemoteFailed(self.name, command, done.status, done.stderr or done.stdout)
+        return done
 
     def which(self, *programs: str) -> dict[str, str]:
         """Absolute path on the host of each of these programs that is there."""
@@ -142,13 +121,8 @@ class RemoteHost:
     @property
     def sftp(self) -> paramiko.SFTPClient:
         with self._lock:
-            connection = self.connect()
-            channel = self._sftp.get_channel() if self._sftp else None
-            if self._sftp is None or channel is None or channel.closed:
-                self._sftp = paramiko.SFTPClient.from_transport(connection.transport)
-            if self._sftp is None:
-                raise ConnectionLost(f"{self.name}: SFTP did not open")
-            return self._sftp
+            self.connect()
+            return self._logins.files()
 
     def write(self, path: str, content: str | bytes, *, mode: int = 0o600) -> None:
         """Write a small file on the host; nobody but the login can read it at any moment unless `mode` says so."""

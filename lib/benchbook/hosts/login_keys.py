@@ -1,0 +1,107 @@
+"""Which keys a login offers, and in which order: those that are named, what an agent holds, the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import paramiko
+from paramiko.agent import Agent
+from paramiko.auth_strategy import AuthStrategy, InMemoryPrivateKey, SourceResult
+from paramiko.config import SSHConfig
+
+from benchbook.errors import BadInput
+from benchbook.hosts.key_file import Locked, private_key, public_part
+
+# What OpenSSH tries where nothing is named.
+_OWN = ("id_ed25519", "id_ecdsa", "id_rsa")
+
+
+class MoreThanAKey(paramiko.AuthenticationException):
+    """A key was accepted, and the host asks for something else as well."""
+
+
+@dataclass(frozen=True)
+class KeysNamed:
+    """Where to look for keys: `key` of the inventory, `identities` of an ssh_config (those may be missing)."""
+
+    key: Path | None
+    identities: Sequence[Path] = ()
+    passphrase_env: str | None = None
+    agent_too: bool = True
+    file: str = ""
+
+
+class Login(AuthStrategy):
+    """Offers one key after the other. `offered` says which, for the sentence about a refusal."""
+
+    def __init__(self, user: str, named: KeysNamed) -> None:
+        super().__init__(SSHConfig())
+        self.user, self.named = user, named
+        self.offered: list[str] = []
+        self.locked: Locked | None = None
+
+    def get_sources(self) -> Iterator[InMemoryPrivateKey]:
+        """Each key to offer; what is said of it is added to `offered`."""
+        agent = Agent()
+        try:
+            for said, key in self._keys(agent):
+                self.offered.append(said)
+                yield InMemoryPrivateKey(self.user, key)
+        finally:
+            agent.close()
+
+    def authenticate(self, transport: paramiko.Transport) -> list[SourceResult]:
+        """Raises AuthenticationException when no key is accepted, and BadInput for a key that cannot be used."""
+        for source in self.get_sources():
+            if self._accepted(transport, source.pkey):
+                return [SourceResult(source, [])]
+        if self.locked:
+            raise self.locked
+        raise paramiko.AuthenticationException("no key was accepted")
+
+    def _accepted(self, transport: paramiko.Transport, key: paramiko.PKey) -> bool:
+        try:
+            more = transport.auth_publickey(self.user, key)
+        except paramiko.BadAuthenticationType:
+            raise
+        except paramiko.SSHException:
+            # Refused by the host, or by the agent (one that is locked signs nothing).
+            if not transport.is_active():
+                # The host hangs up after so many tries (MaxAuthTries): there is nobody left to offer a key to.
+                raise
+            return False
+        if more:
+            raise MoreThanAKey(", ".join(more))
+        return True
+
+    def _keys(self, agent: Agent) -> Iterator[tuple[str, paramiko.PKey]]:
+        held: dict[bytes, paramiko.PKey] = {bytes(key.asbytes()): key for key in agent.get_keys()}
+        named = [path for path in (self.named.key, *self.named.identities) if path]
+        for path in named:
+            yield from self._named(path, held)
+        if self.named.agent_too:
+            yield from ((f"a key of the agent ({key.get_name()})", key) for key in held.values())
+        if not named:
+            yield from self._own()
+
+    def _named(self, path: Path, held: MutableMapping[bytes, paramiko.PKey]) -> Iterator[tuple[str, paramiko.PKey]]:
+        """The agent's key where it holds the one in this file: it needs no passphrase there."""
+        blob = public_part(path) if path.exists() else None
+        if blob is not None and blob in held:
+            yield f"{path} (from the agent)", held.pop(blob)
+            return
+        try:
+            yield str(path), private_key(path, self.named.passphrase_env, file=self.named.file)
+        except Locked as problem:
+            self.locked = self.locked or problem
+        except BadInput:
+            # OpenSSH, too, passes over an IdentityFile that is not there; the key of the inventory must be.
+            if path == self.named.key:
+                raise
+
+    def _own(self) -> Iterator[tuple[str, paramiko.PKey]]:
+        for path in (Path.home() / ".ssh" / name for name in _OWN):
+            if path.exists():
+                yield from self._named(path, {})
