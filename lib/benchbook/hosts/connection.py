@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import logging
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fabric
@@ -13,8 +14,8 @@ from paramiko.hostkeys import InvalidHostKey
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
-from benchbook.hosts.hops import Hop, connection_to, keys_for, way_to
-from benchbook.hosts.login_keys import Login
+from benchbook.hosts.hops import Hop, connection_to, way_to
+from benchbook.hosts.login_keys import KeyOffer, KeysNamed
 from benchbook.hosts.refused import no_greeting, why
 from benchbook.paths import resolve
 
@@ -52,6 +53,8 @@ def hang_up(connection: fabric.Connection | None) -> None:
     """Close a connection and, after it, the jump hosts that it came by: Fabric leaves those open."""
     while isinstance(connection, fabric.Connection):
         connection.close()
+        # Fabric leaves alone what it takes for closed: a transport that broke, a login that was refused.
+        connection.client.close()
         connection = connection.gateway
 
 
@@ -64,7 +67,7 @@ def _place(name: str, way: list[Hop], number: int) -> tuple[str, str]:
 
 def _opened(connection: fabric.Connection, inventory: Inventory, place: tuple[str, str]) -> fabric.Connection:
     ssh = inventory.ssh
-    login = Login(connection.user or getpass.getuser(), keys_for(connection, inventory))
+    login = KeyOffer(connection.user or getpass.getuser(), _keys_for(connection, inventory))
     connection.connect_kwargs = {
         "auth_strategy": login,
         "banner_timeout": ssh.connect_timeout_s,
@@ -78,6 +81,18 @@ def _opened(connection: fabric.Connection, inventory: Inventory, place: tuple[st
     connection.transport.set_keepalive(5)
     _tune(connection.transport.sock, ssh.lease_s)
     return connection
+
+
+def _keys_for(connection: fabric.Connection, inventory: Inventory) -> KeysNamed:
+    """The keys that a hop may be offered: the inventory's on every hop, and what the ssh_config has for this one."""
+    ssh, about = inventory.ssh, connection.ssh_config
+    return KeysNamed(
+        resolve(ssh.key) if ssh.key else None,
+        tuple(Path(path).expanduser() for path in about.get("identityfile", [])),
+        ssh.passphrase_env,
+        agent_too=str(about.get("identitiesonly", "no")).lower() != "yes",
+        file=inventory.file,
+    )
 
 
 def _load_known_hosts(connection: fabric.Connection, inventory: Inventory) -> None:
@@ -96,7 +111,7 @@ def _load_known_hosts(connection: fabric.Connection, inventory: Inventory) -> No
         ) from problem
 
 
-def _handshake(connection: fabric.Connection, inventory: Inventory, place: tuple[str, str], login: Login) -> None:
+def _handshake(connection: fabric.Connection, inventory: Inventory, place: tuple[str, str], login: KeyOffer) -> None:
     ssh, (key, hop) = inventory.ssh, place
     # An sshd that has as many logins under way as MaxStartups allows hangs up on the next, before it says anything.
     patient = Retrying(
@@ -108,14 +123,14 @@ def _handshake(connection: fabric.Connection, inventory: Inventory, place: tuple
     try:
         patient(connection.open)
     except LOST as problem:
-        connection.close()
+        connection.client.close()
         where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
         said = why(problem, where, resolve(ssh.known_hosts), login, behind=behind)
         raise HostUnusable(
             f"{hop}{said.problem}", file=inventory.file, key=key, value=said.value, fix=said.fix
         ) from problem
     except BadInput:
-        connection.close()
+        connection.client.close()
         raise
 
 

@@ -18,7 +18,6 @@ from fabric.connection import derive_shorthand
 from paramiko.config import SSHConfig
 
 from benchbook.errors import BadInput
-from benchbook.hosts.login_keys import KeysNamed
 from benchbook.paths import resolve
 
 # Named in annotations only: a chain of imports ends here.
@@ -89,18 +88,6 @@ def connection_to(hop: Hop, inventory: Inventory, gateway: fabric.Connection | N
         gateway=gateway or config.base_ssh_config.lookup(hop.name).get("proxycommand") or False,
         connect_timeout=inventory.ssh.connect_timeout_s,
         config=config,
-    )
-
-
-def keys_for(connection: fabric.Connection, inventory: Inventory) -> KeysNamed:
-    """The keys that a hop may be offered: the inventory's on every hop, and what the ssh_config has for this one."""
-    ssh, about = inventory.ssh, connection.ssh_config
-    return KeysNamed(
-        resolve(ssh.key) if ssh.key else None,
-        tuple(Path(path).expanduser() for path in about.get("identityfile", [])),
-        ssh.passphrase_env,
-        agent_too=str(about.get("identitiesonly", "no")).lower() != "yes",
-        file=inventory.file,
     )
 
 

@@ -18,10 +18,6 @@ from benchbook.hosts.key_file import Locked, private_key, public_part
 _OWN = ("id_ed25519", "id_ecdsa", "id_rsa")
 
 
-class MoreThanAKey(paramiko.AuthenticationException):
-    """A key was accepted, and the host asks for something else as well."""
-
-
 @dataclass(frozen=True)
 class KeysNamed:
     """Where to look for keys: `key` of the inventory, `identities` of an ssh_config (those may be missing)."""
@@ -33,13 +29,14 @@ class KeysNamed:
     file: str = ""
 
 
-class Login(AuthStrategy):
-    """Offers one key after the other. `offered` says which, for the sentence about a refusal."""
+class KeyOffer(AuthStrategy):
+    """Offers one key after the other. `offered` says which, and `asked_for_more` what the host wants beside a key."""
 
     def __init__(self, user: str, named: KeysNamed) -> None:
         super().__init__(SSHConfig())
         self.user, self.named = user, named
         self.offered: list[str] = []
+        self.asked_for_more = ""
         self.locked: Locked | None = None
 
     def get_sources(self) -> Iterator[InMemoryPrivateKey]:
@@ -73,7 +70,8 @@ class Login(AuthStrategy):
                 raise
             return False
         if more:
-            raise MoreThanAKey(", ".join(more))
+            self.asked_for_more = ", ".join(more)
+            raise paramiko.AuthenticationException(f"more than a key: {self.asked_for_more}")
         return True
 
     def _keys(self, agent: Agent) -> Iterator[tuple[str, paramiko.PKey]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
 # All that a command sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = """HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH"':/usr/local/sbin:/usr/sbin:/sbin'"""
@@ -18,6 +19,11 @@ _SAY_MARK = 'printf "\\036benchbook\\036\\n"; printf "\\036benchbook\\036\\n" >&
 
 _PLAIN = re.compile(r"[ -~]*")
 _SAFE = re.compile(r"[A-Za-z0-9 _./:=,+-]")
+
+
+def quote(argv: Sequence[object]) -> str:
+    """Words as one shell command in which no word is ever interpreted."""
+    return " ".join(shlex.quote(str(word)) for word in argv)
 
 
 def words(command: str) -> str:

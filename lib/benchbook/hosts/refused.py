@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import paramiko
 
-from benchbook.hosts.login_keys import Login, MoreThanAKey
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.login_keys import KeyOffer
 
 # What paramiko says of a server that hangs up, or says nothing, before it names itself.
 _NO_GREETING = "Error reading SSH protocol banner"
@@ -28,7 +30,7 @@ def no_greeting(problem: BaseException) -> bool:
     return isinstance(problem, paramiko.SSHException) and _NO_GREETING in str(problem) and not silent
 
 
-def why(problem: BaseException, where: str, known: Path, login: Login, *, behind: str = "") -> Why:
+def why(problem: BaseException, where: str, known: Path, login: KeyOffer, *, behind: str = "") -> Why:
     """`where` is address:port of the hop that refused; `behind`, the jump host that leads to it."""
     if isinstance(problem, paramiko.BadHostKeyException):
         return Why(
@@ -49,11 +51,13 @@ def why(problem: BaseException, where: str, known: Path, login: Login, *, behind
     return _unreachable(problem, where)
 
 
-def _login(problem: paramiko.AuthenticationException, where: str, login: Login) -> Why:
+def _login(problem: paramiko.AuthenticationException, where: str, login: KeyOffer) -> Why:
     who = f"{login.user}@{where}"
-    if isinstance(problem, MoreThanAKey):
+    if login.asked_for_more:
         fix = "let this account in by its key alone (AuthenticationMethods publickey)"
-        return Why(f"the host took the key and asks for more ({problem}), which nobody here can answer", who, fix)
+        return Why(
+            f"the host took the key and asks for more ({login.asked_for_more}), which nobody here can answer", who, fix
+        )
     if isinstance(problem, paramiko.BadAuthenticationType):
         allowed = ", ".join(problem.allowed_types)
         fix = "allow keys in its sshd_config (PubkeyAuthentication yes)"

@@ -15,16 +15,12 @@ import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts.connection import LOST
+from benchbook.hosts.login_shell import quote
 from benchbook.hosts.logins import Logins, Result
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
-
-
-def quote(argv: Sequence[object]) -> str:
-    """Words as one shell command in which no word is ever interpreted."""
-    return " ".join(shlex.quote(str(word)) for word in argv)
 
 
 class RemoteHost:
