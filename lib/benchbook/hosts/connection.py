@@ -21,7 +21,7 @@ from benchbook.paths import resolve
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.inventory import Inventory, Ssh
 
 # What a broken connection raises, depending on which layer notices first.
 LOST = (OSError, EOFError, paramiko.SSHException)
@@ -42,7 +42,7 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
     connection: fabric.Connection | None = None
     for number, hop in enumerate(way):
         try:
-            connection = _opened(connection_to(hop, inventory, connection), inventory, _place(name, way, number))
+            connection = _opened(connection_to(hop, inventory, connection), inventory, name, _which(way, number))
         except BaseException:
             hang_up(connection)
             raise
@@ -58,14 +58,12 @@ def hang_up(connection: fabric.Connection | None) -> None:
         connection = connection.gateway
 
 
-def _place(name: str, way: list[Hop], number: int) -> tuple[str, str]:
-    """(key of the inventory, which hop) for a sentence about it."""
-    if number == len(way) - 1:
-        return f"hosts.{name}", ""
-    return f"hosts.{name}", f"jump host {way[number].name} ({number + 1} of {len(way) - 1}): "
+def _which(way: list[Hop], number: int) -> str:
+    """What a sentence about a hop begins with; nothing for the host itself."""
+    return "" if number == len(way) - 1 else f"jump host {way[number].name} ({number + 1} of {len(way) - 1}): "
 
 
-def _opened(connection: fabric.Connection, inventory: Inventory, place: tuple[str, str]) -> fabric.Connection:
+def _opened(connection: fabric.Connection, inventory: Inventory, name: str, which: str) -> fabric.Connection:
     ssh = inventory.ssh
     login = KeyOffer(connection.user or getpass.getuser(), _keys_for(connection, inventory))
     connection.connect_kwargs = {
@@ -77,7 +75,18 @@ def _opened(connection: fabric.Connection, inventory: Inventory, place: tuple[st
     # Fabric trusts any key by default; here a host must be known before it is spoken to.
     connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
     _load_known_hosts(connection, inventory)
-    _handshake(connection, inventory, place, login)
+    try:
+        _handshake(connection, ssh)
+    except LOST as problem:
+        connection.client.close()
+        where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
+        said = why(problem, where, resolve(ssh.known_hosts), login, behind=behind)
+        raise HostUnusable(
+            f"{which}{said.problem}", file=inventory.file, key=f"hosts.{name}", value=said.value, fix=said.fix
+        ) from problem
+    except BadInput:
+        connection.client.close()
+        raise
     connection.transport.set_keepalive(5)
     _tune(connection.transport.sock, ssh.lease_s)
     return connection
@@ -111,27 +120,15 @@ def _load_known_hosts(connection: fabric.Connection, inventory: Inventory) -> No
         ) from problem
 
 
-def _handshake(connection: fabric.Connection, inventory: Inventory, place: tuple[str, str], login: KeyOffer) -> None:
-    ssh, (key, hop) = inventory.ssh, place
-    # An sshd that has as many logins under way as MaxStartups allows hangs up on the next, before it says anything.
+def _handshake(connection: fabric.Connection, ssh: Ssh) -> None:
+    """An sshd that has as many logins under way as MaxStartups allows hangs up on the next, before it says anything."""
     patient = Retrying(
         retry=retry_if_exception(no_greeting),
         stop=stop_after_delay(ssh.connect_timeout_s),
         wait=wait_random_exponential(0.2, max=2),
         reraise=True,
     )
-    try:
-        patient(connection.open)
-    except LOST as problem:
-        connection.client.close()
-        where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
-        said = why(problem, where, resolve(ssh.known_hosts), login, behind=behind)
-        raise HostUnusable(
-            f"{hop}{said.problem}", file=inventory.file, key=key, value=said.value, fix=said.fix
-        ) from problem
-    except BadInput:
-        connection.client.close()
-        raise
+    patient(connection.open)
 
 
 def _tune(sock: object, lease_s: float) -> None:

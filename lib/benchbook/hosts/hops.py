@@ -6,19 +6,16 @@ reads a list the other way round and opens every jump host with settings of its 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fabric
-import paramiko
 from fabric.connection import derive_shorthand
 from paramiko.config import SSHConfig
 
 from benchbook.errors import BadInput
-from benchbook.paths import resolve
+from benchbook.hosts.ssh_config import ssh_config
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -89,22 +86,3 @@ def connection_to(hop: Hop, inventory: Inventory, gateway: fabric.Connection | N
         connect_timeout=inventory.ssh.connect_timeout_s,
         config=config,
     )
-
-
-def ssh_config(inventory: Inventory) -> SSHConfig:
-    """A user's ssh_config (jump hosts, aliases) counts only where the inventory names it. Raises BadInput."""
-    path = inventory.ssh.config
-    if path is None:
-        return SSHConfig()
-    file = resolve(path)
-    try:
-        return SSHConfig.from_file(io.StringIO(file.read_text()))
-    except FileNotFoundError as problem:
-        raise _bad(inventory, "the ssh config is missing", file, "correct the path") from problem
-    except (OSError, UnicodeDecodeError, paramiko.SSHException) as problem:
-        fix = "correct it; `ssh -G -F FILE HOST` checks it"
-        raise _bad(inventory, f"the ssh config cannot be read ({problem})", file, fix) from problem
-
-
-def _bad(inventory: Inventory, problem: str, file: Path, fix: str) -> BadInput:
-    return BadInput(problem, file=inventory.file, key="ssh.config", value=str(file), fix=fix)

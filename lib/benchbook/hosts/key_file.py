@@ -24,6 +24,7 @@ from paramiko.pkey import UnknownKeyType
 from benchbook.errors import BadInput
 
 ASK_TIMES = 3
+_UNUSABLE = (ValueError, UnsupportedAlgorithm, UnknownKeyType, paramiko.SSHException)
 _MAGIC = b"openssh-key-v1\0"
 _asking = threading.Lock()
 
@@ -39,8 +40,17 @@ def private_key(path: Path, passphrase_env: str | None, *, file: str = "") -> pa
     except TypeError:
         # What the cryptography library raises for a key with a passphrase when none is given.
         return _unlock(path, passphrase_env, file)
-    except (OSError, ValueError, UnsupportedAlgorithm, UnknownKeyType, paramiko.SSHException) as problem:
+    except (OSError, *_UNUSABLE) as problem:
         raise _unreadable(path, problem, file) from problem
+
+
+def is_open(path: Path) -> bool:
+    """Can the key in this file be used as it is, without a passphrase?"""
+    try:
+        _load(path, None)
+    except (OSError, TypeError, *_UNUSABLE):
+        return False
+    return True
 
 
 def public_part(path: Path) -> bytes | None:

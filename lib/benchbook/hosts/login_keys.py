@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from paramiko.auth_strategy import AuthStrategy, InMemoryPrivateKey, SourceResul
 from paramiko.config import SSHConfig
 
 from benchbook.errors import BadInput
-from benchbook.hosts.key_file import Locked, private_key, public_part
+from benchbook.hosts.key_file import Locked, is_open, private_key, public_part
 
 # What OpenSSH tries where nothing is named.
 _OWN = ("id_ed25519", "id_ecdsa", "id_rsa")
@@ -38,16 +38,19 @@ class KeyOffer(AuthStrategy):
         self.offered: list[str] = []
         self.asked_for_more = ""
         self.locked: Locked | None = None
+        self._agent: Agent | None = None
+        self._held: dict[bytes, paramiko.PKey] = {}
 
     def get_sources(self) -> Iterator[InMemoryPrivateKey]:
         """Each key to offer; what is said of it is added to `offered`."""
-        agent = Agent()
         try:
-            for said, key in self._keys(agent):
+            for said, key in self._keys():
                 self.offered.append(said)
                 yield InMemoryPrivateKey(self.user, key)
         finally:
-            agent.close()
+            if self._agent:
+                self._agent.close()
+            self._agent, self._held = None, {}
 
     def authenticate(self, transport: paramiko.Transport) -> list[SourceResult]:
         """Raises AuthenticationException when no key is accepted, and BadInput for a key that cannot be used."""
@@ -74,21 +77,21 @@ class KeyOffer(AuthStrategy):
             raise paramiko.AuthenticationException(f"more than a key: {self.asked_for_more}")
         return True
 
-    def _keys(self, agent: Agent) -> Iterator[tuple[str, paramiko.PKey]]:
-        held: dict[bytes, paramiko.PKey] = {bytes(key.asbytes()): key for key in agent.get_keys()}
+    def _keys(self) -> Iterator[tuple[str, paramiko.PKey]]:
         named = [path for path in (self.named.key, *self.named.identities) if path]
         for path in named:
-            yield from self._named(path, held)
+            yield from self._named(path)
         if self.named.agent_too:
-            yield from ((f"a key of the agent ({key.get_name()})", key) for key in held.values())
+            yield from ((f"a key of the agent ({key.get_name()})", key) for key in self._in_agent().values())
         if not named:
-            yield from self._own()
+            for path in (Path.home() / ".ssh" / name for name in _OWN):
+                yield from self._named(path)
 
-    def _named(self, path: Path, held: MutableMapping[bytes, paramiko.PKey]) -> Iterator[tuple[str, paramiko.PKey]]:
-        """The agent's key where it holds the one in this file: it needs no passphrase there."""
-        blob = public_part(path) if path.exists() else None
-        if blob is not None and blob in held:
-            yield f"{path} (from the agent)", held.pop(blob)
+    def _named(self, path: Path) -> Iterator[tuple[str, paramiko.PKey]]:
+        """A key that has a passphrase is the agent's, where that holds it: it needs no passphrase there."""
+        blob = public_part(path) if path.exists() and not is_open(path) else None
+        if blob is not None and blob in self._in_agent():
+            yield f"{path} (from the agent)", self._in_agent().pop(blob)
             return
         try:
             yield str(path), private_key(path, self.named.passphrase_env, file=self.named.file)
@@ -99,7 +102,9 @@ class KeyOffer(AuthStrategy):
             if path == self.named.key:
                 raise
 
-    def _own(self) -> Iterator[tuple[str, paramiko.PKey]]:
-        for path in (Path.home() / ".ssh" / name for name in _OWN):
-            if path.exists():
-                yield from self._named(path, {})
+    def _in_agent(self) -> dict[bytes, paramiko.PKey]:
+        """What the agent holds and was not offered yet, by public key; it is asked once a login, and only if needed."""
+        if self._agent is None:
+            self._agent = Agent()
+            self._held = {bytes(key.asbytes()): key for key in self._agent.get_keys()}
+        return self._held
