@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from kit import ROOT
 
 from benchbook.hosts import login_shell
 from benchbook.hosts.first_look import Seen, check, script
@@ -100,3 +103,37 @@ def test_a_command_means_the_same_by_way_of_a_login_shell(command: str) -> None:
     assert (login_shell.said(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
     assert login_shell.ran(by_way.stdout)
     assert login_shell.said("what a shell said that ran nothing") == "what a shell said that ran nothing"
+
+
+# -- the stand-ins for shells that are not installed --------------------------------------------------------------
+
+LINES = r"""
+exec env -i A=1 /bin/echo 'a b' "c"
+/bin/echo 'a!b'
+/bin/echo 'a\!b'
+/bin/echo "$HOME:/x"
+/bin/echo "$HOME"':/x'
+/bin/echo "$(id)"
+/bin/echo 'a\\b'
+/bin/echo 'a\b'
+/bin/echo 'it'"'"'s'
+/bin/echo "${HOME}"
+/bin/echo 'open
+/bin/echo '\047'
+/bin/echo a=b -x /y
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("kind", ["csh", "fish"])
+def test_a_stand_in_for_a_shell_reads_as_the_shell_does(kind: str) -> None:
+    real = shutil.which({"csh": "tcsh"}.get(kind, kind))
+    if real is None:
+        pytest.skip(f"{kind} is not installed: nothing to compare the stand-in with")
+    stand_in = [sys.executable, str(ROOT / "tests" / "shells" / "other_shell.py"), kind]
+    for line in [*LINES, "/bin/echo 'two\nlines'"]:
+        one, other = (
+            subprocess.run([*words, "-c", line], check=False, capture_output=True, text=True)
+            for words in ([real], stand_in)
+        )
+        known = "not known to this program" not in other.stderr
+        assert not known or one.stdout == other.stdout, f"{line}: {one.stdout} {one.stderr}"

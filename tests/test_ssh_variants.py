@@ -19,7 +19,7 @@ import pytest
 from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
-from benchbook.errors import BadInput, HostUnusable
+from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
@@ -462,41 +462,3 @@ def test_files_about_hosts_that_cannot_be_read(plain: Server, tmp_path: Path) ->
         "Host a\n ProxyJump b\nHost b\n ProxyJump a\n".replace("Host a", f"Host a {plain.address}")
     )
     assert "ssh.config: jump hosts that lead in a circle" in refused(plain.inventory(config=str(tmp_path / "config")))
-
-
-def test_host_unusable_ends_the_command_with_2() -> None:
-    assert HostUnusable("x").exit_status == 2
-
-
-# -- the stand-ins for shells that are not installed --------------------------------------------------------------
-
-LINES = r"""
-exec env -i A=1 echo 'a b' "c"
-echo 'a!b'
-echo 'a\!b'
-echo "$HOME:/x"
-echo "$HOME"':/x'
-echo "$(id)"
-echo 'a\\b'
-echo 'a\b'
-echo 'it'"'"'s'
-echo "${HOME}"
-echo 'open
-echo '\047'
-echo a=b -x /y
-""".strip().splitlines()
-
-
-@pytest.mark.parametrize("kind", ["csh", "fish"])
-def test_a_stand_in_for_a_shell_reads_as_the_shell_does(kind: str) -> None:
-    real = shutil.which({"csh": "tcsh"}.get(kind, kind))
-    if real is None:
-        pytest.skip(f"{kind} is not installed: nothing to compare the stand-in with")
-    stand_in = [sys.executable, str(ROOT / "tests" / "shells" / "other_shell.py"), kind]
-    for line in [*LINES, "echo 'two\nlines'"]:
-        one, other = (
-            subprocess.run([*words, "-c", line], check=False, capture_output=True, text=True)
-            for words in ([real], stand_in)
-        )
-        known = "not known to this program" not in other.stderr
-        assert not known or (one.returncode == 0, one.stdout) == (other.returncode == 0, other.stdout), line

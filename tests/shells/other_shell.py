@@ -20,7 +20,7 @@ def variable(line, at, kind):
         raise Refused("Variables cannot be bracketed")
     found = re.compile(r"\$(?:\{(\w+)\}|(\w+))").match(line, at)
     if not found:
-        raise Refused("Illegal variable name.")
+        raise Refused("Illegal variable name." if kind == "csh" else "not known to this program: $ before no name")
     name = found.group(1) or found.group(2)
     if name not in os.environ and kind == "csh":
         raise Refused(f"{name}: Undefined variable.")
@@ -35,7 +35,7 @@ def single(line, at, kind):
     while at < len(line) and line[at] != "'":
         if line[at] == "\n" and kind == "csh":
             raise Refused("Unmatched '''.")
-        if line[at] == "\\" and kind == "fish" and line[at + 1 : at + 2] in ("\\", "'"):
+        if line[at] == "\\" and line[at + 1 : at + 2] in {"fish": ("\\", "'"), "csh": ("!",)}[kind]:
             at += 1
         word, at = word + line[at], at + 1
     if at == len(line):

@@ -42,12 +42,13 @@ class Seen:
 
     @classmethod
     def parse(cls, text: str) -> Seen:
-        """Raises KeyError where the host said less."""
+        """Raises KeyError or ValueError where the host said less."""
         lines = [line.split("\t") for line in text.splitlines() if "\t" in line]
         said = {line[0]: line[1:] for line in lines}
         logind = [(line[1], line[2]) for line in lines if line[0] == "logind" and len(line) == 3]
-        folder, step = said["folder"]
-        return cls(said["root"][0], said["user"][0], said["python"][0], folder.strip(), step, logind)
+        *folder, step = said["folder"]
+        root, python = "\t".join(said["root"]), "".join(said["python"])
+        return cls(root, said["user"][0], python, "\t".join(folder).strip(), step, logind)
 
 
 def script(root: str) -> str:

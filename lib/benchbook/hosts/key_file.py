@@ -36,10 +36,7 @@ class Locked(BadInput):
 def private_key(path: Path, passphrase_env: str | None, *, file: str = "") -> paramiko.PKey:
     """The key in a file, opened. Raises BadInput: Locked where its passphrase is not to be had."""
     try:
-        return _load(path, None)
-    except TypeError:
-        # What the cryptography library raises for a key with a passphrase when none is given.
-        return _unlock(path, passphrase_env, file)
+        return _unlock(path, passphrase_env, file) if _has_passphrase(path) else _load(path, None)
     except (OSError, *_UNUSABLE) as problem:
         raise _unreadable(path, problem, file) from problem
 
@@ -51,6 +48,17 @@ def is_open(path: Path) -> bool:
     except (OSError, TypeError, *_UNUSABLE):
         return False
     return True
+
+
+def _has_passphrase(path: Path) -> bool:
+    try:
+        _load(path, None)
+    except TypeError:
+        # What the cryptography library raises for a key with a passphrase when none is given.
+        return True
+    except (OSError, *_UNUSABLE):
+        return False
+    return False
 
 
 def public_part(path: Path) -> bytes | None:
@@ -161,7 +169,7 @@ def _asked_before(path: Path) -> str:
 def _unreadable(path: Path, problem: Exception, file: str) -> BadInput:
     said, fix = (
         f"this is no private key that can be used ({problem})",
-        "give the private key that `ssh-keygen` made",
+        f"give one as ssh-keygen makes it; `ssh-keygen -p -f {path}` rewrites others",
     )
     if isinstance(problem, FileNotFoundError):
         said, fix = "the key file is missing", "correct the path, or make a key with `ssh-keygen -t ed25519`"

@@ -70,7 +70,10 @@ class Logins:
         done = self._anyhow(first_look.script(root), 60.0)
         if not login_shell.ran(done.stdout):
             raise first_look.no_shell(self.inventory, self.name, done.stdout + done.stderr)
-        seen = first_look.Seen.parse(login_shell.said(done.stdout))
+        try:
+            seen = first_look.Seen.parse(login_shell.said(done.stdout))
+        except (KeyError, ValueError) as problem:
+            raise RemoteFailed(self.name, "look.sh", done.status, done.stderr or done.stdout) from problem
         first_look.check(self.inventory, self.name, seen)
         with self.lock:
             self.files().stat(seen.root)
