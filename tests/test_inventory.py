@@ -116,7 +116,9 @@ def test_what_is_wrong_is_named_by_its_key(home: Home, changes: dict[str, Any], 
 def test_a_misspelt_key_is_answered_with_those_that_are_known_there(home: Home) -> None:
     problem = refused(home, ssh={"prot": 22})
     assert problem.key == "ssh.prot"
-    assert "known here: config, connect_timeout_s, key, known_hosts, lease_s, port, user" in str(problem)
+    assert "known here: config, connect_timeout_s, key, known_hosts, lease_s, passphrase_env, port, user" in str(
+        problem
+    )
 
 
 @pytest.mark.parametrize(("load", "key"), [(load_inventory, "inventory"), (load_profile, "profile")])

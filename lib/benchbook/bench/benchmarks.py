@@ -36,7 +36,7 @@ from benchbook.campaign.progress import Progress
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.remote_host import quote
+from benchbook.hosts.login_shell import quote
 from benchbook.paths import resolve
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters

@@ -1,8 +1,8 @@
-"""How a connection to a host is opened: who is trusted, with which key, and what a refusal means for the user."""
+"""How a connection to a host is opened, jump hosts first: every hop must be known, and gets a key and little time."""
 
 from __future__ import annotations
 
-import io
+import getpass
 import logging
 import socket
 from pathlib import Path
@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
-from paramiko.config import SSHConfig
+from paramiko.hostkeys import InvalidHostKey
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
+from benchbook.hosts.hops import Hop, connection_to, way_to
+from benchbook.hosts.login_keys import KeyOffer, KeysNamed
+from benchbook.hosts.refused import no_greeting, why
 from benchbook.paths import resolve
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.inventory import Inventory, Ssh
 
 # What a broken connection raises, depending on which layer notices first.
 LOST = (OSError, EOFError, paramiko.SSHException)
@@ -38,22 +42,59 @@ def silence_s(lease_s: float) -> float:
 
 
 def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
-    """Connect to a host of the inventory. Raises HostUnusable when it cannot be reached or trusted."""
-    ssh, host, known = inventory.ssh, inventory.hosts[name], resolve(inventory.ssh.known_hosts)
-    keys = {"key_filename": str(resolve(ssh.key)), "look_for_keys": False, "allow_agent": False} if ssh.key else {}
-    connection = fabric.Connection(
-        host.ssh_address or host.address,
-        user=host.user or ssh.user or None,
-        port=host.ssh_port or ssh.port,
-        connect_timeout=ssh.connect_timeout_s,
-        connect_kwargs={**keys, "banner_timeout": ssh.connect_timeout_s, "auth_timeout": ssh.connect_timeout_s},
-        config=_ssh_config(ssh.config),
-    )
+    """Connect to a host of the inventory, hop by hop; the last connection holds those before it as `gateway`.
+
+    Raises HostUnusable, naming the hop, when one cannot be reached or trusted: then nothing went beyond it.
+    """
+    way = way_to(inventory, name)
+    connection: fabric.Connection | None = None
+    for number, hop in enumerate(way):
+        try:
+            connection = _opened(connection_to(hop, inventory, connection), inventory, name, _which(way, number))
+        except BaseException:
+            hang_up(connection)
+            raise
+    return connection
+
+
+def hang_up(connection: fabric.Connection | None) -> None:
+    """Close a connection and, after it, the jump hosts that it came by: Fabric leaves those open."""
+    while isinstance(connection, fabric.Connection):
+        connection.close()
+        # Fabric leaves alone what it takes for closed: a transport that broke, a login that was refused.
+        connection.client.close()
+        connection = connection.gateway
+
+
+def _which(way: list[Hop], number: int) -> str:
+    """What a sentence about a hop begins with; nothing for the host itself."""
+    return "" if number == len(way) - 1 else f"jump host {way[number].name} ({number + 1} of {len(way) - 1}): "
+
+
+def _opened(connection: fabric.Connection, inventory: Inventory, name: str, which: str) -> fabric.Connection:
+    ssh = inventory.ssh
+    login = KeyOffer(connection.user or getpass.getuser(), _keys_for(connection, inventory))
+    connection.connect_kwargs = {
+        "auth_strategy": login,
+        "banner_timeout": ssh.connect_timeout_s,
+        "auth_timeout": ssh.connect_timeout_s,
+        "channel_timeout": ssh.connect_timeout_s,
+    }
     # Fabric trusts any key by default; here a host must be known before it is spoken to.
     connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
-    if known.exists():
-        connection.client.load_host_keys(str(known))
-    _handshake(connection, inventory, name)
+    _load_known_hosts(connection, inventory)
+    try:
+        _handshake(connection, ssh)
+    except LOST as problem:
+        connection.client.close()
+        where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
+        said = why(problem, where, resolve(ssh.known_hosts), login, behind=behind)
+        raise HostUnusable(
+            f"{which}{said.problem}", file=inventory.file, key=f"hosts.{name}", value=said.value, fix=said.fix
+        ) from problem
+    except BadInput:
+        connection.client.close()
+        raise
     connection.transport.set_keepalive(5)
     # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
     connection.transport.channel_timeout = silence_s(ssh.lease_s)
@@ -61,32 +102,43 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
     return connection
 
 
-def _handshake(connection: fabric.Connection, inventory: Inventory, name: str) -> None:
-    known, where = resolve(inventory.ssh.known_hosts), f"{connection.host}:{connection.port}"
+def _keys_for(connection: fabric.Connection, inventory: Inventory) -> KeysNamed:
+    """The keys that a hop may be offered: the inventory's on every hop, and what the ssh_config has for this one."""
+    ssh, about = inventory.ssh, connection.ssh_config
+    return KeysNamed(
+        resolve(ssh.key) if ssh.key else None,
+        tuple(Path(path).expanduser() for path in about.get("identityfile", [])),
+        ssh.passphrase_env,
+        agent_too=str(about.get("identitiesonly", "no")).lower() != "yes",
+        file=inventory.file,
+    )
+
+
+def _load_known_hosts(connection: fabric.Connection, inventory: Inventory) -> None:
+    known = resolve(inventory.ssh.known_hosts)
     try:
-        connection.open()
-    except paramiko.BadHostKeyException as problem:
-        raise _unusable(
-            inventory,
-            name,
-            "the host key is not the one that is known",
-            f"{where} sent {problem.key.get_name()}",
-            f"if the host was reinstalled, replace its line in {known}; otherwise somebody is in between",
+        connection.client.load_host_keys(str(known))
+    except FileNotFoundError:
+        return  # no host is known then, which the handshake says
+    except (OSError, ValueError, InvalidHostKey) as problem:
+        raise BadInput(
+            f"the file of known hosts cannot be read ({problem})",
+            file=inventory.file,
+            key="ssh.known_hosts",
+            value=str(known),
+            fix="correct or remove that line; `ssh-keygen -l -f FILE` checks it",
         ) from problem
-    except paramiko.AuthenticationException as problem:
-        raise _unusable(
-            inventory,
-            name,
-            "SSH login refused",
-            f"{connection.user}@{where}",
-            "set ssh.user and ssh.key to an account that may log in",
-        ) from problem
-    except LOST as problem:
-        raise _unusable(inventory, name, *_why_unreachable(problem, where, known)) from problem
 
 
-def _unusable(inventory: Inventory, name: str, problem: str, value: str, fix: str) -> HostUnusable:
-    return HostUnusable(problem, file=inventory.file, key=f"hosts.{name}", value=value, fix=fix)
+def _handshake(connection: fabric.Connection, ssh: Ssh) -> None:
+    """An sshd that has as many logins under way as MaxStartups allows hangs up on the next, before it says anything."""
+    patient = Retrying(
+        retry=retry_if_exception(no_greeting),
+        stop=stop_after_delay(ssh.connect_timeout_s),
+        wait=wait_random_exponential(0.2, max=2),
+        reraise=True,
+    )
+    patient(connection.open)
 
 
 def _tune(sock: object, lease_s: float) -> None:
@@ -96,24 +148,3 @@ def _tune(sock: object, lease_s: float) -> None:
     # paramiko leaves Nagle's algorithm on, which costs a delayed acknowledgement (40 ms) on every command.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silence_s(lease_s) * 1000))
-
-
-def _ssh_config(path: str | None) -> fabric.Config:
-    """A user's ssh_config (jump hosts, aliases) counts only where the inventory names it."""
-    if path is None:
-        return fabric.Config(ssh_config=SSHConfig())
-    file = resolve(path)
-    if not file.exists():
-        raise BadInput("the ssh config is missing", key="ssh.config", value=str(file), fix="correct the path")
-    return fabric.Config(ssh_config=SSHConfig.from_file(io.StringIO(file.read_text())))
-
-
-def _why_unreachable(problem: BaseException, where: str, known: Path) -> tuple[str, str, str]:
-    """(problem, value, fix) for a connection that did not come to be."""
-    if isinstance(problem, paramiko.SSHException) and "not found in known_hosts" in str(problem):
-        return "the host key is not known", where, f"check it, then `ssh-keyscan -p PORT HOST >> {known}`"
-    return (
-        f"the host cannot be reached by SSH ({problem})",
-        where,
-        "start it (a lab: `make lab`), or correct address and port",
-    )

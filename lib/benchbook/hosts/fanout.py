@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
-from benchbook.errors import BenchbookError
+from benchbook.errors import BadInput, BenchbookError
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -90,9 +90,13 @@ def together(*steps: Callable[[], object]) -> tuple[object, ...]:
 def on_each(
     what: str, hosts: Iterable[RemoteHost], step: Callable[[RemoteHost], T], *, timeout: float = 60.0, at_once: int = 16
 ) -> dict[str, T]:
-    """Like `try_on_each`, but any failure raises: the host's own error if one host failed, else FanOutFailed."""
+    """Like `try_on_each`, but any failure raises: the host's own error if one host failed, else FanOutFailed.
+
+    Bad input that all that failed name in the same words (a key that has a passphrase) is said once.
+    """
     outcomes = try_on_each(hosts, step, timeout=timeout, at_once=at_once)
-    if len(outcomes.failed) == 1:
+    said = {(isinstance(problem, BadInput), str(problem)) for problem in outcomes.failed.values()}
+    if len(outcomes.failed) == 1 or (len(said) == 1 and said.pop()[0]):
         raise next(iter(outcomes.failed.values()))
     if outcomes.failed:
         raise FanOutFailed(what, outcomes.failed, list(outcomes.done))

@@ -30,11 +30,16 @@ class Declared(Protocol):
 
 
 class Ssh(Strict):
-    """How hosts are reached. Paths are relative to the project folder; `user` defaults to who runs the kit."""
+    """How hosts are reached. Paths are relative to the project folder; `user` defaults to who runs the kit.
+
+    `config` is an ssh_config of yours, with jump hosts (ProxyJump), aliases and keys; without it none is read.
+    `passphrase_env` names the environment variable that holds the passphrase of `key`, where no agent holds the key.
+    """
 
     user: str | None = None
     port: Port = 22
     key: str | None = None
+    passphrase_env: str | None = None
     known_hosts: str = "~/.ssh/known_hosts"
     config: str | None = None
     connect_timeout_s: float = Field(10.0, gt=0)
@@ -213,7 +218,8 @@ class Inventory(Strict):
     def workdir(self, host: str) -> str:
         """The kit's folder on a host: in the lab one per host, else below the login's home."""
         if self.hosts[host].workdir:
-            return str(self.hosts[host].workdir)
+            # A `~/` is the login's home there, where a relative path begins as well.
+            return str(self.hosts[host].workdir).removeprefix("~/")
         return str(paths.lab_dir() / self.name / host / "work") if self.lab else f".benchbook/{self.name}"
 
 

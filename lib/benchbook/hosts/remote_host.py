@@ -1,52 +1,30 @@
-"""One host, reached over SSH by Fabric: commands, files, tunnels. The only place that opens connections."""
+"""One host, reached over SSH by Fabric: commands, files, tunnels."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shlex
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
-from invoke.exceptions import CommandTimedOut, ThreadException
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts.connection import LOST, open_connection, silence_s
-from benchbook.hosts.patient_login import PatientLogin
+from benchbook.hosts.connection import LOST
+from benchbook.hosts.login_shell import quote
+from benchbook.hosts.logins import Logins, Result
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
 
-# All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
-_ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
-# What paramiko says of a command that left no status: it was ended by a signal, or the connection is gone.
-_NO_STATUS = -1
-# A transport whose connection broke ends its thread within milliseconds of the channels that it carried.
-_GOODBYE_S = 0.5
 # What an SFTP server answers to what it cannot do for want of space, say (draft-ietf-secsh-filexfer-02, section 7): the
 # cause itself is not in the protocol. paramiko hands it on as an OSError without a number.
 _REFUSED = ("Failure", "Bad message", "Operation unsupported")
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command left: its output as text, and its exit status."""
-
-    stdout: str
-    stderr: str
-    status: int
-
-
-def quote(argv: Sequence[object]) -> str:
-    """Words as one shell command in which no word is ever interpreted."""
-    return " ".join(shlex.quote(str(word)) for word in argv)
 
 
 class RemoteHost:
@@ -57,10 +35,9 @@ class RemoteHost:
         self.host = inventory.hosts[name]
         self.address = self.host.address
         self.root = inventory.workdir(name)
-        self._login = PatientLogin(name, lambda: open_connection(self.inventory, name), inventory.ssh.lease_s)
-        self._lock = threading.RLock()
-        self._connection: fabric.Connection | None = None
-        self._sftp: paramiko.SFTPClient | None = None
+        self._logins = Logins(inventory, name)
+        self._lock = self._logins.lock
+        self._looked = False
         self._pushed: set[str] = set()
         self._discarded: list[str] = []
 
@@ -69,32 +46,29 @@ class RemoteHost:
     def connect(self) -> fabric.Connection:
         """The open connection, made if need be.
 
-        Raises HostUnusable when the host cannot be reached or trusted; HostUnreachable when it could be before, and has
-        stayed away for longer than the lease.
+        Raises HostUnusable when the host cannot be reached or trusted, or, the first time, lacks what any run needs;
+        HostUnreachable when it could be reached before, and has stayed away for longer than the lease.
         """
         with self._lock:
-            if self._connection is None or not self._connection.is_connected:
-                self._connection, self._sftp = self._login.open(), None
-            return self._connection
+            if not self._looked:
+                # Jobs run in folders of their own: every path they are given must be absolute.
+                self.root = self._logins.look(self.root)
+                self._looked = True
+            return self._logins.main()
 
     def close(self) -> None:
         with self._lock:
             try:
-                if self._connection is not None and self._discarded:
+                if self._logins.is_open and self._discarded:
                     self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
                     self._discarded = []
             finally:
-                if self._connection is not None:
-                    self._connection.close()
-                self._connection = self._sftp = None
+                self._logins.close()
                 self._pushed.clear()
 
     def hang_up(self) -> None:
         """Give up a connection that does not answer: the next use of the host makes another one."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = self._sftp = None
+        self._logins.close()
 
     # -- commands -----------------------------------------------------------------------------------------------
 
@@ -107,7 +81,8 @@ class RemoteHost:
 
         The environment is emptied, so that a user's shell profile cannot change what is measured.
         """
-        return self._over(self.connect(), command, timeout=timeout, check=check)
+        self.connect()
+        return self._checked(self._logins.run(command, timeout), command, check=check)
 
     def start(self, argv: Sequence[object], *, timeout: float = 30.0) -> Result:
         """Like `run`, by a login of its own, for a program that leaves a long job behind: as if somebody had typed it.
@@ -117,26 +92,12 @@ class RemoteHost:
         served files and tunnels runs scattered in its first seconds, and slower where client and server share cores;
         one started by a new login always begins alike.
         """
-        connection = self._login.open()
-        try:
-            return self._over(connection, quote(argv), timeout=timeout, check=True)
-        finally:
-            connection.close()
+        return self._checked(self._logins.run_apart(quote(argv), timeout), quote(argv), check=True)
 
-    def _over(self, connection: fabric.Connection, command: str, *, timeout: float, check: bool) -> Result:
-        clean = f"exec env -i {_ENVIRONMENT} sh -c {shlex.quote(command)}"
-        try:
-            done = connection.run(clean, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
-        except CommandTimedOut as problem:
-            raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
-        except (*LOST, ThreadException) as problem:
-            connection.close()
-            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
-        if done.exited == _NO_STATUS and _is_over(connection):
-            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
-        if check and done.exited != 0:
-            raise RemoteFailed(self.name, command, done.exited, done.stderr or done.stdout)
-        return Result(done.stdout, done.stderr, done.exited)
+    def _checked(self, done: Result, command: str, *, check: bool) -> Result:
+        if check and done.status != 0:
+            raise RemoteFailed(self.name, command, done.status, done.stderr or done.stdout)
+        return done
 
     def which(self, *programs: str) -> dict[str, str]:
         """Absolute path on the host of each of these programs that is there."""
@@ -167,15 +128,8 @@ class RemoteHost:
     @property
     def sftp(self) -> paramiko.SFTPClient:
         with self._lock:
-            connection = self.connect()
-            channel = self._sftp.get_channel() if self._sftp else None
-            if self._sftp is None or channel is None or channel.closed:
-                self._sftp = paramiko.SFTPClient.from_transport(connection.transport)
-                if self._sftp is not None and (opened := self._sftp.get_channel()):
-                    opened.settimeout(silence_s(self.inventory.ssh.lease_s))
-            if self._sftp is None:
-                raise ConnectionLost(f"{self.name}: SFTP did not open")
-            return self._sftp
+            self.connect()
+            return self._logins.files()
 
     def write(self, path: str, content: str | bytes, *, mode: int = 0o600) -> None:
         """Write a small file on the host; nobody but the login can read it at any moment unless `mode` says so."""
@@ -266,12 +220,6 @@ class RemoteHost:
 
     def _guard(self, path: str) -> _Guard:
         return _Guard(self, path)
-
-
-def _is_over(connection: fabric.Connection) -> bool:
-    """Has this connection broken? Its channels end a moment before it is known."""
-    connection.transport.join(_GOODBYE_S)
-    return not connection.is_connected
 
 
 class _Guard:

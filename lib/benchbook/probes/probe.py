@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, remote_program
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes import libraries, probe_file
 from benchbook.probes.known_probes import PROCESS, find
 from benchbook.probes.probe_file import ProbeFile
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # A probe stands as long as a session; its job still has an end, in case all else fails.
 LONGEST_S = 2 * 86_400

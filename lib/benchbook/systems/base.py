@@ -12,19 +12,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended, Job
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file
 from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
-from benchbook.hosts.remote_host import RemoteHost, quote
-from benchbook.hosts.session import Session
+from benchbook.hosts.login_shell import quote
 from benchbook.profiles import Profile
 from benchbook.systems.base import About, System, await_answer, died
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 class DataServer(System):

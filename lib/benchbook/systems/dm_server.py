@@ -13,7 +13,8 @@ from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
-from benchbook.hosts.remote_host import RemoteHost, quote
+from benchbook.hosts.login_shell import quote
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About, died

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pymysql
 
 from benchbook.errors import ConnectionLost, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
 DENIED = (1045, 1698)

@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import pandas as pd
 
@@ -22,9 +22,12 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.profiles import LoadSize, Profile
 from benchbook.yamlfile import validate
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.session import Session
 
 GROUP = "workloads"
 S = TypeVar("S", bound=LoadSize)

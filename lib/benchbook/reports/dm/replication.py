@@ -17,7 +17,7 @@ from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended
-from benchbook.hosts.remote_host import quote
+from benchbook.hosts.login_shell import quote
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports.dm import dump_statements

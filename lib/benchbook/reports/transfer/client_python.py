@@ -6,13 +6,17 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import benchbook
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.session import Session
 
 PROGRAM = "benchbook-python"
 # What a tool does to the documents takes seconds for a million; what hangs must not hang the campaign.

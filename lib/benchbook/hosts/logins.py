@@ -1,0 +1,177 @@
+"""The logins at one host: one that stays open for commands and files, more where a host allows that one too little."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import fabric
+import paramiko
+from invoke.exceptions import CommandTimedOut, ThreadException
+
+from benchbook.errors import ConnectionLost, RemoteFailed
+from benchbook.hosts import first_look, login_shell
+from benchbook.hosts.connection import LOST, hang_up, open_connection, silence_s
+from benchbook.hosts.file_channel import NoSession, no_session, open_sftp
+from benchbook.hosts.patient_login import PatientLogin
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.inventory import Inventory
+
+# What paramiko says of a command that left no status: it was ended by a signal, or the connection is gone.
+_NO_STATUS = -1
+# A transport whose connection broke ends its thread within milliseconds of the channels that it carried.
+_GOODBYE_S = 0.5
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left: its output as text, and its exit status."""
+
+    stdout: str
+    stderr: str
+    status: int
+
+
+class Logins:
+    """Opens on first use; may be used from several threads.
+
+    sshd allows so many sessions per connection (MaxSessions, 10 unless set). Where they run out, files take a login of
+    their own from then on, and a command that finds no session takes one for itself.
+    """
+
+    def __init__(self, inventory: Inventory, name: str) -> None:
+        self.inventory, self.name = inventory, name
+        self.lock = threading.RLock()
+        self._login = PatientLogin(name, lambda: open_connection(inventory, name), inventory.ssh.lease_s)
+        self._main: fabric.Connection | None = None
+        self._sftp: paramiko.SFTPClient | None = None
+        self._files_only: fabric.Connection | None = None
+        self._files_apart = False
+
+    def main(self) -> fabric.Connection:
+        """The login that stays open, made if need be. Raises HostUnusable, later HostUnreachable."""
+        with self.lock:
+            if self._main is None or not self._main.is_connected:
+                hang_up(self._main)
+                self._main, self._sftp = self._login.open(), None
+            return self._main
+
+    @property
+    def is_open(self) -> bool:
+        return self._main is not None
+
+    def close(self) -> None:
+        with self.lock:
+            hang_up(self._files_only)
+            hang_up(self._main)
+            self._main = self._files_only = self._sftp = None
+
+    def look(self, root: str) -> str:
+        """See that the host has what any run needs; returns the kit's folder there, an absolute path.
+
+        Raises HostUnusable for what is missing.
+        """
+        done = self._anyhow(first_look.script(root), 60.0)
+        if not login_shell.ran(done.stdout):
+            raise first_look.no_shell(self.inventory, self.name, done.stdout + done.stderr)
+        try:
+            seen = first_look.Seen.parse(login_shell.said(done.stdout))
+        except (KeyError, ValueError) as problem:
+            raise RemoteFailed(self.name, "look.sh", done.status, done.stderr or done.stdout) from problem
+        first_look.check(self.inventory, self.name, seen)
+        with self.lock:
+            self.files().stat(seen.root)
+        return seen.root
+
+    # -- commands -----------------------------------------------------------------------------------------------
+
+    def run(self, command: str, timeout: float) -> Result:
+        """Run a shell command to its end. Raises ConnectionLost, and RemoteFailed when its time is up."""
+        return _own_words(self._anyhow(command, timeout))
+
+    def run_apart(self, command: str, timeout: float) -> Result:
+        """Like `run`, by a login of its own that ends with it."""
+        return _own_words(self._by_own_login(command, timeout))
+
+    def _anyhow(self, command: str, timeout: float) -> Result:
+        try:
+            return self._over(self.main(), command, timeout)
+        except NoSession:
+            self._put_files_apart()
+        return self._by_own_login(command, timeout)
+
+    def _by_own_login(self, command: str, timeout: float) -> Result:
+        connection = self._login.open()
+        try:
+            return self._over(connection, command, timeout)
+        except NoSession as problem:
+            raise first_look.no_sessions(self.inventory, self.name) from problem
+        finally:
+            hang_up(connection)
+
+    def _over(self, connection: fabric.Connection, command: str, timeout: float) -> Result:
+        line = login_shell.words(command)
+        try:
+            done = connection.run(line, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
+        except CommandTimedOut as problem:
+            raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
+        except (*LOST, ThreadException) as problem:
+            if no_session(problem, connection):
+                raise NoSession(self.name) from problem
+            connection.close()
+            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
+        if done.exited == _NO_STATUS and _is_over(connection):
+            raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
+        return Result(done.stdout, done.stderr, done.exited)
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def files(self) -> paramiko.SFTPClient:
+        """SFTP, opened if need be; one thread at a time may use it (`lock`). Raises HostUnusable, ConnectionLost."""
+        with self.lock:
+            channel = self._sftp.get_channel() if self._sftp else None
+            if self._sftp is None or channel is None or channel.closed:
+                self._sftp = self._open_files()
+            return self._sftp
+
+    def _open_files(self) -> paramiko.SFTPClient:
+        if not self._files_apart:
+            try:
+                return self._patient_files(self.main())
+            except NoSession:
+                self._files_apart = True
+        hang_up(self._files_only)
+        self._files_only = self._login.open()
+        try:
+            return self._patient_files(self._files_only)
+        except NoSession as problem:
+            raise first_look.no_sessions(self.inventory, self.name) from problem
+
+    def _patient_files(self, connection: fabric.Connection) -> paramiko.SFTPClient:
+        """SFTP over a connection; an answer that does not come is given up, as a peer that falls silent is."""
+        opened = open_sftp(connection, self.inventory, self.name)
+        if channel := opened.get_channel():
+            channel.settimeout(silence_s(self.inventory.ssh.lease_s))
+        return opened
+
+    def _put_files_apart(self) -> None:
+        """Leave the sessions of the main login to commands."""
+        with self.lock:
+            if self._sftp is not None and not self._files_apart:
+                self._sftp.close()
+                self._sftp = None
+            self._files_apart = True
+
+
+def _is_over(connection: fabric.Connection) -> bool:
+    """Has this connection broken? Its channels end a moment before it is known."""
+    connection.transport.join(_GOODBYE_S)
+    return not connection.is_connected
+
+
+def _own_words(done: Result) -> Result:
+    """Without what the login shell printed before the command."""
+    return Result(login_shell.said(done.stdout), login_shell.said(done.stderr), done.status)

@@ -1,0 +1,30 @@
+# What a host must have before anything runs on it, said as lines of "name<TAB>value". $root is the kit's folder.
+case $root in /*) ;; *) root=$HOME/$root ;; esac
+printf 'root\t%s\n' "$root"
+printf 'user\t%s\n' "$(id -un)"
+
+# Python: its version, or what is said in its place.
+printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1 | tail -n 1)"
+
+# The folder: made, written to (a full disk takes an empty file, and no bytes), and something run from it.
+mine=$root/.look.$$
+folder=$( {
+    step=made && mkdir -p -m 700 -- "$root" && step=written && head -c 65536 /dev/zero > "$mine.bytes" \
+        && printf '#!/bin/sh\nexit 0\n' > "$mine" && chmod 700 "$mine" && step=run && "$mine" && step=good
+} 2>&1; printf '\t%s' "$step")
+rm -f -- "$mine" "$mine.bytes"
+printf 'folder\t%s\n' "$(printf '%s' "$folder" | tr '\n' ' ')"
+
+# Does systemd-logind end what a login leaves behind? It can only where the login is a session of its.
+if grep -qs 'session-[^/]*\.scope' /proc/self/cgroup; then
+    said=$(loginctl show-user -p KillUserProcesses -p KillOnlyUsers -p KillExcludeUsers 2>/dev/null)
+    if [ -n "$said" ]; then
+        printf '%s\n' "$said" | sed 's/^/logind\t\t/'
+    else
+        for file in /usr/lib/systemd/logind.conf /etc/systemd/logind.conf /usr/lib/systemd/logind.conf.d/*.conf \
+            /usr/local/lib/systemd/logind.conf.d/*.conf /run/systemd/logind.conf.d/*.conf /etc/systemd/logind.conf.d/*.conf; do
+            [ -r "$file" ] && sed -n "s|^[[:space:]]*\(Kill[A-Za-z]*[[:space:]]*=.*\)|logind\t$file\t\1|p" "$file"
+        done
+    fi
+fi
+true

@@ -1,0 +1,466 @@
+"""SSH as people have it: jump hosts, keys with a passphrase, odd shells, full disks. Each on a real sshd of its own:
+a small job runs, or one sentence says what is the matter and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import pytest
+from kit import ROOT, until
+from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
+
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+
+pytestmark = pytest.mark.real
+
+# Words that some shell reads as something else.
+HARD = [
+    "it's", '"quoted"', "$(echo no)", "`echo no`", "$HOME", "a b", "two\nlines", "*", "--", "; exit 3", "\\", "\\'",
+    "é", "", "!ls", "a!", "\\!", "~", "{a,b}", "(x)", "<", "|", "%", "#", "\t", "'\\''",
+]  # fmt: skip
+EXTERNAL = f"Subsystem sftp {SFTP_SERVER}"
+_numbers = count(100)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    new_key(folder / "client")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, net: str, keys: Path) -> Iterator[Server]:
+    """An ordinary sshd, for what differs on the driver's side only."""
+    with serving(tmp_path_factory.mktemp("sshd") / "plain", f"{net}.{next(_numbers)}", keys, Variant()) as server:
+        yield server
+
+
+@pytest.fixture
+def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+
+
+def small_job(inventory: Inventory) -> str:
+    """Connect, copy a program, run a job to its end, stop another; what the first one printed."""
+    with Session(inventory, ["db"]) as session:
+        host = session.hosts["db"]
+        printed = host.run(["python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *HARD]).stdout
+        assert json.loads(printed) == HARD, "every word arrives as it is"
+        first, second = (
+            session.start(host, "test", Command(argv, timeout_s=60))
+            for argv in (["sh", "-c", "echo $0", "a small job"], ["sleep", "60"])
+        )
+        assert first.wait().exit == 0
+        session.end(second)
+        ended = second.status()
+        assert ended is not None
+        assert ended.reason == "stopped"
+        return first.stdout().decode()
+
+
+def refused(inventory: Inventory) -> str:
+    """The one sentence that a session is refused with, before anything was started."""
+    with pytest.raises(BadInput) as caught, Session(inventory, ["db"]):
+        pytest.fail("the session began")
+    assert caught.value.exit_status == 2
+    assert caught.value.fix
+    assert caught.value.file == "variant.yaml"
+    return str(caught.value)
+
+
+# -- what works ---------------------------------------------------------------------------------------------------
+
+PRINTING = 'echo "Welcome to db!"; echo "a warning" >&2; cd /; exec sh -c "$1"'
+
+WORKS = {
+    "MaxSessions 1": Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
+    "SFTP by a program of its own": Variant([EXTERNAL]),
+    "a login shell that prints": Variant(shell=PRINTING),
+    "csh": Variant([EXTERNAL], shell=other_shell("csh")),
+    "fish": Variant([EXTERNAL], shell=other_shell("fish")),
+}
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> None:
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, WORKS[name]) as server:
+        assert small_job(server.inventory()) == "a small job\n"
+
+
+@pytest.mark.parametrize("folder", ["with a space", 'it\'s $(hard) "to" quote'])
+def test_a_folder_with_an_odd_name(folder: str, plain: Server, tmp_path: Path) -> None:
+    assert small_job(plain.inventory(workdir=str(tmp_path / folder))) == "a small job\n"
+    assert (tmp_path / folder / "jobs").is_dir()
+
+
+def test_one_session_at_a_time_is_enough_for_threads_that_do_not_wait_for_each_other(
+    tmp_path: Path, net: str, keys: Path
+) -> None:
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, WORKS["MaxSessions 1"]) as server:
+        host = RemoteHost(server.inventory(), "db")
+        with ThreadPoolExecutor(4) as pool:
+            said = list(pool.map(lambda word: host.run(["echo", word]).stdout, "abcd"))
+        host.write(host.path("file"), "kept")
+        assert (said, host.read(host.path("file"))) == (["a\n", "b\n", "c\n", "d\n"], b"kept")
+        host.close()
+
+
+# -- what is refused, with its fix --------------------------------------------------------------------------------
+
+
+def programs_without_python(folder: Path, python: str = "") -> Path:
+    """A folder of programs like /usr/bin without Python, or with something of that name."""
+    folder.mkdir()
+    for name in "sh env id tail mkdir head chmod rm tr grep sed printf".split():
+        (folder / name).symlink_to(str(shutil.which(name)))
+    if python:
+        (folder / "python3").write_text(f"#!/bin/sh\n{python}\n")
+        (folder / "python3").chmod(0o755)
+    return folder
+
+
+REFUSED = {
+    "SFTP switched off": (
+        Variant([]),
+        r"hosts\.db: SFTP is switched off on this host, .* Fix: put `Subsystem sftp internal-sftp` into",
+    ),
+    "a shell that prints into SFTP": (
+        Variant([EXTERNAL], shell='echo "Welcome!"; exec sh -c "$1"'),
+        r"hosts\.db: the login shell prints something, which spoils SFTP .*Fix: print in interactive shells only",
+    ),
+    "no shell": (
+        Variant(shell='echo "This account is currently not available."; exit 1'),
+        r"the login shell runs no commands \(got 'This account is currently not available\.'\)\. Fix: .* chsh ",
+    ),
+    "MaxSessions 0": (
+        Variant(["Subsystem sftp internal-sftp", "MaxSessions 0"]),
+        r"this login may forward, and run nothing .*Fix: allow sessions in its sshd_config \(MaxSessions 4\)",
+    ),
+    "no keys": (
+        Variant(["PubkeyAuthentication no", "PasswordAuthentication yes"]),
+        r"SSH login refused: this host takes no keys, only password .*PubkeyAuthentication yes",
+    ),
+    "a second factor": (
+        Variant(["PasswordAuthentication yes", "AuthenticationMethods publickey,password"]),
+        r"the host took the key and asks for more \(password\), .*AuthenticationMethods publickey",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_host_lacks_is_one_sentence(name: str, tmp_path: Path, net: str, keys: Path) -> None:
+    variant, sentence = REFUSED[name]
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, variant) as server:
+        said = refused(server.inventory())
+        assert re.search(sentence, said), said
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [("", r"there is no python3, .* Fix: on that host: sudo apt-get install python3"),
+     ("echo 3.6", r"python3 is older than 3\.7 \(got '3\.6'\)\. Fix: ")],
+)  # fmt: skip
+def test_a_host_without_a_python_that_will_do(python: str, sentence: str, tmp_path: Path, net: str, keys: Path) -> None:
+    bare = programs_without_python(tmp_path / "bin", python)
+    # What is put behind it (/usr/local/sbin:/usr/sbin:/sbin) has no Python either.
+    variant = Variant(shell=f'PATH={bare}; exec sh -c "$1"')
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, variant) as server:
+        said = refused(server.inventory())
+        assert re.search(sentence, said), said
+
+
+def may_mount() -> bool:
+    tried = subprocess.run(
+        ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"], check=False, capture_output=True
+    )
+    return tried.returncode == 0
+
+
+HOMES = {
+    "full": ("size=64k", "head -c 1m /dev/zero > {home}/full 2>/dev/null; true", r"written to: its disk is full .*"),
+    "read-only": ("size=1m", "mount -o remount,ro {home}", r"cannot be made: its disk is read-only .*"),
+    "noexec": ("size=1m,noexec", "true", r"programs in the folder of the kit may not be run .*Permission denied"),
+}
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_a_home_that_cannot_be_used(name: str, tmp_path: Path, net: str, keys: Path) -> None:
+    if not may_mount():
+        pytest.skip("no file system can be mounted here (unshare --mount)")
+    home = Path.home()
+    size, then, sentence = HOMES[name]
+    mounts = f"mount -t tmpfs -o {size} none {home} && {{ {then.format(home=home)}; }}"
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
+        said = refused(server.inventory(workdir=None))
+        assert re.search(rf"hosts\.db\.workdir: .*{sentence}.*Fix: .*set hosts\.db\.workdir to a folder", said), said
+        assert f"(got '{home}/.benchbook/variant: " in said
+        assert small_job(server.inventory()) == "a small job\n", "with a folder elsewhere it works"
+
+
+# -- as many logins as MaxStartups allows -------------------------------------------------------------------------
+
+ONE_LOGIN = Variant(["Subsystem sftp internal-sftp", "MaxStartups 1", "LoginGraceTime 60"])
+
+
+def test_logins_at_once_wait_for_each_other(tmp_path: Path, net: str, keys: Path) -> None:
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, ONE_LOGIN) as server:
+        host = RemoteHost(server.inventory(connect_timeout_s=20), "db")
+        host.connect()
+        with ThreadPoolExecutor(4) as pool:
+            said = [done.stdout for done in pool.map(lambda word: host.start(["echo", word]), "abcd")]
+        host.close()
+        assert said == ["a\n", "b\n", "c\n", "d\n"]
+        assert "MaxStartups" in server.log, "there were more than sshd takes"
+
+
+def test_a_host_that_others_log_in_to_all_the_time(tmp_path: Path, net: str, keys: Path) -> None:
+    import socket
+
+    with (
+        serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, ONE_LOGIN) as server,
+        socket.create_connection((server.address, PORT)) as holding,
+    ):
+        assert holding.recv(3) == b"SSH"
+        said = refused(server.inventory(connect_timeout_s=1))
+        assert re.search(r"hangs up on every login before it has greeted.*Fix: raise MaxStartups", said), said
+
+
+# -- jump hosts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def gateways(
+    tmp_path_factory: pytest.TempPathFactory, net: str, keys: Path, plain: Server
+) -> Iterator[tuple[Server, Server]]:
+    """Two jump hosts: the second one leads to `plain` and nowhere else."""
+    folder = tmp_path_factory.mktemp("gateways")
+    leads_on = Variant(["Subsystem sftp internal-sftp", f"PermitOpen {plain.address}:{PORT}"])
+    with (
+        serving(folder / "one", f"{net}.{next(_numbers)}", keys, Variant()) as one,
+        serving(folder / "two", f"{net}.{next(_numbers)}", keys, leads_on) as two,
+    ):
+        yield one, two
+
+
+def through(target: Server, known: str, tmp_path: Path, *jumps: Server) -> Inventory:
+    """The inventory of `target`, reached by way of `jumps`, the first one first, as OpenSSH reads it."""
+    config = tmp_path / "ssh_config"
+    way = ",".join(f"gate{i}" for i in range(len(jumps)))
+    gates = "".join(f"Host gate{i}\n  HostName {jump.address}\n  Port {PORT}\n" for i, jump in enumerate(jumps))
+    config.write_text(f"{gates}Host {target.address}\n  ProxyJump {way}\n")
+    return target.inventory(known=known, config=str(config))
+
+
+def test_a_job_runs_behind_a_jump_host(plain: Server, gateways: tuple[Server, Server], tmp_path: Path) -> None:
+    one, _ = gateways
+    assert small_job(through(plain, one.known + plain.known, tmp_path, one)) == "a small job\n"
+
+
+def test_two_jump_hosts_are_passed_in_the_order_in_which_they_are_named(
+    plain: Server, gateways: tuple[Server, Server], tmp_path: Path
+) -> None:
+    one, two = gateways
+    host = RemoteHost(through(plain, one.known + two.known + plain.known, tmp_path, one, two), "db")
+    assert host.run(["echo", "there"]).stdout == "there\n"
+    last = host.connect()
+    hops = [last, last.gateway, last.gateway.gateway]
+    assert [hop.host for hop in hops] == [plain.address, two.address, one.address]
+    host.close()
+    assert not any(hop.transport.is_active() for hop in hops), "the jump hosts are left as well"
+
+
+def test_a_jump_host_that_opens_no_way(plain: Server, gateways: tuple[Server, Server], tmp_path: Path) -> None:
+    one, two = gateways
+    said = refused(through(plain, one.known + two.known + plain.known, tmp_path, two, one))
+    assert "hosts.db: jump host gate1 (2 of 2): the jump host in front of it opens no way to it (Admin" in said
+    assert f"(got '{one.address}:{PORT}'). Fix: allow it there (AllowTcpForwarding, PermitOpen)" in said
+
+
+@pytest.mark.parametrize("key", ["unknown", "another"])
+def test_a_jump_host_is_not_trusted_unless_it_is_known(
+    key: str, plain: Server, gateways: tuple[Server, Server], tmp_path: Path
+) -> None:
+    one, two = gateways
+    stranger = two.known.replace(two.where, one.where) if key == "another" else ""
+    before, behind = len(one.log), len(plain.log)
+    said = refused(through(plain, stranger + plain.known, tmp_path, one))
+    problem = {"unknown": "the host key is not known", "another": "the host key is not the one that is known"}[key]
+    assert f"hosts.db: jump host gate0 (1 of 1): {problem}" in said
+    assert f"{one.address}:{PORT}" in said
+    until(lambda: "Connection closed by" in one.log[before:], "the jump host was hung up on")
+    assert "Accepted publickey" not in one.log[before:], "nobody logged in there"
+    assert "Connection from" not in plain.log[behind:], "and nothing came through it"
+
+
+def test_behind_a_jump_host_the_last_key_counts_too(
+    plain: Server, gateways: tuple[Server, Server], tmp_path: Path
+) -> None:
+    one, _ = gateways
+    said = refused(through(plain, one.known, tmp_path, one))
+    assert "hosts.db: the host key is not known" in said
+    assert f"`ssh-keyscan -p {PORT} {plain.address}` on the jump host gate0" in said
+
+
+def test_a_jump_host_that_refuses_is_named(
+    plain: Server, gateways: tuple[Server, Server], tmp_path: Path, no_agent: None
+) -> None:
+    one, two = gateways
+    inventory = through(plain, one.known + two.known + plain.known, tmp_path, one, two)
+    config = Path(str(inventory.ssh.config))
+    config.write_text(config.read_text().replace("Host gate1\n", "Host gate1\n  User nobody-known\n"))
+    said = refused(inventory)
+    assert "hosts.db: jump host gate1 (2 of 2): SSH login refused (offered: " in said
+    assert f"nobody-known@{two.address}:{PORT}" in said
+
+
+# -- keys ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Server]:
+    """A host that lets in one key, which has a passphrase."""
+    keys = tmp_path_factory.mktemp("locked")
+    new_key(keys / "client", "open sesame")
+    with serving(tmp_path_factory.mktemp("sshd") / "locked", f"{net}.{next(_numbers)}", keys, Variant()) as server:
+        yield server
+
+
+@pytest.fixture
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An ssh-agent that holds seven keys which nobody knows: more than sshd lets anybody try."""
+    socket = tmp_path / "agent"
+    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
+    until(socket.exists, "the agent listens")
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+    subprocess.run(
+        ["ssh-add", "-q", *(new_key(tmp_path / f"other{i}") for i in range(7))], check=True, capture_output=True
+    )
+    yield
+    process.terminate()
+    process.wait()
+
+
+def add_to_agent(key: Path, passphrase: str, tmp_path: Path) -> None:
+    ask = tmp_path / "ask"
+    ask.write_text(f"#!/bin/sh\necho '{passphrase}'\n")
+    ask.chmod(0o700)
+    environment = {**os.environ, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"}
+    subprocess.run(["ssh-add", "-q", str(key)], check=True, env=environment, stdin=subprocess.DEVNULL)
+
+
+def hello(inventory: Inventory) -> str:
+    host = RemoteHost(inventory, "db")
+    try:
+        return host.run(["echo", "hello"]).stdout
+    finally:
+        host.close()
+
+
+def test_the_key_that_is_named_comes_before_an_agent_full_of_others(plain: Server, agent: None) -> None:
+    assert hello(plain.inventory()) == "hello\n"
+
+
+def test_a_key_with_a_passphrase_comes_from_the_agent(locked: Server, agent: None, tmp_path: Path) -> None:
+    add_to_agent(locked.keys / "client", "open sesame", tmp_path)
+    assert hello(locked.inventory()) == "hello\n"
+    (tmp_path / "only.pub").write_text((locked.keys / "client.pub").read_text())
+    assert hello(locked.inventory(key=str(tmp_path / "only.pub"))) == "hello\n", "its public half names it as well"
+
+
+def test_a_passphrase_comes_from_the_variable_that_the_inventory_names(
+    locked: Server, no_agent: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inventory = locked.inventory(passphrase_env="TEST_PASSPHRASE")
+    said = refused(inventory)
+    assert "ssh.passphrase_env: the key has a passphrase, and the environment variable" in said
+    assert "(got 'TEST_PASSPHRASE'). Fix: export TEST_PASSPHRASE=… before the run, or `ssh-add" in said
+    monkeypatch.setenv("TEST_PASSPHRASE", "open says me")
+    wrong = refused(inventory)
+    assert "ssh.passphrase_env: the passphrase in this environment variable does not open" in wrong
+    assert "open says me" not in wrong
+    monkeypatch.setenv("TEST_PASSPHRASE", "open sesame")
+    assert hello(inventory) == "hello\n"
+
+
+def test_a_passphrase_that_nobody_can_be_asked_for(locked: Server, no_agent: None) -> None:
+    said = refused(locked.inventory())
+    assert "ssh.key: the key has a passphrase, no agent holds the key, and nobody can be asked here" in said
+    assert f"Fix: `ssh-add {locked.keys / 'client'}`, or set ssh.passphrase_env" in said
+
+
+ASKING = """
+import sys
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.remote_host import RemoteHost
+inventory = Inventory.model_validate_json(sys.argv[1])
+for name in ("one", "two"):
+    host = RemoteHost(inventory, "db")
+    print(host.run(["echo", "hello", name]).stdout)
+    host.close()
+"""
+
+
+def test_a_passphrase_is_asked_for_once_on_a_terminal(locked: Server, no_agent: None) -> None:
+    ours, theirs = pty.openpty()
+    asked = subprocess.Popen(
+        [sys.executable, "-c", ASKING, locked.inventory().model_dump_json()],
+        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "lib")},
+    )  # fmt: skip
+    os.close(theirs)
+    said = b""
+    try:
+        while b"hello two" not in said:
+            chunk = os.read(ours, 1000)
+            if b"Passphrase for" in chunk:
+                os.write(ours, b"open sesame\n")
+            said += chunk
+    finally:
+        asked.kill()
+        asked.wait()
+        os.close(ours)
+    assert said.count(b"Passphrase for") == 1
+    assert b"hello one" in said
+    assert b"open sesame" not in said
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(None, "the key file is missing"), ("no key\n", "this is no private key that can be used"),
+     ("public", "this is a public key, and no agent holds its private half")],
+)  # fmt: skip
+def test_a_key_file_that_is_none(
+    content: str | None, problem: str, plain: Server, tmp_path: Path, no_agent: None
+) -> None:
+    key = tmp_path / "key"
+    if content:
+        key.write_text((plain.keys / "client.pub").read_text() if content == "public" else content)
+    said = refused(plain.inventory(key=str(key)))
+    assert f"ssh.key: {problem}" in said
+    assert f"(got '{key}')" in said
+
+
+def test_files_about_hosts_that_cannot_be_read(plain: Server, tmp_path: Path) -> None:
+    said = refused(plain.inventory(known=f"{plain.where} ssh-ed25519 AAAAC\n"))
+    assert "ssh.known_hosts: the file of known hosts cannot be read" in said
+    (tmp_path / "config").write_text("Host a\n  this-is-no-line\n")
+    assert "ssh.config: the ssh config cannot be read" in refused(plain.inventory(config=str(tmp_path / "config")))
+    (tmp_path / "config").write_text(
+        "Host a\n ProxyJump b\nHost b\n ProxyJump a\n".replace("Host a", f"Host a {plain.address}")
+    )
+    assert "ssh.config: jump hosts that lead in a circle" in refused(plain.inventory(config=str(tmp_path / "config")))
