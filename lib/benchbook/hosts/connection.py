@@ -17,7 +17,7 @@ from benchbook.paths import resolve
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.inventory import Inventory, Ssh
 
 # What a broken connection raises, depending on which layer notices first.
 LOST = (OSError, EOFError, paramiko.SSHException)
@@ -32,6 +32,7 @@ logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
     """Connect to a host of the inventory. Raises HostUnusable when it cannot be reached or trusted."""
     ssh, host, known = inventory.ssh, inventory.hosts[name], resolve(inventory.ssh.known_hosts)
+    ssh.check_files()
     keys = {"key_filename": str(resolve(ssh.key)), "look_for_keys": False, "allow_agent": False} if ssh.key else {}
     connection = fabric.Connection(
         host.ssh_address or host.address,
@@ -39,7 +40,7 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
         port=host.ssh_port or ssh.port,
         connect_timeout=ssh.connect_timeout_s,
         connect_kwargs={**keys, "banner_timeout": ssh.connect_timeout_s, "auth_timeout": ssh.connect_timeout_s},
-        config=_ssh_config(ssh.config),
+        config=_ssh_config(ssh),
     )
     # Fabric trusts any key by default; here a host must be known before it is spoken to.
     connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
@@ -89,14 +90,15 @@ def _tune(sock: object, lease_s: float) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(lease_s * 500))
 
 
-def _ssh_config(path: str | None) -> fabric.Config:
+def _ssh_config(ssh: Ssh) -> fabric.Config:
     """A user's ssh_config (jump hosts, aliases) counts only where the inventory names it."""
-    if path is None:
-        return fabric.Config(ssh_config=SSHConfig())
-    file = resolve(path)
-    if not file.exists():
-        raise BadInput("the ssh config is missing", key="ssh.config", value=str(file), fix="correct the path")
-    return fabric.Config(ssh_config=SSHConfig.from_file(io.StringIO(file.read_text())))
+    try:
+        return fabric.Config(ssh_config=SSHConfig.from_file(io.StringIO(ssh.config_text())))
+    except paramiko.ConfigParseError as problem:
+        fix = "mend this line of it, see ssh_config(5)"
+        raise BadInput(
+            "the ssh config cannot be read", file=ssh.config, key="a line", value=str(problem), fix=fix
+        ) from problem
 
 
 def _why_unreachable(problem: BaseException, where: str, known: Path) -> tuple[str, str, str]:

@@ -27,6 +27,8 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     Size = SysbenchSize
     many_clients = True
     stop_file = sysbench.STOP_FILE
+    workloads = sysbench.SCRIPTS
+    known_options = sysbench.OPTIONS
 
     @classmethod
     def size_in(cls, profile: Profile) -> SysbenchSize:
