@@ -19,7 +19,7 @@ LONGEST_CHAIN, MOST_AT_THE_TOP = 13, 12
 # Lowest first; a room imports from its own layer and from those below it. A module at the top is a room of its own.
 LAYERS: list[tuple[str, set[str]]] = [
     ("Words that everything is said in: errors, paths, how a file is read, how things are grouped.",
-     {"__init__", "errors", "paths", "grouping", "plugins", "yamlfile"}),
+     {"__init__", "errors", "given", "paths", "grouping", "plugins", "yamlfile"}),
     ("What a user asks for: profiles and a notebook's parameters.", {"profiles", "parameters"}),
     ("Arithmetic on numbers and frames; it knows no report and no campaign.", {"stats"}),
     ("What was published, as data.", {"published"}),

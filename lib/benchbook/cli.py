@@ -9,16 +9,18 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput, one_line
+from benchbook.given import guard
 
 app = typer.Typer(
-    help="Restage published database benchmark reports.",
+    help="Restage published database benchmark reports. With --debug, an error shows its stack.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -41,11 +43,16 @@ def report(
     parameter: Annotated[
         list[str] | None, typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE (YAML); repeatable.")
     ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="A workload or option of a report that its load generator does not know; repeatable."),
+    ] = None,
 ) -> None:
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
     from benchbook.restage import restage
 
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
+    said.update({"allow": allow} if allow else {})
     said.update(_parameters(parameter or []))
     raise typer.Exit(max(_each(names, lambda name: restage(name, said, console))))
 
@@ -233,36 +240,34 @@ def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
     """Every report is tried: one that cannot run must not keep the others from it."""
     from benchbook.restage import reports
 
-    statuses = []
-    for name in names or reports():
-        try:
-            statuses.append(step(name))
-        except BenchbookError as problem:
-            errors.print(f"{name}: {problem}", style="red", markup=False)
-            statuses.append(problem.exit_status)
-    return statuses or [0]
+    found = names or reports()
+    if not found:
+        fix = "run it in a checkout, or let BENCHBOOK_HOME name one"
+        raise BadInput("there is no report here", file="data/published", key="report", value=found, fix=fix)
+    return [guard.status_of(partial(step, name), partial(_say, f"{one_line(name[:100])}: ")) for name in found]
 
 
 def _parameters(pairs: list[str]) -> dict[str, object]:
     said: dict[str, object] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals:
-            raise BadInput("a parameter needs a value", key="-p", value=pair, fix="write NAME=VALUE")
+        if not equals or not name.isidentifier():
+            raise BadInput("a parameter needs a name and a value", key="-p", value=pair, fix="write NAME=VALUE")
+        if name in said:
+            raise BadInput("it is given twice", key=f"-p {name}", value=value, fix="give it once")
         said[name] = _value(name, value)
     return said
 
 
 def _value(name: str, text: str) -> object:
-    import yaml
+    from benchbook.given.document import yaml_text
 
+    key, fix = f"-p {name}", "quote it, or write a list as [a, b]"
+    value = yaml_text(text, key=key, fix=fix)
     try:
-        value = yaml.safe_load(text)
-        json.dumps(value)
-    except (yaml.YAMLError, TypeError) as problem:
-        raise BadInput(
-            "not a YAML value", key=f"-p {name}", value=text, fix="quote it, or write a list as [a, b]"
-        ) from problem
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as problem:
+        raise BadInput("not a value for a notebook", key=key, value=text, fix=fix) from problem
     return "" if value is None else value
 
 
@@ -270,15 +275,18 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _say(head: str, text: str) -> None:
+    errors.print(f"{head}{text}", style="red", markup=False)
+
+
 def main() -> None:
-    """The console script: a BenchbookError is one paragraph and its exit status, an interrupt is 130."""
+    """The console script: an error is one paragraph and its exit status, an interrupt is 130."""
+    say = partial(_say, "")
+    guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        app()
-    except BenchbookError as problem:
-        errors.print(str(problem), style="red", markup=False)
-        sys.exit(problem.exit_status)
+        sys.exit(guard.status_of(app, say))
     except SystemExit as done:
         if done.code == INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")

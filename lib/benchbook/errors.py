@@ -6,11 +6,67 @@ run; everything else that goes wrong, and whatever goes wrong later, ends it wit
 
 from __future__ import annotations
 
+import re
+import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 _NOTHING = object()
+# A refused value is shown so that its place is found, not to be read again.
+_LONGEST_VALUE, _LONGEST_TEXT = 200, 1000
+HIDDEN = "a value that is not shown: it may be a secret"
+_SECRET = re.compile(r"pass(?:word|wd|phrase)|secret|api_?key|(?<![a-z])(?:token|key)(?![a-z])", re.IGNORECASE)
+# A line or a pair that tells a secret: `password: x`, `token=x`, `"key": x`. A word of prose before a colon may be one.
+_TELLS = re.compile(rf"(?:{_SECRET.pattern})\w*[\"']?\s*[:=]", re.IGNORECASE)
+
+
+def names_secret(key: str) -> bool:
+    """Whether what stands under this key (`systems.tidb.password`) may be a secret."""
+    # pydantic calls a mapping's key itself `[key]`.
+    return bool(_SECRET.search(key.removesuffix(".[key]")))
+
+
+def tells_secret(text: str) -> bool:
+    """Whether a text may hold a secret behind its key, as a line of a file does."""
+    return bool(_TELLS.search(text))
+
+
+class _Cut(reprlib.Repr):
+    """`repr` for a paragraph: long and deep values are cut, what stands under a key for secrets is left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxdict = 20
+        self.maxlevel, self.maxstring, self.maxother = 5, _LONGEST_VALUE, _LONGEST_VALUE
+
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        if level <= 0:
+            return "{...}"
+        pairs = [
+            f"{self.repr1(key, level - 1)}: {'...' if names_secret(str(key)) else self.repr1(value, level - 1)}"
+            for key, value in list(x.items())[: self.maxdict]
+        ]
+        return f"{{{', '.join([*pairs, *(['...'] if len(x) > self.maxdict else [])])}}}"
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to write very long ones.
+        return repr(x) if abs(x) < 10**60 else f"a number of about {int(x.bit_length() * 0.30103) + 1} digits"
+
+    def repr_str(self, x: str, level: int) -> str:
+        return HIDDEN if tells_secret(x) else repr(x if len(x) <= self.maxstring else f"{x[: self.maxstring]}...")
+
+
+def shown(key: str, value: object) -> str:
+    """A refused value for a message: cut, on one line, and without what may be a secret."""
+    text = HIDDEN if names_secret(key) else _Cut().repr(value)
+    return text if len(text) <= 2 * _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... ({len(text):,} characters)"
+
+
+def one_line(text: str) -> str:
+    """Text of a user's file for a message: control characters escaped, so that it stays one paragraph, and cut."""
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:_LONGEST_TEXT])
+    return plain if len(text) <= _LONGEST_TEXT else f"{plain}..."
 
 
 class BenchbookError(Exception):
@@ -24,7 +80,10 @@ class BenchbookError(Exception):
 
 
 class BadInput(BenchbookError):
-    """Something the user gave cannot be used: names the file, the key, the value and the fix."""
+    """Something the user gave cannot be used: names the file, the key, the value and the fix.
+
+    A value that may be a secret is not printed, and a long one is cut.
+    """
 
     exit_status = 2
 
@@ -38,11 +97,10 @@ class BadInput(BenchbookError):
         fix: str | None = None,
     ) -> None:
         self.problem, self.file, self.key, self.value, self.fix = problem, file, key, value, fix
-        where = [f"{file}" if file else "", f"{key}" if key else ""]
-        head = ": ".join(part for part in where if part)
-        said = "" if value is _NOTHING else f" (got {value!r})"
-        text = f"{head}: {problem}{said}." if head else f"{problem}{said}."
-        super().__init__(f"{text} Fix: {fix}" if fix else text)
+        where = [one_line(str(part)) for part in (file, key) if part]
+        said = "" if value is _NOTHING else f" (got {shown(key or '', value)})"
+        text = f"{': '.join([*where, one_line(problem)])}{said}."
+        super().__init__(f"{text} Fix: {one_line(fix)}" if fix else text)
 
 
 class HostUnusable(BadInput):

@@ -22,6 +22,7 @@ from traitlets.config import Config
 from benchbook import paths
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError, writing
+from benchbook.given import guard
 from benchbook.hosts.about import Json
 from benchbook.site import kernel_death
 
@@ -53,6 +54,8 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
             _papermill(report, parameters, target)
         except PapermillExecutionError as failed:
             name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
+            if guard.debugging():
+                console.print("\n".join(failed.traceback), markup=False, highlight=False)
         finally:
             _end_kernels()
     campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
@@ -61,18 +64,24 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
 
 
 def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:
-    papermill.execute_notebook(
-        str(paths.notebook(report)),
-        str(target),
-        parameters=dict(parameters),
-        cwd=str(paths.home()),
-        progress_bar=False,
-        # Over sockets of the file system nobody else on the machine can listen to the kernel.
-        config=Config({"KernelManager": {"transport": "ipc"}}),
-        # Saving after every cell costs 40 ms each, in the middle of a measurement.
-        request_save_on_cell_execute=False,
-        engine_name=kernel_death.ENGINE,
-    )
+    notebook = paths.notebook(report)
+    try:
+        papermill.execute_notebook(
+            str(notebook),
+            str(target),
+            parameters=dict(parameters),
+            cwd=str(paths.home()),
+            progress_bar=False,
+            # Over sockets of the file system nobody else on the machine can listen to the kernel.
+            config=Config({"KernelManager": {"transport": "ipc"}}),
+            # Saving after every cell costs 40 ms each, in the middle of a measurement.
+            request_save_on_cell_execute=False,
+            engine_name=kernel_death.ENGINE,
+        )
+    except (KeyError, ValueError) as problem:
+        # What a cell raises comes as PapermillExecutionError: this is about the file, and the kernel that it names.
+        key, fix = "metadata.kernelspec", "open it in Jupyter, choose the kernel `Python 3`, and save it"
+        raise BadInput("papermill cannot run it", file=notebook, key=key, value=str(problem), fix=fix) from problem
 
 
 def _status(name: str) -> int:

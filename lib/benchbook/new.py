@@ -9,11 +9,14 @@ import json
 import keyword
 import re
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchbook import paths
 from benchbook.errors import BadInput
+from benchbook.given import user_file
+from benchbook.given.document import json_text
 from benchbook.hosts.inventory import known_inventories
 from benchbook.reports.kinds import known
 from benchbook.site.page import TEMPLATES
@@ -82,7 +85,7 @@ def _contents(name: str) -> dict[Path, str]:
 
 def _free_net() -> str:
     """A loopback network that no inventory names, so that its lab may run beside theirs."""
-    texts = [(paths.env_dir() / "hosts" / f"{name}.yaml").read_text() for name in known_inventories()]
+    texts = [user_file.text(paths.env_dir() / "hosts" / f"{name}.yaml") for name in known_inventories()]
     taken = {int(net) for text in texts for net in re.findall(r"\b127\.0\.(\d+)\.\d+", text)}
     free = next((net for net in _NETS if net not in taken), None)
     if free is None:
@@ -140,7 +143,7 @@ def _notebook(name: str, prose: str) -> str:
     """The model's notebook with this report's name, inventory and system, and `prose` in place of its own."""
     sections = {text.splitlines()[0]: text.strip() for text in re.split(r"(?m)^(?=##? )", prose) if text.strip()}
     title = next(iter(sections))
-    notebook = json.loads(paths.notebook(MODEL).read_text(encoding="utf-8"))
+    notebook: Any = json_text(user_file.text(paths.notebook(MODEL)), paths.notebook(MODEL))
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         first = source.partition("\n")[0]

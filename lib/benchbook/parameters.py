@@ -3,60 +3,117 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
 from benchbook.errors import BadInput
+from benchbook.given import user_file
+from benchbook.given.bounds import RepetitionsOrNone, Seed
+from benchbook.given.document import json_text, yaml_text
 from benchbook.yamlfile import validate
 
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
+# A name, a path or an address: a line of text.
+Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class Parameters(BaseModel):
-    """What every report's notebook can be told. 0, "" and [] mean: as the profile or the report says."""
+    """What every report's notebook can be told. 0, "" and [] mean: as the profile or the report says.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    profile: str = "smoke"
-    inventory: str
-    repetitions: NotNegative = 0
-    seed: NotNegative = 1
-    campaign: str = ""
+    `allow` names workloads and options of the report that its load generator does not know, and that may be run all
+    the same (workloads.allowed).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+    profile: Words = "smoke"
+    inventory: Words
+    repetitions: RepetitionsOrNone = 0
+    seed: Seed = 1
+    campaign: Words = ""
     replay: bool = False
+    allow: list[Words] = []
 
 
 Model = TypeVar("Model", bound=BaseModel)
+# With the outputs that a user has saved in it.
+MOST_NOTEBOOK_BYTES = 20_000_000
+
+
+class _CellMetadata(BaseModel):
+    tags: list[str] = []
+
+
+class _Cell(BaseModel):
+    metadata: _CellMetadata = _CellMetadata()
+    source: str | list[str] = ""
+
+
+class _Notebook(BaseModel):
+    """Of a notebook's file, what is read here."""
+
+    nbformat: Annotated[int, Field(ge=4, le=4)] = 4
+    cells: list[_Cell]
 
 
 def tagged_cell(notebook: Path, tag: str = "parameters") -> str:
-    """The source of the cell with this tag. Raises BadInput when there is none."""
+    """The source of the cell with this tag. Raises BadInput for a file that is no notebook, and when there is none."""
     # A notebook is JSON; nbformat would check its schema, which takes seconds to load, on every start of a kernel.
-    for cell in json.loads(notebook.read_text())["cells"]:
-        if tag in cell["metadata"].get("tags", []):
-            return "".join(cell["source"])
-    raise BadInput("no cell is tagged `parameters`", file=notebook, fix="tag the cell that holds the parameters")
+    held = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
+    if not isinstance(held, dict):
+        fix = "restore it, or save it from Jupyter"
+        raise BadInput("is not a notebook", file=notebook, key="the file", value=held, fix=fix)
+    for cell in validate(_Notebook, held, notebook).cells:
+        if tag in cell.metadata.tags:
+            return "".join(cell.source)
+    fix = "tag the cell that holds the parameters"
+    raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", value=len(held["cells"]), fix=fix)
 
 
-def assigned(source: str) -> dict[str, object]:
-    """Names that a cell assigns literal values to."""
+def assigned(source: str, notebook: Path | None = None) -> dict[str, object]:
+    """Names that a cell assigns literal values to. Raises BadInput for one that would have to be run."""
     found: dict[str, object] = {}
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            found[statement.targets[0].id] = ast.literal_eval(statement.value)
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
-            found[statement.target.id] = ast.literal_eval(statement.value)
+    for statement in _statements(source, notebook):
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(target, ast.Name) and statement.value:
+            found[target.id] = _literal(target.id, statement.value, source, notebook)
+    return found
+
+
+def _statements(source: str, notebook: Path | None) -> list[ast.stmt]:
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        line = getattr(problem, "lineno", None)
+        raise BadInput(
+            "the cell with the parameters is not Python",
+            file=notebook,
+            key=f"line {line} of the cell" if line else "the cell",
+            value=(getattr(problem, "text", None) or str(problem)).strip(),
+            fix="write NAME = VALUE lines",
+        ) from None
+
+
+def _literal(name: str, value: ast.expr, source: str, notebook: Path | None) -> object:
+    try:
+        found: object = ast.literal_eval(value)
+    except (ValueError, TypeError, RecursionError, MemoryError) as problem:
+        raise BadInput(
+            "a parameter must be written out, it is not run",
+            file=notebook,
+            key=name,
+            value=source.splitlines()[value.lineno - 1].strip(),
+            fix="write a number, a text, True or False, or a list of these",
+        ) from problem
     return found
 
 
 def defaults(report: str) -> dict[str, object]:
     """The parameters that a report's notebook has when nobody says otherwise."""
-    return assigned(tagged_cell(paths.notebook(report)))
+    notebook = paths.notebook(report)
+    return assigned(tagged_cell(notebook), notebook)
 
 
 def from_namespace(model: type[Model], report: str, namespace: Mapping[str, object]) -> Model:
@@ -66,7 +123,8 @@ def from_namespace(model: type[Model], report: str, namespace: Mapping[str, obje
     """
     ran = namespace.get("In", [])
     cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
-    injected = [name for cell in cells if cell.startswith("# Parameters") for name in assigned(cell)]
+    notebook = paths.notebook(report)
+    injected = [name for cell in cells if cell.startswith("# Parameters") for name in assigned(cell, notebook)]
     names = [*model.model_fields, *injected]
     return check(model, report, {name: namespace[name] for name in names if name in namespace})
 
@@ -83,7 +141,7 @@ def _as_list(value: object) -> object:
     if not isinstance(value, str) or not value.lstrip().startswith("["):
         return value
     try:
-        return yaml.safe_load(value)
-    except yaml.YAMLError:
+        return yaml_text(value)
+    except BadInput:
         # It stays the text that it was, for the check to name.
         return value

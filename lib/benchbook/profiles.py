@@ -9,33 +9,39 @@ from pydantic import Field, model_validator
 
 from benchbook import paths
 from benchbook.errors import BadInput
+from benchbook.given import bounds, user_file
+from benchbook.given.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
 from benchbook.yamlfile import Strict, load_model
-
-Count = Annotated[int, Field(ge=1)]
 
 
 class LoadSize(Strict):
     """What the size of every load says: seconds that it lasts, and the transactions/s that are offered."""
 
-    time_s: Annotated[int, Field(ge=1, le=86_400)]
-    rate: Annotated[int, Field(ge=0, description="offered transactions/s; 0 = closed loop")] = 0
+    time_s: Seconds
+    rate: Rate = 0
 
 
 class SysbenchSize(LoadSize):
     """sysbench's dataset: `tables` tables of `table_size` rows, filled by `prepare_threads` threads."""
 
-    tables: Count
-    table_size: Count
-    prepare_threads: Count = 8
+    tables: bounds.Tables
+    table_size: Rows
+    prepare_threads: Threads = 8
+
+    @model_validator(mode="after")
+    def _fits_somewhere(self) -> SysbenchSize:
+        if self.tables * self.table_size > bounds.MOST_ROWS:
+            raise ValueError(f"tables x table_size is more than {bounds.MOST_ROWS:,} rows")
+        return self
 
 
 class SagaSize(Strict):
     """Global transactions: seconds of load, accounts to draw from, clients to sweep over, rows of sysbench's tables."""
 
-    time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
-    accounts: Annotated[int, Field(ge=2)] = 10_000
-    concurrency: Annotated[list[Count], Field(min_length=1)] = [10]
-    table_size: Count = 1000
+    time_s: Seconds = 3
+    accounts: Annotated[int, Field(ge=2, le=1_000_000_000, strict=True)] = 10_000
+    concurrency: Annotated[list[Threads], Field(min_length=1, max_length=1000)] = [10]
+    table_size: Rows = 1000
 
 
 class Repeating(Strict):
@@ -45,8 +51,8 @@ class Repeating(Strict):
     rate: repetitions that are planned at first decide more than as many that are added.
     """
 
-    most_repetitions: Count = 5
-    budget_min: Annotated[float, Field(gt=0)] = 3
+    most_repetitions: Repetitions = 5
+    budget_min: Minutes = 3
 
 
 class DmSize(Strict):
@@ -59,18 +65,18 @@ class DmSize(Strict):
     load: DM writes REPLACE for INSERT during the first 300 s.
     """
 
-    repetitions: Annotated[int, Field(ge=0)] = 0
-    repetitions_of_one: Annotated[int, Field(ge=0)] = 0
+    repetitions: bounds.RepetitionsOrNone = 0
+    repetitions_of_one: bounds.RepetitionsOrNone = 0
     repeat: Repeating | None = None
-    large_rows: Count = 10_000
-    small_rows: Count = 5_000
-    sync_rows: Count = 1_000
-    split_rows: Annotated[int, Field(ge=0)] = 0
-    time_s: Annotated[int, Field(ge=1, le=86_400)] = 3
-    rate: Annotated[int, Field(ge=0)] = 0
-    ladder_rate: Annotated[int, Field(ge=0)] = 0
-    statement_size: Annotated[int, Field(ge=0)] = 0
-    settle_s: Annotated[int, Field(ge=0, le=3600)] = 0
+    large_rows: Rows = 10_000
+    small_rows: Rows = 5_000
+    sync_rows: Rows = 1_000
+    split_rows: RowsOrNone = 0
+    time_s: Seconds = 3
+    rate: Rate = 0
+    ladder_rate: Rate = 0
+    statement_size: Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)] = 0
+    settle_s: Annotated[int, Field(ge=0, le=3600, strict=True)] = 0
     drain_s: Annotated[int, Field(ge=1, le=86_400, description="longest catch-up after the load's end")] = 300
     stall_s: Annotated[
         int, Field(ge=1, le=86_400, description="a dump or load of which not a byte moves for so long has failed")
@@ -84,11 +90,12 @@ class TransferSize(Strict):
     DDT itself goes on for two minutes and more after its last document. `repeat` stands in place of the profile's own.
     """
 
-    documents: Annotated[int, Field(ge=10)] = 10_000
-    cache_gb: Annotated[float, Field(ge=0.25)] = 0.25
-    ddt_heap_mb: Annotated[int, Field(ge=64)] = 512
+    documents: Annotated[int, Field(ge=10, le=10_000_000_000, strict=True)] = 10_000
+    cache_gb: Annotated[float, Field(ge=0.25, le=100_000, allow_inf_nan=False)] = 0.25
+    ddt_heap_mb: Annotated[int, Field(ge=64, le=100_000_000, strict=True)] = 512
     stall_s: Annotated[
-        int, Field(ge=1, le=86_400, description="a transfer of which nothing moves for so long has failed")
+        int,
+        Field(ge=1, le=86_400, strict=True, description="a transfer of which nothing moves for so long has failed"),
     ] = 300
     repeat: Repeating | None = None
 
@@ -102,10 +109,10 @@ class Stopping(Strict):
     """
 
     target: Annotated[float, Field(gt=0, lt=1)] = 0.02
-    minimum_s: Annotated[float, Field(ge=10)] = 30
+    minimum_s: Annotated[float, Field(ge=10, le=86_400)] = 30
     maximum_s: Annotated[float, Field(ge=10, le=86_400)] = 120
-    most_repetitions: Count = 10
-    budget_min: Annotated[float, Field(gt=0)] = 90
+    most_repetitions: Repetitions = 10
+    budget_min: Minutes = 90
 
     @model_validator(mode="after")
     def _in_order(self) -> Stopping:
@@ -127,10 +134,15 @@ class Profile(Strict):
 
     name: str
     description: str
-    repetitions: Count
+    repetitions: Repetitions
     reset: Literal["restore", "restart", "none"] = "restore"
-    disk_gb: Annotated[float, Field(gt=0, description="free disk that each host must have before the run")]
-    buffer_pool_mb: Count = 512
+    disk_gb: Annotated[
+        float,
+        Field(
+            gt=0, le=10_000_000, allow_inf_nan=False, description="free disk that each host must have before the run"
+        ),
+    ]
+    buffer_pool_mb: Megabytes = 512
     sysbench: SysbenchSize
     stopping: Stopping | None = None
     repeat: Repeating | None = None
@@ -158,7 +170,7 @@ def known_profiles() -> list[str]:
 def load_profile(name: str) -> Profile:
     """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "profiles" / f"{name}.yaml"
-    if not path.exists():
+    if not user_file.is_there(path):
         raise BadInput(
             "no such profile",
             file=path,

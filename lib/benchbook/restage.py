@@ -17,6 +17,7 @@ from benchbook.build import programs
 from benchbook.campaign import store
 from benchbook.claims import ledger_check
 from benchbook.errors import BadInput, BenchbookError, writing
+from benchbook.given import user_file
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
@@ -33,7 +34,7 @@ class PageFailed(BenchbookError):
 
 def reports() -> list[str]:
     """Every report that can be restaged, yours among them: published tables and a notebook of one name."""
-    return [name for name in published.known_reports() if paths.notebook(name).exists()]
+    return [name for name in published.known_reports() if user_file.is_there(paths.notebook(name))]
 
 
 def has_records(report: str) -> bool:
@@ -71,8 +72,8 @@ def replay(report: str, which: str, console: Console) -> int:
     """Rebuild one report's page and figures from what was recorded; no host is needed."""
     from benchbook.headless import execute
 
-    recorded = store.latest(report, which)
     known = kind_of(report).Parameters.model_fields
+    recorded = store.latest(report, which)
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
     again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
@@ -83,7 +84,7 @@ def judge_claims(report: str, which: str, console: Console) -> int:
     """Print what a recorded campaign (the latest without `which`) says of each claim; no host is needed. Returns 0."""
     from benchbook.claims import claims_terminal, judge
 
-    recorded, kind = store.latest(report, which), kind_of(report)
+    kind, recorded = kind_of(report), store.latest(report, which)
     found = judge.of_campaign(recorded, published.load(report), kind.tables, kind.compared)
     claims_terminal.show(report, recorded.id, found, console)
     return 0

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchbook.errors import BadInput
+from benchbook.given import user_file
+from benchbook.given.document import MOST_YAML_BYTES, yaml_text
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -17,37 +18,13 @@ Model = TypeVar("Model", bound=BaseModel)
 class Strict(BaseModel):
     """A part of a file: a key that it does not know is an error, and nothing changes once it is read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML lets the last of two equal keys win silently; here the second one is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+    # pydantic would quote what was given, which may be a password, where its own message is shown.
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
 
 def load_yaml(path: Path) -> dict[str, object]:
     """The mapping in a YAML file. Raises BadInput for what is not YAML or not a mapping."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        value = yaml.load(text, Loader=_UniqueKeys)
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
-        said = getattr(problem, "problem", None) or str(problem)
-        line = text.splitlines()[mark.line : mark.line + 1] if mark else []
-        raise BadInput(
-            f"malformed YAML: {said}", file=path, key=place, value="".join(line), fix="mend the syntax at this place"
-        ) from problem
+    value = yaml_text(user_file.text(path, most=MOST_YAML_BYTES), file=path)
     if not isinstance(value, dict):
         raise BadInput(
             "expected keys and values", file=path, key="top level", value=value, fix="write `key: value` lines"
@@ -70,12 +47,15 @@ def validate(model: type[Model], values: Mapping[str, object], file: object, *, 
 
 def bad_input(problem: ValidationError, file: object, model: type[BaseModel], *, below: str = "") -> BadInput:
     """The first of pydantic's findings as one paragraph with a fix."""
-    first = problem.errors()[0]
+    found = problem.errors()
+    # A key that is not known explains best what is missing: it was misspelt.
+    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
     key = ".".join(str(part) for part in (*filter(None, [below]), *first["loc"])) or "the file"
     more = f" ({problem.error_count() - 1} more like it)" if problem.error_count() > 1 else ""
-    return BadInput(
-        first["msg"].rstrip(".") + more, file=file, key=key, value=first.get("input"), fix=_fix(first, model)
-    )
+    said, value = first["msg"].rstrip(".") + more, first.get("input")
+    # Of what a key is missing in, its other keys tell where that is.
+    value = list(value) if first["type"] == "missing" and isinstance(value, Mapping) else value
+    return BadInput(said, file=file, key=key, value=value, fix=_fix(first, model))
 
 
 def _fix(error: Any, model: type[BaseModel]) -> str:

@@ -29,6 +29,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from benchbook import paths
 from benchbook.build import golang
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.given import user_file
 from benchbook.yamlfile import load_model
 
 TICK_S = 30.0
@@ -118,7 +119,7 @@ def key(name: str, wanted: Recipe, target: dict[str, str]) -> str:
     files |= {str(file.relative_to(module)) for glob in wanted.inputs for file in module.glob(glob) if file.is_file()}
     digest = hashlib.sha256(json.dumps(target, sort_keys=True).encode())
     for file in sorted(files):
-        content = (module / file).read_bytes() if (module / file).exists() else b""
+        content = user_file.content(module / file, most=100_000_000) if user_file.is_there(module / file) else b""
         digest.update(f"\n{file} {hashlib.sha256(content).hexdigest()}".encode())
     return digest.hexdigest()[:12]
 

@@ -17,6 +17,7 @@ from benchbook.errors import BadInput
 from benchbook.hosts.about import Noted
 
 Levels = dict[str, str | int | float]
+MOST_TRIALS = 100_000
 
 
 class Cell(BaseModel):
@@ -84,6 +85,9 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) ->
     Systems are not interleaved inside a block, because only one of them runs at a time (a split-plot design).
     `asked` are the conditions that all trials share; they are part of every trial's identity.
     """
+    if len(cells) * repetitions > MOST_TRIALS:
+        count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
+        raise BadInput("a plan of so many trials is never run", key="repetitions", value=count, fix=fix)
     dice = random.Random(seed)
     trials: list[Trial] = []
     for repetition in range(1, repetitions + 1):

@@ -13,6 +13,7 @@ from benchbook.claims.parts import Part
 from benchbook.claims.printed_levels import check_term
 from benchbook.claims.words import number, region
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 from benchbook.published.tables import Published
 from benchbook.yamlfile import load_yaml
 
@@ -20,7 +21,7 @@ from benchbook.yamlfile import load_yaml
 def load(published: Published, root: Path | None = None) -> Ledger | None:
     """The report's ledger, checked against its tables; None if it has none. Raises BadInput with file, key and fix."""
     file = (root or paths.home() / "data" / "published") / published.report.name / "claims.yaml"
-    if not file.exists():
+    if not user_file.is_there(file):
         return None
     found = ledger.read(load_yaml(file), file)
     _named_alike(found, published, file)

@@ -9,8 +9,9 @@ from pathlib import Path
 from benchbook import paths
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 
-_BACK = re.compile(r"(?P<report>[^~/]+)(?:~(?P<back>\d+))?")
+_BACK = re.compile(r"(?P<report>[A-Za-z0-9_.-]+)(?:~(?P<back>[0-9]{1,9}))?")
 # More of them would not be read; the latest are what a comparison is usually about.
 _SHOWN = 8
 
@@ -56,7 +57,7 @@ def find(address: str, key: str = "campaign") -> Campaign:
 
 def _folder(address: str) -> Path | None:
     for path in (Path(address), paths.home() / address):
-        if address and (path / "plan.json").is_file():
+        if address and user_file.is_there(path / "plan.json") and (path / "plan.json").is_file():
             return path.resolve()
     return _counted_back(address) or next((f for f in recorded() if f.name == address), None)
 

@@ -46,6 +46,7 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
 
     Raises HostUnusable, naming the hop, when one cannot be reached or trusted: then nothing went beyond it.
     """
+    inventory.ssh.check_files()
     way = way_to(inventory, name)
     connection: fabric.Connection | None = None
     for number, hop in enumerate(way):

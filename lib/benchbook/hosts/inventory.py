@@ -4,19 +4,45 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import posixpath
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from benchbook import paths, plugins
-from benchbook.errors import BadInput
+from benchbook.errors import HIDDEN, BadInput
+from benchbook.given import user_file
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_model
 
-Port = Annotated[int, Field(ge=1, le=65535)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+# Of the file system's own; what runs there would be mixed with the kit's files, and cleaned with them.
+_SYSTEM_FOLDERS = {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
+# The name of an environment variable; a password that was written in its place rarely looks like one.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+MOST_PASSWORD_BYTES = 10_000
+# A known_hosts of many years is the largest file that SSH needs.
+MOST_KNOWN_BYTES = 20_000_000
+
+
+def _folder_of_its_own(path: str) -> str:
+    """Raises ValueError for a folder that the kit must not have for itself."""
+    plain = posixpath.normpath(path)
+    plain = plain.replace("//", "/", 1) if plain.startswith("//") else plain
+    if plain in _SYSTEM_FOLDERS or plain.startswith("..") or plain == ".":
+        raise ValueError("it must be a folder for the kit alone, such as /srv/benchbook")
+    return path
+
+
+Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+Name = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+# A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
+Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$")]
+Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
+# A path or a program: something, on one line, that is no option.
+Location = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
 
 
 class Declared(Protocol):
@@ -36,14 +62,20 @@ class Ssh(Strict):
     `passphrase_env` names the environment variable that holds the passphrase of `key`, where no agent holds the key.
     """
 
-    user: str | None = None
+    user: Account | None = None
     port: Port = 22
-    key: str | None = None
-    passphrase_env: str | None = None
-    known_hosts: str = "~/.ssh/known_hosts"
-    config: str | None = None
-    connect_timeout_s: float = Field(10.0, gt=0)
+    key: Location | None = None
+    passphrase_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    known_hosts: Location = "~/.ssh/known_hosts"
+    config: Location | None = None
+    connect_timeout_s: float = Field(10.0, gt=0, le=600, allow_inf_nan=False)
     lease_s: float = Field(20.0, ge=5, le=3600)
+
+    def check_files(self) -> None:
+        """Raises BadInput for what is no file in the place of one: whoever opens a FIFO waits."""
+        for path in map(resolve, filter(None, (self.key, self.known_hosts))):
+            if user_file.is_there(path):
+                user_file.text(path, most=MOST_KNOWN_BYTES)
 
 
 class Host(Strict):
@@ -54,40 +86,49 @@ class Host(Strict):
     keeps the load and the servers of a lab, whose hosts share a machine, apart where there are enough of them.
     """
 
-    address: str
+    address: Address
     roles: tuple[Name, ...] = Field(min_length=1)
-    ssh_address: str | None = None
+    ssh_address: Address | None = None
     ssh_port: Port | None = None
-    user: str | None = None
-    workdir: str | None = None
+    user: Account | None = None
+    workdir: Annotated[Location, AfterValidator(_folder_of_its_own)] | None = None
     tune: tuple[Literal["governor", "turbo", "thp", "swappiness"], ...] = ()
-    cpus: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    cpus: tuple[Annotated[int, Field(ge=0, le=65_535, strict=True)], ...] = ()
 
 
 class Login(Strict):
     """A database account; its password is read from an environment variable or a file, never written here."""
 
-    user: str = "root"
-    password_env: str | None = None
-    password_file: str | None = None
+    user: Account = "root"
+    password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    password_file: Location | None = None
 
     def password(self, where: str) -> str:
         """The password, or "" where none is named. Raises BadInput when it is named but not there."""
         if self.password_env:
             if self.password_env not in os.environ:
+                named = self.password_env if _VARIABLE.fullmatch(self.password_env) else HIDDEN
                 raise BadInput(
                     "the environment variable with the password is not set",
                     key=where,
-                    value=self.password_env,
-                    fix=f"export {self.password_env}=… before the run",
+                    value=named,
+                    fix="export it before the run; password_env holds its name, never the password",
                 )
             return os.environ[self.password_env]
         if not self.password_file:
             return ""
         path = resolve(self.password_file)
-        if not path.exists():
-            raise BadInput("the password file is missing", key=where, value=str(path), fix="create it with mode 600")
-        return path.read_text().strip()
+        if not user_file.is_there(path):
+            key = f"{where}.password_file"
+            raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
+        return _one_line(user_file.text(path, most=MOST_PASSWORD_BYTES).strip(), path)
+
+
+def _one_line(password: str, path: Path) -> str:
+    """It goes to the programs in files of lines."""
+    if not password.isprintable():
+        raise BadInput("a password is one line", file=path, key="password", fix="write the password alone into it")
+    return password
 
 
 class SystemSettings(Login):
@@ -100,9 +141,9 @@ class SystemSettings(Login):
 class EndpointSettings(Login):
     """A server that exists already and cannot be reached by SSH, such as a managed cluster."""
 
-    host: str
+    host: Address
     port: Port
-    database: str = "sbtest"
+    database: Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_$][A-Za-z0-9_$-]*$")] = "sbtest"
     tls: bool = False
     product: str = Field("", description="what it is, as it should stand on the page")
 
@@ -117,7 +158,7 @@ class Inventory(Strict):
     hosts: dict[Name, Host] = Field(min_length=1)
     systems: dict[Name, SystemSettings] = {}
     endpoints: dict[Name, EndpointSettings] = {}
-    programs: dict[Name, str] = {}
+    programs: dict[Name, Location] = {}
     file: str = ""
 
     @model_validator(mode="after")
@@ -249,7 +290,7 @@ def known_inventories() -> list[str]:
 def load_inventory(name: str) -> Inventory:
     """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "hosts" / f"{name}.yaml"
-    if not path.exists():
+    if not user_file.is_there(path):
         raise BadInput(
             "no such inventory",
             file=path,

@@ -12,6 +12,7 @@ import paramiko
 from paramiko.config import SSHConfig
 
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 from benchbook.paths import resolve
 
 # Named in annotations only: a chain of imports ends here.
@@ -27,18 +28,18 @@ def ssh_config(inventory: Inventory) -> SSHConfig:
     if inventory.ssh.config is None:
         return SSHConfig()
     file = resolve(inventory.ssh.config)
+    if not user_file.is_there(file):
+        raise _bad(inventory, "the ssh config is missing", file, "correct the path")
     try:
         return SSHConfig.from_file(io.StringIO("\n".join(_lines(file, "Host *", _DEEPEST))))
-    except FileNotFoundError as problem:
-        raise _bad(inventory, "the ssh config is missing", file, "correct the path") from problem
-    except (OSError, UnicodeDecodeError, paramiko.SSHException) as problem:
+    except paramiko.SSHException as problem:
         fix = f"correct it; `ssh -G -F {file} HOST` checks it"
         raise _bad(inventory, f"the ssh config cannot be read ({problem})", file, fix) from problem
 
 
 def _lines(file: Path, header: str, deeper: int) -> Iterator[str]:
     """The lines of a file, those of what it includes in their place; then what stood before (`header`) goes on."""
-    for line in file.read_text().splitlines():
+    for line in user_file.text(file).splitlines():
         word, _, rest = line.strip().replace("=", " ", 1).partition(" ")
         if word.lower() in ("host", "match"):
             header = line

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 from benchbook.probes.metric import Metric, counter, level
 
 # What `sample` is given of the server that it watches, by the names of its parameters.
@@ -49,8 +50,9 @@ def read(path: Path, name: str, gives: Sequence[str] = SERVER) -> ProbeFile:
 
 
 def _parsed(path: Path) -> ast.Module:
+    source = user_file.content(path)
     try:
-        return ast.parse(path.read_bytes(), str(path))
+        return ast.parse(source, str(path))
     except SyntaxError as problem:
         raise BadInput(
             f"not Python: {problem.msg}",
@@ -59,8 +61,11 @@ def _parsed(path: Path) -> ast.Module:
             value=(problem.text or "").rstrip(),
             fix="mend the syntax at this place",
         ) from problem
-    except (OSError, ValueError) as problem:
-        raise BadInput(f"cannot be read: {problem}", file=path, fix="mend or remove the file") from problem
+    except (ValueError, RecursionError, MemoryError) as problem:
+        said = str(problem) or type(problem).__name__
+        raise BadInput(
+            "cannot be read", file=path, key="the file", value=said, fix="mend or remove the file"
+        ) from problem
 
 
 def _refuse_the_kit(tree: ast.Module, path: Path) -> None:
@@ -95,12 +100,12 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
 def _literal(node: ast.expr, path: Path, key: str, fix: str) -> object:
     try:
         value: object = ast.literal_eval(node)
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, RecursionError, MemoryError) as problem:
         raise BadInput(
             "must be written out: the driver reads it without running the file",
             file=path,
             key=key,
-            value=ast.unparse(node)[:80],
+            value=f"something else on line {node.lineno}",
             fix=fix,
         ) from problem
     return value

@@ -24,6 +24,7 @@ _FIX = "write arithmetic over columns, such as data_gb * 1024 / load_time_s"
 _OVER_ROWS = "write mean, sum, min or max of arithmetic, then levels: sum(part, host) or max(tps, component == 'TiDB')"
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.UAdd)
 AGGREGATES = ("mean", "sum", "min", "max")
+_DEEPEST, _LARGEST = 60, 1e30
 _CLOSE = 1e-9
 """Relative room for the rounding of binary floating point."""
 
@@ -73,8 +74,10 @@ def parse(expression: str) -> ast.expr:
     """The tree of an arithmetic expression, not to be changed. Raises BadInput for anything else: it is from files."""
     try:
         tree = ast.parse(expression, mode="eval")
-    except SyntaxError as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise BadInput("it is not an expression", value=expression, fix=_FIX) from error
+    if _deeper(tree.body, _DEEPEST):
+        raise BadInput(f"it is nested more than {_DEEPEST} deep", value=expression, fix=_FIX)
     for node in _parts(tree.body):
         if isinstance(node, ast.Call) and not _over_rows(node):
             raise BadInput("it is no function over rows", value=expression, fix=_OVER_ROWS)
@@ -162,6 +165,14 @@ def above(one: Number, other: Number) -> bool:
 _OVER: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "sum": fsum, "min": min, "max": max}
 
 
+def _deeper(tree: ast.expr, most: int) -> bool:
+    """Whether it is nested deeper than `most`; asked level by level, for what follows goes down one call per level."""
+    level: list[ast.AST] = [tree]
+    for _ in range(most):
+        level = [child for node in level for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return bool(level)
+
+
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
     """A node and those below it; what stands inside of a function over rows is left to `_over_rows`."""
     yield tree
@@ -175,7 +186,8 @@ def _plain(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return isinstance(node.op, _OPERATORS)
     if isinstance(node, ast.Constant):
-        return type(node.value) in {int, float}
+        number = node.value
+        return not isinstance(number, bool) and isinstance(number, int | float) and abs(number) <= _LARGEST
     return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StrictFloat, StrictInt, StrictStr
+from pydantic import Field, StrictStr
 
 from benchbook.yamlfile import Strict
 
 Severity = Literal["contradiction", "suspicious", "note"]
-Scalar = StrictStr | StrictInt | StrictFloat
+# Beyond 2^53 a whole number is none any more once it is calculated with.
+Whole = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+Fraction = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Scalar = StrictStr | Whole | Fraction
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class Identity(Strict):

@@ -6,7 +6,7 @@ import re
 
 from benchbook.published.report_file import HostFact, Report
 
-_CORES = re.compile(r"(\d+)\s*(?:vCPUs?|cores?)\b", re.IGNORECASE)
+_CORES = re.compile(r"([0-9]{1,6})\s*(?:vCPUs?|cores?)\b", re.IGNORECASE)
 
 
 def cores(host: HostFact) -> int | None:

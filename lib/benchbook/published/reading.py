@@ -8,6 +8,7 @@ imports in a fresh process (a URI grammar is compiled), so only `validate()`, th
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import math
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 from benchbook.published import arithmetic
 
 if TYPE_CHECKING:
@@ -24,12 +26,18 @@ if TYPE_CHECKING:
 Cell = str | int | float | None
 Row = dict[str, Cell]
 
+# Of the digits 0 to 9: Python would take those of other scripts too. None is longer than what a column can hold.
 _KINDS = {
-    "integer": (re.compile(r"-?\d+"), int, "a whole number such as 100, without separators"),
-    "number": (re.compile(r"-?\d+(\.\d+)?"), float, "a number such as 13890 or 1.93, without unit or separators"),
+    "integer": (re.compile(r"-?[0-9]{1,18}"), int, "a whole number such as 100, without separators"),
+    "number": (
+        re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?"),
+        float,
+        "a number such as 13890 or 1.93, without unit or separators",
+    ),
 }
-_NUMERAL = re.compile(r"(?:(?<![\w.])[-\u2212])?(\d+(?:\.(\d+))?)")
+_NUMERAL = re.compile(r"(?:(?<![\w.])[-\u2212])?([0-9]{1,30}(?:\.([0-9]{1,30}))?)")
 """A printed number, its sign (a hyphen or U+2212) apart from its digits."""
+_MOST_POINTS = 10_000
 
 
 def read_rows(resource: ResourceMeta, path: Path) -> tuple[list[Row], list[dict[str, str]]]:
@@ -112,20 +120,18 @@ def _fields(resource: ResourceMeta) -> list[FieldMeta]:
 
 
 def _texts(resource: ResourceMeta, path: Path) -> Iterator[dict[str, str]]:
+    lines = csv.reader(io.StringIO(user_file.text(path), newline=""), strict=True)
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = csv.reader(file, strict=True)
-            header = next(lines, [])
-            _check_header(resource, header, path)
-            for number, line in enumerate(lines, start=2):
-                if len(line) != len(header):
-                    fix = f"give {len(header)} cells, empty ones where nothing is printed"
-                    raise BadInput("wrong number of cells", file=path, key=f"row {number}", value=len(line), fix=fix)
-                yield dict(zip(header, line, strict=True))
-    except FileNotFoundError as error:
-        raise BadInput("the table's file does not exist", file=path, fix="restore it or correct `path`") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"is not CSV in UTF-8: {error}", file=path, fix="save it as CSV in UTF-8") from error
+        header = next(lines, [])
+        _check_header(resource, header, path)
+        for number, line in enumerate(lines, start=2):
+            if len(line) != len(header):
+                fix = f"give {len(header)} cells, empty ones where nothing is printed"
+                raise BadInput("wrong number of cells", file=path, key=f"row {number}", value=len(line), fix=fix)
+            yield dict(zip(header, line, strict=True))
+    except csv.Error as error:
+        key, fix = f"line {lines.line_num}", "save it as CSV"
+        raise BadInput("is not CSV", file=path, key=key, value=str(error), fix=fix) from error
 
 
 def _check_header(resource: ResourceMeta, header: list[str], path: Path) -> None:
@@ -209,11 +215,14 @@ def known(name: str, names: list[str], problem: str, key: str, path: Path) -> No
 
 def _same_points(experiment: TableDesign, rows: list[Row], path: Path) -> None:
     """`pairs`, or else the product of the factors, must be the rows of the table: neither more nor fewer."""
-    combinations = experiment.pairs or itertools.product(*experiment.factors.values())
-    planned = [tuple(point) for point in combinations]
-    printed = [tuple(row[factor] for factor in experiment.factors) for row in rows]
+    key, fix = f"design.{experiment.name}", f"list the levels (or pairs) that table {experiment.table} has"
+    combinations = math.prod(map(len, experiment.factors.values()))
+    if not experiment.pairs and combinations > _MOST_POINTS:
+        # Not tried one by one: ten factors of ten levels would take a day.
+        problem = "the design has more points than a table has rows"
+        raise BadInput(problem, file=path, key=key, value=combinations, fix=fix)
+    planned = dict.fromkeys(map(tuple, experiment.pairs or itertools.product(*experiment.factors.values())))
+    printed = dict.fromkeys(tuple(row[factor] for factor in experiment.factors) for row in rows)
     for point in [*planned, *printed]:
         if point not in planned or point not in printed:
-            fix = f"list the levels (or pairs) that table {experiment.table} has"
-            key = f"design.{experiment.name}"
             raise BadInput("design and table do not have the same points", file=path, key=key, value=point, fix=fix)

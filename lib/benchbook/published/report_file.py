@@ -5,18 +5,36 @@ Both refuse keys that they do not know, so that a misspelt one is an error and n
 
 from __future__ import annotations
 
-import json
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
-from benchbook.published.declarations import Buckets, Companion, Constant, Earliest, Identity, OldOption, Scalar, Trend
+from benchbook.given import user_file
+from benchbook.given.document import json_text
+from benchbook.published.declarations import (
+    Buckets,
+    Companion,
+    Constant,
+    Earliest,
+    Identity,
+    OldOption,
+    Scalar,
+    Text,
+    Trend,
+)
 from benchbook.yamlfile import Strict
 
 Role = Literal["level", "metric", "note"]
+# Tables, columns and factors name files, rows and figures.
+Id = Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+Tally = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+# Below the report's own folder.
+Csv = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")]
 
 
 class Document(Strict):
@@ -35,7 +53,7 @@ class SystemFact(Strict):
 
     name: str
     version: str | None = None
-    nodes: int = Field(default=1, ge=1)
+    nodes: Tally = 1
     note: str | None = None
     earliest: Earliest | None = None
     old_options: list[OldOption] = []
@@ -46,7 +64,7 @@ class HostFact(Strict):
 
     name: str | None = None
     address: str | None = None
-    count: int = Field(default=1, ge=1)
+    count: Tally = 1
     hardware: str | None = None
     cpu: str | None = None
     memory: str | None = None
@@ -94,13 +112,13 @@ class TableDesign(Strict):
     names the load generator that runs it.
     """
 
-    name: str
-    table: str
-    workload: str
-    load: str = "sysbench"
-    factors: dict[str, list[Scalar]]
-    fixed: dict[str, Scalar] = {}
-    options: list[str] = []
+    name: Text
+    table: Id
+    workload: Text
+    load: Text = "sysbench"
+    factors: dict[Id, list[Scalar]]
+    fixed: dict[Id, Scalar] = {}
+    options: list[Text] = []
     pairs: list[list[Scalar]] | None = None
     note: str | None = None
 
@@ -141,8 +159,8 @@ class Constraints(Strict):
     """The part of Frictionless' field constraints that published tables use."""
 
     required: bool = False
-    minimum: float | None = None
-    maximum: float | None = None
+    minimum: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    maximum: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
 class FieldMeta(Strict):
@@ -152,7 +170,7 @@ class FieldMeta(Strict):
     the same in every row, `statements` is how many statements one counted transaction holds.
     """
 
-    name: str
+    name: Id
     type: Literal["string", "integer", "number"]
     title: str
     unit: str
@@ -162,7 +180,7 @@ class FieldMeta(Strict):
     constraints: Constraints = Constraints()
     applies_to: dict[str, list[Scalar]] = {}
     uniform: bool = False
-    statements: int | None = Field(default=None, ge=1)
+    statements: Tally | None = None
 
 
 class SchemaMeta(Strict):
@@ -172,6 +190,11 @@ class SchemaMeta(Strict):
     primary_key: list[str] = Field(alias="primaryKey", min_length=1)
     missing_values: list[str] = Field(alias="missingValues", default=[""])
 
+    @model_validator(mode="after")
+    def _each_once(self) -> SchemaMeta:
+        _once((field.name for field in self.fields), "two columns have the name")
+        return self
+
 
 class ResourceMeta(Strict):
     """One table: its file, its heading in the report, the levels that are constant over it.
@@ -180,9 +203,9 @@ class ResourceMeta(Strict):
     names the tables whose points it prints again.
     """
 
-    name: str
+    name: Id
     type: Literal["table"] = "table"
-    path: str
+    path: Csv
     format: Literal["csv"] = "csv"
     mediatype: str = "text/csv"
     encoding: Literal["utf-8"] = "utf-8"
@@ -208,28 +231,27 @@ class PackageMeta(Strict):
     sources: list[dict[str, str]] = []
     resources: list[ResourceMeta] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _each_once(self) -> PackageMeta:
+        _once((resource.name for resource in self.resources), "two tables have the name")
+        return self
+
+
+def _once(names: Iterable[str], problem: str) -> None:
+    """Raises ValueError: the second would silently take the place of the first."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{problem} {twice[0]}")
+
 
 def read_report(path: Path) -> Report:
     """The model of a `report.yaml`. Raises BadInput naming the file, the key, the value and the fix."""
-    _text(path)
     return yamlfile.load_model(Report, path)
 
 
 def read_package(path: Path) -> PackageMeta:
     """The model of a `datapackage.json`. Raises BadInput naming the file, the key, the value and the fix."""
-    try:
-        raw = json.loads(_text(path))
-    except json.JSONDecodeError as error:
-        problem = f"is not JSON: {error.msg}"
-        where = f"line {error.lineno}, column {error.colno}"
-        raise BadInput(problem, file=path, key=where, fix="correct the JSON near this line") from error
-    return yamlfile.validate(PackageMeta, raw, path)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise BadInput("does not exist", file=path, fix="restore it, or see data/published/README.md") from error
-    except UnicodeDecodeError as error:
-        raise BadInput("is not UTF-8 text", file=path, fix="save it as UTF-8") from error
+    held = json_text(user_file.text(path), path)
+    if not isinstance(held, dict):
+        raise BadInput("expected an object", file=path, key="top level", value=held, fix='write {"name": ...}')
+    return yamlfile.validate(PackageMeta, held, path)

@@ -8,6 +8,7 @@ facts outside the tables and the published design). Both are checked when they a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ import pandas as pd
 
 from benchbook import paths
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 from benchbook.published.declarations import Identity, Scalar
 from benchbook.published.reading import (
     Row,
@@ -31,6 +33,8 @@ from benchbook.published.reading import (
 from benchbook.published.report_file import PackageMeta, Report, ResourceMeta, Role, read_package, read_report
 from benchbook.published.validity import check_declarations
 
+# A folder's name, and nothing that leads elsewhere.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _DTYPES = {"integer": "Int64", "number": "float64", "string": "string"}
 
 
@@ -210,7 +214,8 @@ def _root(root: Path | None) -> Path:
 
 def _folder(report: str, root: Path | None) -> Path:
     known = known_reports(root)
-    if report not in known and not (_root(root) / report / "datapackage.json").is_file():
+    beside = _NAME.fullmatch(report) and user_file.is_there(_root(root) / report / "datapackage.json")
+    if report not in known and not beside:
         fix = f"use one of: {', '.join(known)}" if known else f"put a folder per report into {_root(root)}"
         raise BadInput("unknown report", key="report", value=report, fix=fix)
     return _root(root) / report

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput
+from benchbook.given import guard
 from benchbook.transfer import watchers
 from benchbook.transfer.engine import TransferWatcher, transfer
 from benchbook.transfer.report import TransferReport
@@ -65,6 +68,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a command
         retry_seconds=retry_seconds,
         connect_seconds=connect_seconds,
     )
+    if report is not None:
+        _writable(report)
     done = _watched(settings, samples, quiet=quiet)
     _publish(done, report)
     if verify and done.status == "complete":
@@ -97,11 +102,20 @@ def _progress() -> Any:
     return watchers.ProgressLines(sys.stderr)
 
 
+def _writable(path: Path) -> None:
+    """Asked before anything is copied: a report that cannot be written would be lost at the end."""
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        fix = "name a file in a folder that you may write to"
+        raise BadInput("cannot be written", file=path, key="--report", value=str(path), fix=fix)
+
+
 def _sample_file(path: Path) -> watchers.SampleFile:
     try:
         return watchers.SampleFile(path)
     except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror}", file=path, key="--samples") from error
+        fix = "name a file in a folder that you may write to"
+        said = f"cannot be written: {error.strerror}"
+        raise BadInput(said, file=path, key="--samples", value=str(path), fix=fix) from error
 
 
 def _publish(done: TransferReport, path: Path | None) -> None:
@@ -116,12 +130,13 @@ def _publish(done: TransferReport, path: Path | None) -> None:
 
 
 def main() -> None:
-    """Runs the command; errors raised on purpose end it with one paragraph and their exit status."""
+    """Runs the command; an error ends it with one paragraph and its exit status (`--debug` shows its stack)."""
     # Plain tracebacks: the pretty ones can show the values of variables, passwords among them.
     app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
     app.command()(run)
-    try:
-        app(prog_name="python -m benchbook.transfer")
-    except BenchbookError as error:
-        print(f"transfer: {error}", file=sys.stderr)
-        sys.exit(error.exit_status)
+    guard.begin(_say)
+    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer"), _say))
+
+
+def _say(text: str) -> None:
+    print(f"transfer: {text}", file=sys.stderr)

@@ -14,6 +14,9 @@ from benchbook.errors import BadInput
 # Each question to a server costs the client about as much as passing on a hundred documents.
 _FETCH_DOCUMENTS = 1000
 _MOST_IN_A_WRITE = 100_000
+_MOST_PASSWORD_BYTES = 10_000
+# Of threads, buckets, processes, seconds: more is a slip.
+_LARGEST = 1_000_000
 _SYSTEM_DATABASES = frozenset({"admin", "local", "config"})
 
 # A MongoDB document, or a command, as PyMongo takes and gives them.
@@ -28,29 +31,39 @@ class MongoEndpoint:
     password: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if urlsplit(self.url).password is not None:
+        try:
+            parts = urlsplit(self.url)
+        except ValueError as error:
+            raise _no_url(self.url, f": {error}") from error
+        if parts.password is not None:
             raise BadInput(
                 "a URL with a password in it can be read in the list of processes",
                 key=_host_part(self.url),
                 fix="leave the password out (mongodb://user@host/) and give it in a file or an environment variable",
             )
-        if not self.url.startswith(("mongodb://", "mongodb+srv://")):
-            raise BadInput("not a MongoDB URL", value=self.url, fix="write mongodb://host:port/")
+        if parts.scheme not in ("mongodb", "mongodb+srv") or not parts.hostname or not self.url.isprintable():
+            raise _no_url(self.url)
 
     @classmethod
     def with_secret(cls, url: str, password_file: Path | None, variable: str) -> Self:
         """An endpoint whose password is in a file, or else in an environment variable, or not needed."""
         if password_file is None:
             return cls(url, os.environ.get(variable))
-        try:
-            return cls(url, password_file.read_text(encoding="utf-8").strip())
-        except OSError as error:
-            raise BadInput(f"cannot read the password: {error.strerror}", file=password_file) from error
+        # Every worker process imports this module, and none reads a file.
+        from benchbook.given import user_file  # noqa: PLC0415
+
+        return cls(url, user_file.text(password_file, most=_MOST_PASSWORD_BYTES).strip())
 
     @property
     def name(self) -> str:
         """Host and port as the user wrote them, for messages."""
         return _host_part(self.url)
+
+
+def _no_url(url: str, why: str = "") -> BadInput:
+    # Of one that cannot be taken apart nobody knows where its password stands.
+    shown = f"...{url.rpartition('@')[2]}" if "@" in url else url
+    return BadInput(f"not a MongoDB URL{why}", key="url", value=shown, fix="write mongodb://host:port/")
 
 
 def _host_part(url: str) -> str:
@@ -98,8 +111,10 @@ class Settings:
         key = key.replace("_", "-")
         if isinstance(value, int) and value < 1:
             raise BadInput("must be at least 1", key=key, value=value, fix="give a larger number")
-        if isinstance(value, float) and value <= 0:
+        if isinstance(value, float) and not value > 0:
             raise BadInput("must be more than 0", key=key, value=value, fix="give a larger number")
+        if isinstance(value, int | float) and value > _LARGEST:
+            raise BadInput(f"must be at most {_LARGEST:,}", key=key, value=value, fix="give a smaller number")
 
     @property
     def slots(self) -> int:
@@ -131,10 +146,11 @@ class Settings:
 
 
 def _compiled(key: str, expression: str) -> re.Pattern[str]:
+    fix = "write one as Python takes it, such as shop_.*"
     try:
         return re.compile(expression)
-    except re.error as error:
-        raise BadInput(f"not a regular expression: {error}", key=key, value=expression) from error
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadInput(f"not a regular expression: {error}", key=key, value=expression, fix=fix) from error
 
 
 def cores() -> int:

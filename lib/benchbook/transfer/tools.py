@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from benchbook.errors import BenchbookError
+from benchbook.given import guard
 from benchbook.transfer.dataset import DocumentSet, make_room
 from benchbook.transfer.dataset import load as load_dataset
 from benchbook.transfer.proof import gather
@@ -73,12 +74,13 @@ def clear(
 
 
 def main() -> None:
-    """Runs the command; errors raised on purpose end it with one paragraph and their exit status."""
-    try:
-        app(prog_name="python -m benchbook.transfer.tools")
-    except BenchbookError as error:
-        print(f"tools: {error}", file=sys.stderr)
-        sys.exit(error.exit_status)
+    """Runs the command; an error ends it with one paragraph and its exit status (`--debug` shows its stack)."""
+    guard.begin(_tell)
+    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer.tools"), _tell))
+
+
+def _tell(text: str) -> None:
+    print(f"tools: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

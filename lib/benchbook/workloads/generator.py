@@ -97,7 +97,8 @@ class LoadGenerator(ABC, Generic[S]):
 
     `protocols` are those of systems that it can drive, `Size` the model of its section in a profile (`loads: {NAME:
     ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone. `stop_file`
-    is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end.
+    is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end. `workloads` are those
+    that a report can name, `known_options` names of options, without dashes, that it can give with any plain value.
     """
 
     name: ClassVar[str]
@@ -107,6 +108,9 @@ class LoadGenerator(ABC, Generic[S]):
     Size: type[S]
     many_clients: ClassVar[bool] = False
     stop_file: ClassVar[str] = ""
+    # What a report may choose (workloads.allowed): anything else is refused unless the user allows it by name.
+    workloads: ClassVar[frozenset[str]] = frozenset()
+    known_options: ClassVar[frozenset[str]] = frozenset()
     # What the rates of `rate_in` count in a second, for the progress line.
     rate_unit: ClassVar[str] = "tps"
     # It prints a rate every so many seconds whatever becomes of its load, and `outcome` has them in its series as `tps`

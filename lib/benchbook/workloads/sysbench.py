@@ -14,6 +14,21 @@ from benchbook.hosts.remote_host import RemoteHost
 DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
 # The file in a job's folder that asks a stoppable load to end (remote/stoppable.lua).
 STOP_FILE = "stop"
+# The scripts that sysbench 1.0 brings along. A script of another name is a file, or one that nobody has seen.
+SCRIPTS = frozenset(
+    """bulk_insert oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write oltp_update_index
+    oltp_update_non_index oltp_write_only select_random_points select_random_ranges""".split()
+)
+# Of their options (src/lua/oltp_common.lua) and sysbench's own, those that change what is asked of a server: none that
+# reads a file, chooses where to connect, or stands in place of what the kit sets itself (threads, time, tables).
+OPTIONS = frozenset(
+    """auto-inc auto_inc create_secondary create-secondary db-driver db-ps-mode delete_inserts delete-inserts
+    distinct_ranges distinct-ranges events index_updates index-updates mysql-ignore-errors non_index_updates
+    non-index-updates order_ranges order-ranges percentile point_selects point-selects rand-pareto-h rand-seed
+    rand-spec-iter rand-spec-pct rand-spec-res rand-type rand-zipfian-exp range_selects range-selects range_size
+    range-size reconnect secondary simple_ranges simple-ranges skip_trx skip-trx sum_ranges sum-ranges validate
+    warmup-time""".split()
+)
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
 SLACK_S = 120
 

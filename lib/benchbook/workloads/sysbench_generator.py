@@ -29,6 +29,8 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     many_clients = True
     stop_file = sysbench.STOP_FILE
     prints_every_s = 1.0
+    workloads = sysbench.SCRIPTS
+    known_options = sysbench.OPTIONS
 
     @classmethod
     def size_in(cls, profile: Profile) -> SysbenchSize:

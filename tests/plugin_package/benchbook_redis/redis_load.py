@@ -52,6 +52,7 @@ class RedisBenchmark(LoadGenerator[RedisSize]):
     program = "redis-benchmark"
     package = "redis-tools"
     protocols = ("redis",)
+    workloads = frozenset({"get", "set"})
     Size = RedisSize
     _told = 0
 

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from benchbook import paths
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.build import programs
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
+from benchbook.given.bounds import Count, Rate, SecondsOrNone
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Repeating
+from benchbook.published.reading import known
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.reports import stated
 from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.kind import Kind
-from benchbook.workloads import sysbench
+from benchbook.workloads import allowed, sysbench
+from benchbook.workloads.sysbench_generator import Sysbench
 
 SYSTEM = "dm"
 # Of the upstream's transactions, what may fail: small tables make concurrent writers meet.
@@ -34,9 +39,9 @@ SCRIPTS = {"insert_only": "oltp_insert", "write_only": "oltp_write_only"}
 class ReplicationParameters(Parameters):
     """What every report on DM can be asked; `tables` narrows the published ones."""
 
-    tables: list[str] = Field(default=[])
-    time_s: NotNegative = Field(0, le=86_400)
-    rate: NotNegative = 0
+    tables: list[Words] = Field(default=[])
+    time_s: SecondsOrNone = 0
+    rate: Rate = 0
 
 
 class DmParameters(ReplicationParameters):
@@ -45,8 +50,8 @@ class DmParameters(ReplicationParameters):
     `separate_dump_factors` adds the two cells that the report lacks, so that splitting and threads can be told apart.
     """
 
-    worker_counts: list[Positive] = Field(default=[])
-    pool_sizes: list[Positive] = Field(default=[])
+    worker_counts: list[Count] = Field(default=[])
+    pool_sizes: list[Count] = Field(default=[])
     separate_dump_factors: bool = False
 
 
@@ -64,19 +69,21 @@ def _levels(published: Published, table: PublishedTable, parameters: DmParameter
     if table.id in SYNC:
         return _sync_levels(published, table, parameters)
     if table.id == "dump":
-        return _dump_levels(table, separate=parameters.separate_dump_factors)
+        return _dump_levels(published, table, separate=parameters.separate_dump_factors)
     if table.id == "load":
-        return [{"item": str(item), "pool_size": POOL_SIZE} for item in table.frame["item"]]
+        return [{"item": str(item), "pool_size": POOL_SIZE} for item in stated.column(published, table, "item")]
     if table.id == "load_pool_size":
-        return [{"pool_size": size} for size in parameters.pool_sizes or _numbers(table, "pool_size")]
-    return [
-        {"statement_size": n, "pool_size": int(table.fixed["pool_size"])} for n in _numbers(table, "statement_size")
-    ]
+        sizes = parameters.pool_sizes or stated.numbers(published, table, "pool_size")
+        return [{"pool_size": size} for size in sizes]
+    pool = stated.of_table(published, table, "pool_size")
+    sizes = stated.numbers(published, table, "statement_size", most=1_000_000_000)
+    return [{"statement_size": n, "pool_size": pool} for n in sizes]
 
 
-def _dump_levels(table: PublishedTable, *, separate: bool) -> list[Levels]:
+def _dump_levels(published: Published, table: PublishedTable, *, separate: bool) -> list[Levels]:
     """As printed, both settings change at once; `separate` crosses them."""
-    split, threads = [str(value) for value in table.frame["table_split"]], _numbers(table, "dump_threads")
+    split = [str(value) for value in stated.column(published, table, "table_split")]
+    threads = stated.numbers(published, table, "dump_threads")
     pairs = [(a, b) for a in split for b in threads] if separate else list(zip(split, threads, strict=True))
     return [{"table_split": a, "dump_threads": b} for a, b in pairs]
 
@@ -86,21 +93,21 @@ def _sync_levels(published: Published, table: PublishedTable, parameters: DmPara
     load = _stated(published)
     base: Levels = {"workload": "oltp_insert", **load}
     if table.id == "sync_worker_count":
-        counts = parameters.worker_counts or _numbers(table, "worker_count")
+        counts = parameters.worker_counts or stated.numbers(published, table, "worker_count")
         return [{**base, "worker_count": count} for count in counts]
     if table.id == "sync_distribution":
-        return [{**base, "statement_type": kind, "workload": SCRIPTS[kind]} for kind in table.frame["statement_type"]]
+        kinds = [str(kind) for kind in stated.column(published, table, "statement_type")]
+        file = paths.published_dir(published.report.name) / table.meta.path
+        for kind in kinds:
+            known(kind, list(SCRIPTS), "no script writes statements of this type", "column statement_type", file)
+        return [{**base, "statement_type": kind, "workload": SCRIPTS[kind]} for kind in kinds]
     # A level of its own, because a trial is known by its levels: it has those of one row of sync_worker_count.
     return [{"test": "result", **base}]
 
 
 def _stated(published: Published) -> dict[str, int]:
-    fixed = next(e.fixed for e in published.report.design if "threads" in e.fixed)
-    return {name: int(fixed[name]) for name in ("threads", "worker_count", "batch")}
-
-
-def _numbers(table: PublishedTable, level: str) -> list[int]:
-    return [int(value) for value in table.frame[level]]
+    experiment = next((e for e in stated.design(published) if "threads" in e.fixed), published.report.design[0])
+    return {name: stated.fixed(published, experiment, name) for name in ("threads", "worker_count", "batch")}
 
 
 def _errors(record: Record) -> Check:
@@ -158,7 +165,12 @@ class DmKind(Kind[ReplicationParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        count = next(int(e.fixed["tables"]) for e in published.report.design if "tables" in e.fixed)
+        count = stated.anywhere_fixed(published, "tables")
+        for design in published.report.design:
+            # Of dumps and loads, the published options are mydumper's, and stay words.
+            given = [option for option in design.options if option.startswith("--")]
+            file = paths.published_dir(published.report.name) / "report.yaml"
+            allowed.check_options(Sysbench, design, given, parameters.allow, file)
         return DmReplication(
             inventory=inventory,
             profile=profile,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 from benchbook.probes.probe import make
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching
 from benchbook.reports.dm import dm_summary
-from benchbook.reports.dm.pipeline import Pipeline
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.reports.dm.pipeline import Pipeline
 
 
 @contextmanager

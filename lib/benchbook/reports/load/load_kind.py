@@ -16,13 +16,16 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.early_stop import rule
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
+from benchbook.given.bounds import Rate, SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
+from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
 from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.workloads import allowed
 from benchbook.workloads.generator import LoadGenerator, generator
 
 # The load generator of a report whose design names none, and of records that name none.
@@ -35,12 +38,12 @@ class LoadParameters(Parameters):
     `levels`: the published threads, or `scaled` ones (times cores here / cores published); "" = as the profile says.
     """
 
-    system: str = "tidb"
-    systems: list[str] = Field(default=[])
-    workloads: list[str] = Field(default=[])
-    threads: list[Positive] = Field(default=[])
-    time_s: NotNegative = Field(0, le=86_400)
-    rate: NotNegative = 0
+    system: Words = "tidb"
+    systems: list[Words] = Field(default=[])
+    workloads: list[Words] = Field(default=[])
+    threads: list[Threads] = Field(default=[])
+    time_s: SecondsOrNone = 0
+    rate: Rate = 0
     levels: Literal["", "published", "scaled"] = ""
 
     def names(self) -> list[str]:
@@ -49,7 +52,7 @@ class LoadParameters(Parameters):
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
     """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
-    named = list(dict.fromkeys(experiment.load for experiment in published.report.design))
+    named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
     if len(named) > 1:
         raise BadInput(
             "one report is restaged by one load generator",
@@ -95,7 +98,7 @@ class LoadKind(Kind[LoadParameters]):
             for system in parameters.names()
             for e in published.report.design
             if not parameters.workloads or e.table in parameters.workloads
-            for threads in (parameters.threads or [int(level) for level in e.factors["threads"]])
+            for threads in (parameters.threads or stated.levels(published, e, "threads"))
         ]
 
     def asked(
@@ -123,8 +126,13 @@ class LoadKind(Kind[LoadParameters]):
     def experiment(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> LoadTrials:
-        """Raises BadInput for a system that is unknown, has no host, or does not speak what the load speaks."""
+        """Raises BadInput for a system that is unknown, has no host, or does not speak what the load speaks.
+
+        So it does for a workload or an option of the report that the load generator does not know.
+        """
         load = load_of(published)
+        file = paths.published_dir(published.report.name) / "report.yaml"
+        allowed.check(load, published.report.design, parameters.allow, file)
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)

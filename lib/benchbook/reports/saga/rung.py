@@ -67,3 +67,7 @@ class Rung:
         who = {"no_dtm": "no DTM", "dtm": "DTM", "dtm_barrier": "DTM + barrier"}[self.mode]
         work = f"{self.sql_per_branch} SQL" if self.sql_per_branch else "empty"
         return f"{who}, {work}" + (f", {self.fail:.0%} fail" if self.fail else "")
+
+
+# Beyond the published ladder: the business service with nothing to do, which is what it could at most deliver.
+CEILING = Rung("no_dtm", 0)

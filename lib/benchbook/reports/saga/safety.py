@@ -16,8 +16,7 @@ from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.reports.saga.ladder import KILLED
 from benchbook.reports.saga.rung import Rung
-from benchbook.reports.saga.saga_kind import FAILING, LADDER
-from benchbook.reports.saga.saga_tables import by_rung, named, of_table, value
+from benchbook.reports.saga.saga_tables import FAILING, LADDER, by_rung, named, of_table, value
 
 
 def invariants(report: Recorded) -> HTML:

@@ -7,50 +7,52 @@ from typing import Annotated
 
 from pydantic import Field
 
+from benchbook import paths
 from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
+from benchbook.given.bounds import SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
+from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
-from benchbook.reports.saga.rung import Rung
+from benchbook.reports.saga.rung import CEILING, Rung
+from benchbook.reports.saga.saga_tables import FAILING, LADDER
 from benchbook.stats.latency import little
 from benchbook.systems.dtm import Dtm, DtmStore
+from benchbook.workloads import allowed
 from benchbook.workloads.sysbench_generator import Sysbench
-
-LADDER, FAILING = "saga", "saga_failing"
-# Beyond the published ladder: the business service with nothing to do, which is what it could at most deliver.
-CEILING = Rung("no_dtm", 0)
 
 
 class SagaParameters(Parameters):
     """`rungs` (MODE:SQL) and `concurrency` replace the ladder and the profile's sweep; `fail` is a share of TransIn."""
 
-    rungs: list[str] = Field(default=[])
-    concurrency: list[Positive] = Field(default=[])
+    rungs: list[Words] = Field(default=[])
+    concurrency: list[Threads] = Field(default=[])
     fail: Annotated[float, Field(ge=0, le=1)] = 0.2
     kill_dtm: bool = False
     sysbench: bool = True
-    time_s: NotNegative = Field(0, le=86_400)
+    time_s: SecondsOrNone = 0
 
 
 def rungs(published: Published, parameters: SagaParameters) -> list[Rung]:
     """The ladder: the service's ceiling, then the published rungs in their order; or those that `rungs` names."""
     if parameters.rungs:
         return list(dict.fromkeys(map(Rung.parse, parameters.rungs)))
-    frame = published.table(LADDER).frame
-    return [CEILING, *(Rung(mode, int(sql)) for mode, sql in zip(frame["mode"], frame["sql_per_branch"], strict=True))]
+    table = published.table(LADDER)
+    modes, sql = stated.column(published, table, "mode"), stated.numbers(published, table, "sql_per_branch", least=0)
+    return [CEILING, *(Rung(str(mode), number) for mode, number in zip(modes, sql, strict=True))]
 
 
 def _sysbench(published: Published) -> list[Cell]:
-    threads = int(published.table(SYSBENCH).fixed["threads"])
+    threads = stated.of_table(published, published.table(SYSBENCH), "threads")
     return [Cell(table=SYSBENCH, system=DtmStore.name, levels={"workload": "oltp_write_only", "threads": threads})]
 
 
@@ -134,14 +136,17 @@ class SagaKind(Kind[SagaParameters]):
         check_probes(profile, [DtmStore])
         size = profile.sysbench.model_copy(
             update={
-                "tables": int(published.table(SYSBENCH).fixed["tables"]),
+                "tables": stated.of_table(published, published.table(SYSBENCH), "tables"),
                 "table_size": profile.saga.table_size,
             }
         )
+        alone = stated.design(published)[0]
+        file = paths.published_dir(published.report.name) / "report.yaml"
+        allowed.check_options(Sysbench, alone, alone.options, parameters.allow, file)
         return SagaLadder(
             inventory=inventory,
             profile=profile,
-            generator=Sysbench(size, published.report.design[0].options, parameters.seed),
+            generator=Sysbench(size, alone.options, parameters.seed),
             time_s=parameters.time_s or profile.saga.time_s,
             accounts=profile.saga.accounts,
         )

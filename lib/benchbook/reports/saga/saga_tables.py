@@ -14,7 +14,7 @@ from benchbook.published.tables import Published
 from benchbook.reports.saga.rung import Rung
 from benchbook.stats.shapes import saturation_level
 
-LADDER = "saga"
+LADDER, FAILING = "saga", "saga_failing"
 # A rung is compared at the lowest number of clients whose mean throughput is within this share of its best.
 NEAR = 0.05
 TYPES = ("inserts", "updates", "deletes", "selects")
@@ -70,7 +70,7 @@ def beyond(records: Sequence[Record]) -> list[Table]:
     """What the report has no table for: the sweep over clients with latencies, and the scenarios."""
     what = {
         "saga_sweep": ("Sagas by number of clients", LADDER, _SWEEP),
-        "saga_failing": ("Sagas with failing branches", "saga_failing", _FAILING),
+        FAILING: ("Sagas with failing branches", "saga_failing", _FAILING),
         "saga_killed": ("Sagas with DTM killed", "saga_killed", _KILLED),
     }
     found = [_long(id, title, of_table(records, table), metrics) for id, (title, table, metrics) in what.items()]

@@ -20,9 +20,8 @@ from benchbook.grouping import grouped
 from benchbook.plots import curves, picture, timelines
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
-from benchbook.reports.saga.rung import MODES, Rung
-from benchbook.reports.saga.saga_kind import CEILING, LADDER
-from benchbook.reports.saga.saga_tables import TYPES, at_knee, by_rung, knees, named, of_table, value
+from benchbook.reports.saga.rung import CEILING, MODES, Rung
+from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_rung, knees, named, of_table, value
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 # The rung that everything is relative to: the business alone.

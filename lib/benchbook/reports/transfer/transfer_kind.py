@@ -13,10 +13,13 @@ from benchbook.analysis.results import Row, Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
+from benchbook.given.bounds import Count, RowsOrNone
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import NotNegative, Parameters, Positive
+from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Repeating
+from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
+from benchbook.reports import stated
 from benchbook.reports.kind import Kind
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.copying import Transfer
@@ -46,23 +49,25 @@ class TransferParameters(Parameters):
     `levels`: the published threads and caches, or `scaled` ones; "" = as the profile says.
     """
 
-    engines: list[str] = Field(default=[])
-    ddt_jar: str = ""
-    server: str = ""
-    caches: list[Positive] = Field(default=[])
-    threads: list[str] = Field(default=[])
-    documents: NotNegative = 0
+    engines: list[Words] = Field(default=[])
+    ddt_jar: Words = ""
+    server: Words = ""
+    caches: list[Count] = Field(default=[])
+    threads: list[Words] = Field(default=[])
+    documents: RowsOrNone = 0
     levels: Literal["", "published", "scaled"] = ""
 
     def names(self) -> list[str]:
         return engines.names(self.engines, self.ddt_jar)
 
 
-def _levels(experiment: Any) -> list[dict[str, str | int | float]]:
-    """The thread pairs of one published experiment with its cache."""
+def _levels(published: Published, experiment: TableDesign) -> list[dict[str, str | int | float]]:
+    """The thread pairs of one published experiment with its cache; each pair is a row of its table."""
     names = ("cache_bucket_size", "cache_bucket_num", "data_batch_size")
-    cache = {name: int(experiment.fixed[name]) for name in names}
-    return [{"source_threads": int(a), "target_threads": int(b), **cache} for a, b in experiment.pairs]
+    cache = {name: stated.fixed(published, experiment, name) for name in names}
+    table = published.table(experiment.table)
+    pairs = (stated.numbers(published, table, name) for name in ("source_threads", "target_threads"))
+    return [{"source_threads": a, "target_threads": b, **cache} for a, b in zip(*pairs, strict=True)]
 
 
 def _wanted(levels: dict[str, Any], parameters: TransferParameters) -> bool:
@@ -101,7 +106,7 @@ class TransferKind(Kind[TransferParameters]):
 
     def cells(self, published: Published, parameters: TransferParameters) -> list[Cell]:
         """Every published combination for each engine that has these knobs, and one cell for the peer."""
-        points = [(e.table, levels) for e in published.report.design for levels in _levels(e)]
+        points = [(e.table, levels) for e in stated.design(published) for levels in _levels(published, e)]
         chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
         if not chosen:
             known = sorted({f"{x['source_threads']}/{x['target_threads']}" for _, x in points})

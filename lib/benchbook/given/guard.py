@@ -1,0 +1,59 @@
+"""The last guard of a command line: whatever happens is one paragraph and an exit status; `--debug` shows the stack."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+
+from benchbook.errors import BenchbookError, one_line
+
+OPTION = "--debug"
+VARIABLE = "BENCHBOOK_DEBUG"
+_LONGEST = 400
+
+Say = Callable[[str], None]
+
+
+def begin(say: Say) -> None:
+    """Take `--debug` out of this program's arguments, wherever it stands; threads end as quietly as the rest.
+
+    What it says goes on in an environment variable, so that a notebook's kernel and workers know it too.
+    """
+    if OPTION in sys.argv[1:]:
+        sys.argv[1:] = [word for word in sys.argv[1:] if word != OPTION]
+        os.environ[VARIABLE] = "1"
+    threading.excepthook = lambda args: _tell(args.exc_value, say) if args.exc_value else None
+
+
+def status_of(step: Callable[[], int | None], say: Say) -> int:
+    """The exit status of `step`: what it returns, or that of what it raises, which is said in one paragraph."""
+    try:
+        return step() or 0
+    except BenchbookError as problem:
+        _tell(problem, say)
+        return problem.exit_status
+    except Exception as problem:  # noqa: BLE001 - the one place where what nobody expected ends
+        _tell(problem, say)
+        return 1
+
+
+def debugging() -> bool:
+    return bool(os.environ.get(VARIABLE))
+
+
+def in_words(problem: BaseException) -> str:
+    """One paragraph. An error that was not raised on purpose is called what it is."""
+    if isinstance(problem, BenchbookError):
+        return str(problem)
+    said = one_line(str(problem).strip())
+    what = f"{type(problem).__name__}: {said[:_LONGEST]}" if said else type(problem).__name__
+    return f"{what}. This is a defect of the kit; {OPTION} shows where."
+
+
+def _tell(problem: BaseException, say: Say) -> None:
+    if debugging():
+        traceback.print_exception(problem)
+    say(in_words(problem))

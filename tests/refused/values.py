@@ -1,0 +1,246 @@
+"""Values in inventories, profiles and reports that nobody can mean, or that somebody else must not choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit import PROFILE
+
+from refused.row import SECRET, Row, changed, holding, in_place_of, with_host, with_inventory, with_profile
+
+END = {"host": "127.0.90.30", "port": 3306}
+# -- inventories ----------------------------------------------------------------------------------------------------
+
+ADDRESSES = ["", "-oProxyCommand=x", "a b", "db1\n", "ü.example", "a" * 300, "$(id)", 5, ["127.0.0.1"]]
+WORKDIRS = ["/", "//", "/.", "/etc", "/usr/", "..", "../x", ".", "", "a\nb", "-x", "\0", 7]
+HOSTS = [
+    *(Row(f"address {str(a)[:20]!r}", with_host(address=a), ("hosts.db1.address: ", "Fix: ")) for a in ADDRESSES),
+    *(Row(f"workdir {w!r}", with_host(workdir=w), ("hosts.db1.workdir: ", "Fix: ")) for w in WORKDIRS),
+    Row("an SSH address that is an option", with_host(ssh_address="-x"), ("hosts.db1.ssh_address: ", "(got '-x')")),
+    Row("a login that is an option", with_host(user="-lroot"), ("hosts.db1.user: ", "(got '-lroot')")),
+    Row("a port of 70,000", with_host(ssh_port=70_000), ("hosts.db1.ssh_port: ", "(got 70000)")),
+    Row("a port that is true", with_host(ssh_port=True), ("hosts.db1.ssh_port: ", "(got True)")),
+    Row("a processor below 0", with_host(cpus=[-1]), ("hosts.db1.cpus.0: ", "(got -1)")),
+    Row("a processor beyond all", with_host(cpus=[10**20]), ("hosts.db1.cpus.0: ",)),
+    Row("an unknown key", with_host(adress="x"), ("hosts.db1.adress: ", "known here: address")),
+    Row("no roles", with_host(roles=[]), ("hosts.db1.roles: ", "(got [])")),
+    Row("roles that are a word", with_host(roles="tidb"), ("hosts.db1.roles: ", "(got 'tidb')")),
+]
+INVENTORIES = [
+    Row("hosts that are a list", with_inventory(hosts=["a"]), ("hosts: ", "(got ['a'])")),
+    Row("a lease without end", with_inventory(ssh={"lease_s": float("inf")}), ("ssh.lease_s: ", "(got inf)")),
+    Row("a lease that is no number", with_inventory(ssh={"lease_s": float("nan")}), ("ssh.lease_s: ", "(got nan)")),
+    Row("a wait without end", with_inventory(ssh={"connect_timeout_s": float("inf")}), ("ssh.connect_timeout_s: ",)),
+    Row("an empty program", with_inventory(programs={"sysbench": ""}), ("programs.sysbench: ", "(got '')")),
+    Row("a program that is an option", with_inventory(programs={"sysbench": "-c"}), ("programs.sysbench: ",)),
+    Row(
+        "a database with a quote",
+        with_inventory(endpoints={"a": {**END, "database": "x'y"}}),
+        ("endpoints.a.database",),
+    ),
+    Row("an endpoint that is an option", with_inventory(endpoints={"a": {**END, "host": "-h"}}), ("endpoints.a.host",)),
+]
+SECRETS = [
+    Row("a password", with_inventory(systems={"tidb": {"password": SECRET}}), ("systems.tidb.password: ", "not shown")),
+    Row(
+        "a password for a name",
+        with_inventory(systems={"tidb": {"password_env": f"{SECRET}!"}}),
+        ("password_env", "not shown"),
+    ),
+    Row("a key that is a list", with_inventory(ssh={"key": [SECRET]}), ("ssh.key: ", "not shown")),
+    Row("a password below a list", with_inventory(systems=[{"password": SECRET}]), ("systems: ", "'password': ...")),
+    Row("a token nobody knows", with_inventory(ssh={"token": SECRET}), ("ssh.token: ", "not shown")),
+    Row(
+        "a password in broken YAML",
+        changed("inventory", "systems:\n", f"password: '{SECRET}\nsystems:\n"),
+        ("malformed YAML",),
+    ),
+    Row(
+        "a password that is an alias",
+        changed("inventory", "systems:\n", f"password: *{SECRET}\nsystems:\n"),
+        ("malformed YAML",),
+    ),
+    Row(
+        "a password with a tag",
+        changed("inventory", "systems:\n", f"password: !{SECRET} x\nsystems:\n"),
+        ("malformed YAML",),
+    ),
+    Row(
+        "a passphrase twice",
+        changed("inventory", "systems:\n", f"passphrase: 1\npassphrase: {SECRET}\nsystems:\n"),
+        ("malformed",),
+    ),
+]
+
+# -- profiles -------------------------------------------------------------------------------------------------------
+
+
+def sysbench(**changes: Any) -> dict[str, Any]:
+    return {"sysbench": {**PROFILE["sysbench"], **changes}}
+
+
+SIZES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    ("repetitions of 100,000,000", {"repetitions": 100_000_000}, ("repetitions: ", "(got 100000000)")),
+    ("no repetitions", {"repetitions": 0}, ("repetitions: ", "(got 0)")),
+    ("repetitions that are true", {"repetitions": True}, ("repetitions: ", "(got True)")),
+    ("repetitions as a text", {"repetitions": "3"}, ("repetitions: ", "(got '3')")),
+    ("1e12 tables", sysbench(tables="1e12"), ("sysbench.tables: ", "(got '1e12')")),
+    ("1.0e+12 tables", sysbench(tables=1e12), ("sysbench.tables: ", "(got 1000000000000.0)")),
+    ("a million million tables", sysbench(tables=10**12), ("sysbench.tables: ", "(got 1000000000000)")),
+    ("10^20 rows", sysbench(table_size=10**20), ("sysbench.table_size: ",)),
+    ("10^14 rows in all", sysbench(tables=10_000, table_size=10**10), ("tables x table_size",)),
+    ("a load of a year", sysbench(time_s=31_536_000), ("sysbench.time_s: ", "(got 31536000)")),
+    ("threads beyond all", sysbench(prepare_threads=10**20), ("sysbench.prepare_threads: ",)),
+    ("a rate below 0", sysbench(rate=-1), ("sysbench.rate: ", "(got -1)")),
+    ("disk without end", {"disk_gb": float("inf")}, ("disk_gb: ", "(got inf)")),
+    ("disk that is no number", {"disk_gb": float("nan")}, ("disk_gb: ", "(got nan)")),
+    ("10^20 MB", {"buffer_pool_mb": 10**20}, ("buffer_pool_mb: ",)),
+    ("no budget", {"repeat": {"budget_min": float("nan")}}, ("repeat.budget_min: ",)),
+    ("clients in no number", {"saga": {"concurrency": []}}, ("saga.concurrency: ", "(got [])")),
+    ("accounts beyond all", {"saga": {"accounts": 10**20}}, ("saga.accounts: ",)),
+    ("a statement beyond all", {"dm": {"statement_size": 10**20}}, ("dm.statement_size: ",)),
+    ("cache without end", {"transfer": {"cache_gb": float("inf")}}, ("transfer.cache_gb: ",)),
+    ("a probe that nobody knows", {"probes": ["../../x"]}, ("probes: no such probe", "(got '../../x')")),
+    ("probes that are a word", {"probes": "own"}, ("probes: ", "(got 'own')")),
+    ("a section that is a list", {"sysbench": []}, ("sysbench: ", "(got [])")),
+    ("a key of 100,000 letters", {"x" * 100_000: 1}, ("Extra inputs", "...")),
+    ("a value of 100,000 letters", {"reset": "x" * 100_000}, ("reset: ", "...")),
+]
+PROFILES = [Row(name, with_profile(**changes), ("own.yaml", *said, "Fix: ")) for name, changes, said in SIZES]
+
+# -- reports --------------------------------------------------------------------------------------------------------
+
+FIRST = "    workload: oltp_point_select\n"
+LEVELS = "    factors: {threads: [50, 100, 200]}\n"
+OPTIONS = '    options: ["--db-driver=mysql", '
+AT = "design.oltp_point_select."
+
+
+def chosen(what: str, value: str) -> tuple[str, ...]:
+    return (
+        f"report.yaml: {AT}{what}: ",
+        f"(got '{value}')",
+        "add --allow ",
+        "which a report would have it run on your hosts",
+    )
+
+
+WORKLOADS = ["/tmp/x.lua", "../x", "x.lua", "fileio", "oltp_insert --config-file=x", "{job}/x", "--help"]
+GIVEN = [
+    "--config-file=/etc/passwd",
+    "--mysql-host=elsewhere",
+    "--luajit-cmd=off",
+    "--threads=9",
+    "--auto-inc=/etc/passwd",
+    "--rand-type=a b",
+    "--mysql-ignore-errors={job}",
+    "auto-inc=false",
+    "-x",
+]
+CHOICES = [
+    *(
+        Row(f"workload {w}", changed("report.yaml", FIRST, f'    workload: "{w}"\n'), chosen("workload", w))
+        for w in WORKLOADS
+    ),
+    *(
+        Row(f"option {o}", changed("report.yaml", OPTIONS, f'    options: ["{o}", '), chosen("options", o))
+        for o in GIVEN
+    ),
+]
+FACTS = [
+    ("an unknown key", "title: ", "titel: ", ("titel: ", "known here: ")),
+    ("an unknown kind", "restaged_by: sysbench", "restaged_by: [sysbench]", ("restaged_by: ",)),
+    ("a kind nobody has", "restaged_by: sysbench", "restaged_by: os.system", ("restaged_by: no such kind",)),
+    ("a generator nobody has", FIRST, f"{FIRST}    load: nobody\n", ("one load generator", "nobody")),
+    ("a workload with a newline", FIRST, '    workload: "a\\nb"\n', ("design.0.workload: ",)),
+    ("an unknown table", "table: oltp_point_select", "table: gone", ("design.oltp_point_select: ", "(got 'gone')")),
+    ("a table that is a path", "table: oltp_point_select", "table: ../x", ("design.0.table: ", "(got '../x')")),
+    ("levels that are words", LEVELS, "    factors: {threads: [few, many, all]}\n", (AT[:-1], "the same points")),
+    ("other levels", LEVELS, "    factors: {threads: [50, 100]}\n", (AT[:-1], "(got (200,))")),
+    ("levels of true", LEVELS, "    factors: {threads: [true]}\n", ("design.0.factors.threads.0",)),
+    ("levels without end", LEVELS, "    factors: {threads: [.inf]}\n", ("design.0.factors.threads.0",)),
+    ("levels of no number", LEVELS, "    factors: {threads: [.nan]}\n", ("design.0.factors.threads.0",)),
+    (
+        "an unknown factor",
+        LEVELS,
+        "    factors: {clients: [50, 100, 200]}\n",
+        ("a factor is no level", "(got 'clients')"),
+    ),
+    (
+        "too many points",
+        LEVELS,
+        f"    factors: {{threads: [{', '.join(map(str, range(11_000)))}]}}\n",
+        ("more points",),
+    ),
+    ("pairs of another length", LEVELS, f"{LEVELS}    pairs: [[50, 1]]\n", (AT[:-1], "(got (50, 1))")),
+    ("a count of servers beyond all", "nodes: 3", f"nodes: {10**20}", ("nodes: ",)),
+]
+REPORTS = [
+    Row(f"report.yaml with {n}", changed("report.yaml", a, b), ("report.yaml", *said, "Fix: "))
+    for n, a, b, said in FACTS
+]
+
+PACKAGE = [
+    ("a path outside", '"path": "oltp_insert.csv"', '"path": "../../../etc/passwd"', ("resources.4.path: ",)),
+    ("an absolute path", '"path": "oltp_insert.csv"', '"path": "/etc/passwd"', ("resources.4.path: ",)),
+    ("a table twice", '"name": "oltp_read_write"', '"name": "oltp_insert"', ("two tables have the name oltp_insert",)),
+    ("a column twice", '"name": "tps"', '"name": "threads"', ("two columns have the name threads",)),
+    ("a table that is a path", '"name": "oltp_insert"', '"name": "../x"', ("resources.4.name: ", "(got '../x')")),
+    ("a number as its name", '"name": "tidb_v7_1_3_sysbench"', '"name": 5', ("name: ", "(got 5)")),
+    ("another name", '"name": "tidb_v7_1_3_sysbench"', '"name": "other"', ("name: ", "(got 'other')")),
+    ("code in an identity", '"threads / tps * 1000"', "\"__import__('os')\"", ("mean_below_p95", "Fix: ")),
+    ("a deep identity", '"threads / tps * 1000"', f'"{"-" * 100}tps"', ("mean_below_p95", "nested more than")),
+    (
+        "an identity of parentheses",
+        '"threads / tps * 1000"',
+        f'"{"(" * 3000}"',
+        ("mean_below_p95", "no expression", "not an")[:1],
+    ),
+    ("an identity without end", '"threads / tps * 1000"', '"tps * 1e999"', ("mean_below_p95", "plain arithmetic")),
+    ("a huge constant", '"tables": 32', f'"tables": {10**400}', ("resources.0.fixed.tables",)),
+    ("a bound that is a text", '"minimum": 0', '"minimum": "x"', ("constraints.minimum", "(got 'x')")),
+]
+PACKAGES = [
+    Row(f"datapackage.json with {n}", changed("datapackage.json", a, b), ("datapackage.json", *said))
+    for n, a, b, said in PACKAGE
+]
+
+CLAIM = [
+    ("a hypothesis nobody has", "hypothesis: increases", "hypothesis: [increases]", ("claims.0.hypothesis: ",)),
+    ("an unknown key", "    metric: tps", "    metrik: tps", ("claims.0.metrik: ", "known here: ")),
+    ("an unknown metric", "    metric: tps", "    metric: qps", ("(got 'qps')",)),
+    ("code for a metric", "    metric: tps", "    metric: \"__import__('os')\"", ("Fix: ",)),
+    ("an unknown table", "    table: oltp_point_select", "    table: gone", ("(got 'gone')",)),
+    ("an unknown factor", "    factor: threads", "    factor: clients", ("(got 'clients')",)),
+    ("a factor without end", "    at_least: 1.2", "    at_least: .inf", ("Fix: ",)),
+    ("a factor of no number", "    at_least: 1.2", "    at_least: .nan", ("Fix: ",)),
+    ("an id with a path", "id: rises-point-select", "id: ../x", ("claims.0.id: ", "(got '../x')")),
+    ("another report", "report: tidb_v7_1_3_sysbench", "report: other", ("report: ", "(got 'other')")),
+]
+CLAIMS = [Row(f"claims.yaml with {n}", changed("claims.yaml", a, b), ("claims.yaml", *said)) for n, a, b, said in CLAIM]
+
+NO_CLAIMS = Row(
+    "claims.yaml with claims that are a word",
+    holding("claims.yaml", "report: tidb_v7_1_3_sysbench\nclaims: all\n"),
+    ("claims.yaml: claims: ", "(got 'all')"),
+)
+NO_DESIGN = Row(
+    "report.yaml without a design",
+    in_place_of(
+        "report.yaml", lambda path: path.write_text(f"{path.read_text().partition('design:')[0]}design: []\n") and None
+    ),
+    ("report.yaml: design: there is nothing to run (got [])", "Fix: "),
+)
+
+ROWS = [
+    *HOSTS,
+    *INVENTORIES,
+    *SECRETS,
+    *PROFILES,
+    *CHOICES,
+    *REPORTS,
+    *PACKAGES,
+    *CLAIMS,
+    NO_CLAIMS,
+    NO_DESIGN,
+]
