@@ -245,6 +245,17 @@ def test_every_fault_of_a_phase_has_a_moment_at_which_it_can_be_made() -> None:
             assert any(moment.has(fault) for moment in moments(phase)), (phase, fault)
 
 
+def test_the_round_of_a_second_driver_is_played_alone() -> None:
+    drawn = balanced_draw.draw(3, 100, lease_s=6)
+    second = next(one for one in drawn if one.fault.kind == fault_catalogue.SECOND)
+    one, other = [one for one in drawn if one.fault.kind == fault_catalogue.KILL][:2]
+    assert faults_command.may_begin(second, [], 2)
+    assert not faults_command.may_begin(second, [one], 2)
+    assert not faults_command.may_begin(one, [second], 2)
+    assert faults_command.may_begin(one, [other], 2)
+    assert not faults_command.may_begin(one, [other], 1)
+
+
 def test_who_is_ended_by_the_fault_need_not_say_why() -> None:
     assert Fault("kill", "driver").named_by == ""
     assert Fault("stop", "driver").named_by

@@ -151,9 +151,15 @@ def faults(
     Processes are killed and stopped, disks filled, host keys swapped, second drivers started. Leaves
     data/runs/faults.json and site/faults.html. Exit status: 0 all held, 1 something did not, 2 bad input.
     """
+    from benchbook import paths
     from benchbook.faults import faults_command
 
-    raise typer.Exit(faults_command.run(seed, rounds, budget, at_once, only or [], console))
+    found = faults_command.run(seed, rounds, budget, at_once, only or [], console)
+    # What makes pages takes seconds to import.
+    from benchbook.faults import faults_page
+
+    console.print(f"page: {faults_page.write(found, paths.site_dir())}")
+    raise typer.Exit(1 if found.violated else 0)
 
 
 @app.command()

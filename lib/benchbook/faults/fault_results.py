@@ -15,7 +15,6 @@ from statistics import median
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
-from benchbook.analysis.results import replace_text
 from benchbook.faults.fault_catalogue import PHASES
 from benchbook.faults.fault_checker import INVARIANTS
 
@@ -98,6 +97,10 @@ class FaultResults(_Strict):
             clean_max_s=round(max(times), 2),
         )
 
+    @property
+    def violated(self) -> bool:
+        return any(one.violations for one in self.rounds)
+
     def with_round(self, one: RoundResult) -> FaultResults:
         """These results and one round more, in the order of the draw."""
         rounds = sorted([*self.rounds, one], key=lambda each: each.round)
@@ -112,4 +115,7 @@ def results_path() -> Path:
 def write(found: FaultResults, path: Path) -> Path:
     """Write them, whole or not at all."""
     whole = {**found.model_dump(), "summary": found.summary.model_dump()}
-    return replace_text(path, json.dumps(whole, indent=1) + "\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(whole, indent=1) + "\n")
+    return partial.replace(path)

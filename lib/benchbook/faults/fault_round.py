@@ -24,10 +24,10 @@ from benchbook.faults.lookout import Lookout
 from benchbook.faults.round_home import INVENTORY, LEASE_S, REPORT, TIME_S, RoundHome, free_net
 from benchbook.faults.run_moments import RunSigns
 
-# A record is half written for some milliseconds only.
-LOOK_EVERY_S = 0.005
+# A record is half written for some milliseconds only; what else is waited for stays as long as it takes to see it.
+LOOK_EVERY_S, LOOK_CLOSELY_S = 0.03, 0.004
 # No run of four loads of 3 s takes so long, unless it waits for something that never comes.
-PATIENCE_S = 150.0
+PATIENCE_S = 240.0
 # The hosts have this long, beyond the lease, to end what a run left.
 BEYOND_LEASE_S = 10.0
 RERUNS = 2
@@ -106,10 +106,11 @@ class _Playing:
     def _faulted(self) -> bool:
         """The run with the fault; whether what was to be hit was there."""
         signs, output, moment = RunSigns(self.home), self.home.path / "run-1.txt", self.planned.moment
+        closely = LOOK_EVERY_S if self.planned.phase in ("connect", "reset") else LOOK_CLOSELY_S
         lookout = Lookout(self.home, self.kept, self.command_lines)
         began, run = time.time(), self.home.report(output)
         with lookout:
-            self.wait(lambda: run.poll() is not None or moment.sign(signs, self.planned.records), PATIENCE_S)
+            self.wait(lambda: run.poll() is not None or moment.sign(signs, self.planned.records), PATIENCE_S, closely)
             hit = run.poll() is None and self._inflict(signs, run)
             status = self._await(run)
             if self.second:
@@ -158,13 +159,13 @@ class _Playing:
 
     # -- what it is made of ---------------------------------------------------------------------------------------
 
-    def wait(self, condition: Callable[[], bool], seconds: float) -> bool:
+    def wait(self, condition: Callable[[], bool], seconds: float, every_s: float = LOOK_EVERY_S) -> bool:
         """Whether the condition came true within so many seconds. Raises RoundsEnded."""
         ends = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > ends:
                 return False
-            if self.over.wait(LOOK_EVERY_S):
+            if self.over.wait(every_s):
                 raise RoundsEnded("interrupted")
         return True
 
@@ -186,8 +187,8 @@ class _Playing:
 
     @property
     def _may_refuse(self) -> bool:
-        """A host that does not prove who it is ends a run before any load, with status 2."""
-        return self.planned.fault.kind == catalogue.KEY_SWAP
+        """With status 2, before any load: a host that does not prove who it is, or that the second driver got first."""
+        return self.planned.fault.kind in (catalogue.KEY_SWAP, catalogue.SECOND)
 
     def _note(self, what: str, status: int | None, output: Path, began: float, *, killed: bool = False) -> None:
         page = self.home.home / "site" / f"{REPORT}.html"

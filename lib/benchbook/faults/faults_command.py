@@ -15,11 +15,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from benchbook import paths
 from benchbook.errors import BadInput
-from benchbook.faults import balanced_draw, fault_results, fault_round, faults_page, small_disks
+from benchbook.faults import balanced_draw, fault_results, fault_round, small_disks
 from benchbook.faults.balanced_draw import PlannedRound
-from benchbook.faults.fault_catalogue import ON_DISKS
+from benchbook.faults.fault_catalogue import ON_DISKS, SECOND
 from benchbook.faults.fault_results import FaultResults, LeftOut, RoundResult
 from benchbook.faults.round_home import LEASE_S
 
@@ -27,8 +26,8 @@ _BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h)")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
-def run(seed: int, rounds: int, budget: str, at_once: int, only: Sequence[int], console: Console) -> int:
-    """Play the rounds; returns 0 where every invariant held, else 1. `only`: just these of the draw, by number."""
+def run(seed: int, rounds: int, budget: str, at_once: int, only: Sequence[int], console: Console) -> FaultResults:
+    """Play the rounds, and keep what they found after each. `only`: just these of the draw, by number."""
     budget_s = seconds_of(budget)
     why = small_disks.why_not()
     found = FaultResults(seed=seed, lease_s=LEASE_S, left_out=[LeftOut(fault=f, why=why) for f in ON_DISKS if why])
@@ -40,28 +39,33 @@ def run(seed: int, rounds: int, budget: str, at_once: int, only: Sequence[int], 
         found = found.with_round(one)
         fault_results.write(found, fault_results.results_path())
         console.print(in_words(one), markup=False, style="red" if one.violations else None)
-    page = faults_page.write(found, paths.site_dir())
-    _conclude(found, len(drawn), page, console)
-    return 1 if any(found.summary.violations.values()) else 0
+    _conclude(found, len(drawn), console)
+    return found
 
 
 def played(drawn: Sequence[PlannedRound], budget_s: float, at_once: int, console: Console) -> Iterator[RoundResult]:
     """Rounds as they end, `at_once` side by side. None is begun once the budget is spent; what was begun is ended."""
     ends, over, todo = time.monotonic() + budget_s, threading.Event(), list(drawn)
-    running: set[Future[RoundResult]] = set()
+    running: dict[Future[RoundResult], PlannedRound] = {}
     with _folder() as folder, _bar(len(todo), console) as bar, ThreadPoolExecutor(at_once) as pool:
         try:
             while running or (todo and time.monotonic() < ends):
-                while todo and len(running) < at_once and time.monotonic() < ends:
+                while todo and time.monotonic() < ends and may_begin(todo[0], list(running.values()), at_once):
                     one = todo.pop(0)
-                    running.add(pool.submit(fault_round.play, one, folder / f"r{one.number:04d}", over))
-                ended, running = wait(running, return_when=FIRST_COMPLETED)
-                for each in ended:
+                    running[pool.submit(fault_round.play, one, folder / f"r{one.number:04d}", over)] = one
+                for each in wait(running, return_when=FIRST_COMPLETED).done:
+                    del running[each]
                     bar.advance(bar.task_ids[0])
                     yield each.result()
         finally:
             # Interrupted, or a round could not be played: the others clean up after themselves, and are waited for.
             over.set()
+
+
+def may_begin(one: PlannedRound, running: Sequence[PlannedRound], at_once: int) -> bool:
+    """A second driver wants the whole machine for itself, as on real hosts: its round is played alone."""
+    alone = any(each.fault.kind == SECOND for each in (one, *running))
+    return not running or (len(running) < at_once and not alone)
 
 
 @contextmanager
@@ -99,7 +103,7 @@ def in_words(one: RoundResult) -> str:
     return "\n".join([head + rest, *(f"       {each.invariant}: {each.what}" for each in one.violations)])
 
 
-def _conclude(found: FaultResults, asked: int, page: Path, console: Console) -> None:
+def _conclude(found: FaultResults, asked: int, console: Console) -> None:
     summary = found.summary
     console.print(f"{summary.rounds} of {asked} rounds, seed {found.seed}", markup=False)
     console.print(
@@ -110,7 +114,7 @@ def _conclude(found: FaultResults, asked: int, page: Path, console: Console) -> 
     lost = ", ".join(f"{count} rounds lost {trials}" for trials, count in summary.trials_lost.items())
     console.print(f"trials lost per fault: {lost}", markup=False)
     console.print(f"hosts clean after: p50 {summary.clean_p50_s:g} s, max {summary.clean_max_s:g} s", markup=False)
-    console.print(f"results: {fault_results.results_path()}\npage: {page}", markup=False)
+    console.print(f"results: {fault_results.results_path()}", markup=False)
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -10,7 +10,7 @@ from benchbook.faults.fault_checker import KeptRecords
 from benchbook.faults.round_home import RoundHome
 from benchbook.faults.run_moments import RunSigns
 
-_EVERY_S = 0.3
+_EVERY_S = 0.5
 
 
 class Lookout:
