@@ -32,6 +32,14 @@ class PlannedRound:
     place: str
     held_s: float
 
+    @property
+    def ends_the_run(self) -> bool:
+        """The driver itself cannot go on, or record: what it had in hand is lost, and the rest is the rerun's."""
+        of_driver = self.fault.kind in catalogue.ON_DISKS and self.place == catalogue.DISKS[0]
+        return of_driver or (
+            self.fault.kind == catalogue.KILL and self.fault.target in (catalogue.DRIVER, catalogue.KERNEL)
+        )
+
 
 def draw(seed: int, rounds: int, *, lease_s: float, without: Collection[str] = ()) -> list[PlannedRound]:
     """`rounds` rounds; the kinds of fault in `without` cannot be made here. One seed always draws the same."""

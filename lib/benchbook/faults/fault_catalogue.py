@@ -30,14 +30,15 @@ _ALIVE: dict[str, tuple[Phase, ...]] = {
 }
 _SSH = r"unreachable|out of reach|cannot be reached|connection|ssh"
 _NAMED = {
-    DRIVER: r"driver|lease|away",
-    KERNEL: r"kernel|driver|lease|away",
+    DRIVER: r"\bdriver (was|stood|had)|no driver|lease",
+    KERNEL: r"kernel|\bdriver (was|stood|had)|no driver|lease",
     SSHD: _SSH,
     SSHD_SESSION: _SSH,
     SUPERVISOR: r"supervisor",
-    SERVER: r"mariadb",
-    PROBE: r"probe",
-    GENERATOR: r"sysbench|prepare",
+    # Trials and reports have these names, too: what counts is a sentence about the program.
+    SERVER: r"mariadb\S* on \w+",
+    PROBE: r"\bprobe\b|no sample",
+    GENERATOR: r"(?<![/\w])sysbench\S* (prepare |on |killed|ended|could)|load generator",
     DISK_FULL: r"disk|space",
     INODES_FULL: r"disk|space|inode",
     READ_ONLY: r"read-only",
@@ -62,11 +63,6 @@ class Fault:
         if self == Fault(KILL, DRIVER):
             return ""
         return _NAMED[self.kind if self.kind in _NAMED else self.target]
-
-    @property
-    def ends_the_run(self) -> bool:
-        """The run cannot go on: what it had in hand is lost, and the rest is the rerun's."""
-        return self.kind == KILL and self.target in (DRIVER, KERNEL)
 
 
 def of_phase(phase: Phase) -> list[Fault]:

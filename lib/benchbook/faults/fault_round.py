@@ -106,12 +106,14 @@ class _Playing:
     def _faulted(self) -> bool:
         """The run with the fault; whether what was to be hit was there."""
         signs, output, moment = RunSigns(self.home), self.home.path / "run-1.txt", self.planned.moment
-        closely = LOOK_EVERY_S if self.planned.phase in ("connect", "reset") else LOOK_CLOSELY_S
+        closely = LOOK_CLOSELY_S if moment.brief else LOOK_EVERY_S
         lookout = Lookout(self.home, self.kept, self.command_lines)
         began, run = time.time(), self.home.report(output)
         with lookout:
-            self.wait(lambda: run.poll() is not None or moment.sign(signs, self.planned.records), PATIENCE_S, closely)
-            hit = run.poll() is None and self._inflict(signs, run)
+            came = self.wait(
+                lambda: run.poll() is not None or moment.sign(signs, self.planned.records), PATIENCE_S, closely
+            )
+            hit = came and run.poll() is None and self._inflict(signs, run)
             status = self._await(run)
             if self.second:
                 self._await(self.second)
@@ -129,7 +131,7 @@ class _Playing:
     def _lost(self, status: int | None, begun: set[str]) -> int:
         """Trials that the fault cost: those in hand of a run that it ended, else all that the run did not record."""
         planned, done = checker.planned(self.home.home), checker.done(self.home.home)
-        if self.planned.fault.ends_the_run:
+        if self.planned.ends_the_run:
             return len(begun - {trial for _, trial in done})
         refused = status == 2 and self._may_refuse and not done
         return 0 if refused else len(planned - done)

@@ -84,11 +84,15 @@ class RunSigns:
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment of a phase: the sign, asked with the number of records to wait for, and the processes that are there."""
+    """A moment of a phase: the sign, asked with the number of records to wait for, and the processes that are there.
+
+    A `brief` one is over within milliseconds.
+    """
 
     name: str
     sign: Callable[[RunSigns, int], bool]
     alive: tuple[str, ...]
+    brief: bool = False
 
     def has(self, fault: Fault) -> bool:
         """Is what the fault is done to there at this moment?"""
@@ -127,6 +131,7 @@ _PREPARE = (
         "sysbench fills the tables",
         lambda signs, _: bool(signs.jobs(CLIENT, PREPARE_JOB)),
         (*_SERVING, catalogue.GENERATOR),
+        brief=True,
     ),
     Moment("the filled data is set aside", lambda signs, _: _prepared(signs), _RUNNING),
 )
@@ -164,6 +169,7 @@ _WRITE = (
         "the record is half written",
         lambda signs, records: signs.records() >= records and signs.being_written(),
         (*_SERVING, catalogue.PROBE),
+        brief=True,
     ),
 )
 _MOMENTS: dict[Phase, tuple[Moment, ...]] = {
