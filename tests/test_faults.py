@@ -294,8 +294,8 @@ artefacts/0589/supervise.py, artefacts/0589/run_probe.py"""
 def result(number: int, **changes: object) -> RoundResult:
     made = {
         "round": number, "phase": "load", "fault": "kill", "target": "server", "moment": "the load has started",
-        "records": 0, "place": "client", "held_s": 2.0, "outcome": "held", "exits": [1, 0], "trials_lost": 1,
-        "clean_s": 1.0, "seconds": 30.0,
+        "records": 0, "place": "client", "held_s": 2.0, "hit": True, "outcome": "held", "exits": [1, 0],
+        "trials_lost": 1, "clean_s": 1.0, "seconds": 30.0,
     }  # fmt: skip
     return RoundResult.model_validate({**made, **changes})
 
@@ -306,7 +306,7 @@ def test_results_count_phases_violations_losses_and_times() -> None:
     for one in (
         result(2, clean_s=9.0, trials_lost=0, violations=bad, outcome="violated"),
         result(1),
-        result(3, outcome="missed", clean_s=50.0, phase="write"),
+        result(3, outcome="missed", hit=False, clean_s=50.0, phase="write"),
     ):
         found = found.with_round(one)
     assert [one.round for one in found.rounds] == [1, 2, 3]

@@ -31,7 +31,7 @@ class Broken(_Strict):
 
 
 class RoundResult(_Strict):
-    """One round. `outcome`: held, violated, or missed (what was to be hit was not there any more).
+    """One round. `outcome`: held, violated, or missed (nothing was `hit`: it was not there any more, and all held).
 
     `exits`: exit status of each run, null for one that had to be ended; `clean_s`: seconds from the end of the run
     with the fault until nothing of it was alive on the hosts; `said`: what each run printed last, where it is needed.
@@ -45,6 +45,7 @@ class RoundResult(_Strict):
     records: int
     place: str
     held_s: float
+    hit: bool
     outcome: str
     exits: list[int | None]
     trials_lost: int
@@ -84,7 +85,7 @@ class FaultResults(_Strict):
 
     @property
     def summary(self) -> Summary:
-        hit = [one for one in self.rounds if one.outcome != "missed"]
+        hit = [one for one in self.rounds if one.hit]
         times = [one.clean_s for one in hit] or [0.0]
         broken = Counter(each.invariant for one in self.rounds for each in one.violations)
         return Summary(

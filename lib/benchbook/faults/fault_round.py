@@ -89,8 +89,7 @@ class _Playing:
         if self.second:
             self.runs.append(self._seen("the second driver", self.second, self._second_output, may_refuse=True))
         found = [Broken(invariant=v.invariant, what=v.what) for v in checker.check(self._round(left))]
-        outcome = "violated" if found else "held" if hit else "missed"
-        return self._result(outcome, found, clean_s, time.monotonic() - began)
+        return self._result(hit, found, clean_s, time.monotonic() - began)
 
     # -- its steps ------------------------------------------------------------------------------------------------
 
@@ -217,7 +216,7 @@ class _Playing:
             rewritten=self.kept.said,
         )
 
-    def _result(self, outcome: str, found: list[Broken], clean_s: float, seconds: float) -> RoundResult:
+    def _result(self, hit: bool, found: list[Broken], clean_s: float, seconds: float) -> RoundResult:
         fault, asked = self.planned.fault, self.planned
         said = [f"{run.what} ({run.status}): {run.output[-_TAIL:]}" for run in self.runs] if found else []
         reasons = checker.reasons(self.home.home) if found else []
@@ -230,7 +229,8 @@ class _Playing:
             records=asked.records,
             place=asked.place,
             held_s=asked.held_s,
-            outcome=outcome,
+            hit=hit,
+            outcome="violated" if found else "held" if hit else "missed",
             exits=[run.status for run in self.runs],
             trials_lost=self.lost,
             clean_s=round(clean_s, 2),

@@ -99,6 +99,8 @@ def in_words(one: RoundResult) -> str:
     """A round in a line, and a line for each thing that did not hold."""
     target = f" {one.target}" if one.target else ""
     head = f"{one.round:4} {one.phase:8} {one.fault}{target} when {one.moment}: {one.outcome}"
+    if not one.hit:
+        head += ", nothing was hit"
     rest = f", {one.trials_lost} lost, clean after {one.clean_s:.1f} s ({one.seconds:.0f} s)"
     return "\n".join([head + rest, *(f"       {each.invariant}: {each.what}" for each in one.violations)])
 

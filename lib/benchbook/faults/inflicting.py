@@ -15,8 +15,9 @@ from benchbook.faults import small_disks, victims
 from benchbook.faults.balanced_draw import PlannedRound
 from benchbook.faults.run_moments import RunSigns
 
-# A disk stays full, and a key wrong, until the run has met it; a run that never does gets the disk back after this.
-UNMET_S = 20.0
+# A disk stays full, and a key wrong, until the run has met it, or has recorded so many trials all the same; at most so
+# long.
+UNBOTHERED, UNMET_S = 2, 60.0
 Wait = Callable[[Callable[[], bool], float], bool]
 
 
@@ -65,7 +66,7 @@ class Inflictor:
     def _disk(self, kind: str) -> bool:
         mend = small_disks.spoil(kind, small_disks.place(self.signs.home, self.planned.place))
         try:
-            self.wait(self._met, UNMET_S)
+            self._meet()
         finally:
             mend()
         return True
@@ -76,7 +77,7 @@ class Inflictor:
         folder = victims.swap_key(home, place)
         try:
             self._restart()
-            self.wait(self._met, UNMET_S)
+            self._meet()
         finally:
             victims.swap_back(folder)
             self._restart()
@@ -85,9 +86,10 @@ class Inflictor:
     def _restart(self) -> None:
         os.kill(victims.listener(self.signs.home, self.planned.place), signal.SIGHUP)
 
-    def _met(self) -> bool:
-        """Has the run met the fault: has a trial failed, or has the run ended?"""
-        return self.signs.failed() or self.run.poll() is not None
+    def _meet(self) -> None:
+        """Wait until a trial has failed or the run has ended; a run that goes on recording is not bothered."""
+        enough = self.signs.records() + UNBOTHERED
+        self.wait(lambda: self.signs.failed() or self.run.poll() is not None or self.signs.records() >= enough, UNMET_S)
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> bool:
