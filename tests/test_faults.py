@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import re
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from kit import ROOT, until
 
 from benchbook.errors import BadInput
-from benchbook.faults import balanced_draw, fault_catalogue, faults_command, faults_page, process_table
+from benchbook.faults import balanced_draw, fault_catalogue, faults_command, faults_page, process_table, small_disks
 from benchbook.faults.fault_catalogue import PHASES, Fault
 from benchbook.faults.fault_checker import INVARIANTS, KeptRecords, RoundSeen, RunSeen, check
 from benchbook.faults.fault_results import Broken, FaultResults, RoundResult
@@ -286,6 +287,35 @@ def test_names_of_trials_and_of_files_are_no_reason(target: str) -> None:
 FATAL: /usr/share/sysbench/oltp_common.lua:349: connection creation failed, --db-driver=mysql
 artefacts/0589/supervise.py, artefacts/0589/run_probe.py"""
     assert not re.search(Fault("kill", target).named_by or "driver was", said, re.IGNORECASE)
+
+
+# -- disks -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MB, with one file that stays open for writing."""
+    if why := small_disks.why_not():
+        pytest.skip(why)
+    small_disks.mount(tmp_path, 4 << 20)
+    with (tmp_path / "open").open("w"):
+        yield tmp_path
+    small_disks.unmount(tmp_path)
+    assert not tmp_path.is_mount()
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("disk full", errno.ENOSPC), ("inodes full", errno.ENOSPC), ("read-only", errno.EROFS)],
+)
+def test_a_spoilt_disk_takes_nothing_until_it_is_mended(disk: Path, kind: str, said: int) -> None:
+    mend = small_disks.spoil(kind, disk)
+    with pytest.raises(OSError) as refused:  # noqa: PT011 - its number is asserted
+        (disk / "new").write_bytes(b"x" * 8192)
+    assert refused.value.errno == said
+    mend()
+    (disk / "new").write_bytes(b"x" * 8192)
+    assert {path.name for path in disk.iterdir()} == {"open", "new"}
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
