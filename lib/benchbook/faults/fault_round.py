@@ -23,6 +23,7 @@ from benchbook.faults.inflicting import Inflictor
 from benchbook.faults.lookout import Lookout
 from benchbook.faults.round_home import INVENTORY, LEASE_S, REPORT, TIME_S, RoundHome, free_net
 from benchbook.faults.run_moments import RunSigns
+from benchbook.faults.second_driver import SecondDriver
 
 # A record is half written for some milliseconds only; what else is waited for stays as long as it takes to see it.
 LOOK_EVERY_S, LOOK_CLOSELY_S = 0.03, 0.004
@@ -77,7 +78,7 @@ class _Playing:
     runs: list[RunSeen] = field(default_factory=list)
     kept: KeptRecords = field(default_factory=KeptRecords)
     command_lines: set[str] = field(default_factory=set)
-    second: subprocess.Popen[bytes] | None = None
+    second: SecondDriver | None = None
     lost: int = 0
 
     def play(self) -> RoundResult:
@@ -87,7 +88,8 @@ class _Playing:
         clean_s, left = self._clean()
         self._rerun()
         if self.second:
-            self.runs.append(self._seen("the second driver", self.second, self._second_output, may_refuse=True))
+            told = self.second.output.read_text(errors="replace")
+            self.runs.append(RunSeen("the second driver", self.second.process.returncode, told, may_refuse=True))
         found = [Broken(invariant=v.invariant, what=v.what) for v in checker.check(self._round(left))]
         return self._result(hit, found, clean_s, time.monotonic() - began)
 
@@ -109,21 +111,30 @@ class _Playing:
         lookout = Lookout(self.home, self.kept, self.command_lines)
         began, run = time.time(), self.home.report(output)
         with lookout:
+            self._bring_second(run)
             came = self.wait(
                 lambda: run.poll() is not None or moment.sign(signs, self.planned.records), PATIENCE_S, closely
             )
             hit = came and run.poll() is None and self._inflict(signs, run)
             status = self._await(run)
             if self.second:
-                self._await(self.second)
+                self.second.let_go()
+                self._await(self.second.process)
         killed = hit and self.planned.fault == catalogue.Fault(catalogue.KILL, catalogue.DRIVER)
         self._note("the run with the fault", status, output, began, killed=killed)
         self.lost = self._lost(status, lookout.trials)
         return hit
 
-    def _inflict(self, signs: RunSigns, run: subprocess.Popen[bytes]) -> bool:
+    def _bring_second(self, run: subprocess.Popen[bytes]) -> None:
+        """While the first connects, the second starts beside it; later it comes when its moment has come."""
         if self.planned.fault.kind == catalogue.SECOND:
-            self.second = self.home.second_report(self._second_output)
+            self.second = SecondDriver.start(self.home)
+            if self.planned.phase != "connect":
+                self.second.hold(run, self.wait, PATIENCE_S)
+
+    def _inflict(self, signs: RunSigns, run: subprocess.Popen[bytes]) -> bool:
+        if self.second:
+            self.second.let_go()
             return True
         return Inflictor(self.planned, signs, run, self.wait).inflict()
 
@@ -183,10 +194,6 @@ class _Playing:
         return [self.home.home, *([self.home.second] if self.second else [])]
 
     @property
-    def _second_output(self) -> Path:
-        return self.home.path / "second.txt"
-
-    @property
     def _may_refuse(self) -> bool:
         """With status 2, before any load: a host that does not prove who it is, or that the second driver got first.
 
@@ -204,9 +211,6 @@ class _Playing:
         met = not self.runs
         self.runs.append(RunSeen(what, status, text, killed=killed, may_refuse=refused, paged=paged, met=met))
         self.kept.look(self.homes)
-
-    def _seen(self, what: str, run: subprocess.Popen[bytes], output: Path, *, may_refuse: bool) -> RunSeen:
-        return RunSeen(what, run.returncode, output.read_text(errors="replace"), may_refuse=may_refuse)
 
     def _round(self, left: list[str]) -> RoundSeen:
         return RoundSeen(
