@@ -109,7 +109,6 @@ class RoundHome:
             "BENCHBOOK_HOME": str(home),
             "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH", "")])),
             "TMPDIR": str(self.path / "tmp"),
-            "JUPYTER_RUNTIME_DIR": str(self.path / "run"),
             "COLUMNS": "400",
         }
 
@@ -117,8 +116,7 @@ class RoundHome:
 
     def lay_out(self) -> None:
         """Make the folders and files; nothing is started."""
-        for folder in ("tmp", "run"):
-            (self.path / folder).mkdir(parents=True)
+        (self.path / "tmp").mkdir(parents=True)
         _project(self.home)
         lab = {"port": PORT, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": LEASE_S}
         _write(self.home / "env" / "hosts" / f"{INVENTORY}.yaml", self._inventory(lab, lab=True))

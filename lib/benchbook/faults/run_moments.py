@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbook.faults import fault_catalogue as catalogue
+from benchbook.faults import process_table
 from benchbook.faults.fault_catalogue import Fault, Phase
 from benchbook.faults.round_home import CLIENT, SERVER, RoundHome
 
@@ -22,7 +23,7 @@ class RunSigns:
 
     def __init__(self, home: RoundHome) -> None:
         self.home = home
-        self._before = {*self._leases(), *home.path.glob("run/kernel-*.json"), *home.path.glob("tmp/*/progress.jsonl")}
+        self._before = {*self._leases(), *home.path.glob("tmp/*/progress.jsonl")}
         self._old_jobs = {*home.lab.glob("*/*/work/jobs/*")}
 
     def jobs(self, host: str, name: str) -> list[Path]:
@@ -43,7 +44,9 @@ class RunSigns:
         return any((folder / "status.json").exists() for folder in self.jobs(host, name)[-1:])
 
     def kernel(self) -> bool:
-        return any(path not in self._before for path in self.home.path.glob("run/kernel-*.json"))
+        """Does the run's kernel run? It is looked for once the file is there that tells it whom to speak with."""
+        told = any(True for _ in self.home.path.glob("tmp/tmp*.json"))
+        return told and any("ipykernel_launcher" in one.words for one in process_table.of_folder(self.home.path))
 
     def logged_in(self) -> bool:
         """Does the run hold its lease on both hosts?"""
