@@ -5,24 +5,36 @@ from __future__ import annotations
 import ast
 import errno
 import json
+import os
+import random
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from kit import ROOT, until
 
+from benchbook.campaign.progress import Progress
 from benchbook.errors import BadInput
-from benchbook.faults import balanced_draw, fault_catalogue, faults_command, faults_page, process_table, small_disks
-from benchbook.faults.fault_catalogue import PHASES, Fault
+from benchbook.faults import (
+    balanced_draw,
+    fault_catalogue,
+    faults_command,
+    faults_page,
+    process_table,
+    small_disks,
+    victims,
+)
+from benchbook.faults.fault_catalogue import PHASES, Fault, Phase
 from benchbook.faults.fault_checker import INVARIANTS, KeptRecords, RoundSeen, RunSeen, check
 from benchbook.faults.fault_results import Broken, FaultResults, RoundResult
-from benchbook.faults.run_moments import moments
+from benchbook.faults.round_home import CLIENT, SERVER, RoundHome
+from benchbook.faults.run_moments import RunSigns, moments
 
 FAULTS = ROOT / "lib" / "benchbook" / "faults"
 TIME_S = 3
@@ -289,7 +301,108 @@ artefacts/0589/supervise.py, artefacts/0589/run_probe.py"""
     assert not re.search(Fault("kill", target).named_by or "driver was", said, re.IGNORECASE)
 
 
-# -- disks -------------------------------------------------------------------------------------------------------------
+# -- signs ------------------------------------------------------------------------------------------------------------
+
+
+def job(home: RoundHome, host: str, name: str, **files: str) -> Path:
+    """The folder of a started job, as its host's supervisor leaves it."""
+    folder = home.work(host) / "jobs" / name
+    folder.mkdir(parents=True)
+    for file, text in {"pid": '{"supervisor": 1, "group": 2}', **files}.items():
+        (folder / file).write_text(text)
+    return folder
+
+
+def came(phase: Phase, home: RoundHome, signs: RunSigns, records: int = 0) -> list[str]:
+    """Names of the phase's moments whose sign is there."""
+    return [moment.name for moment in moments(phase) if moment.sign(signs, records)]
+
+
+def test_a_load_is_told_by_its_job_and_by_what_it_prints(tmp_path: Path) -> None:
+    home = RoundHome(tmp_path, "127.9.9")
+    job(home, CLIENT, "sysbench-old")
+    signs = RunSigns(home)
+    assert came("load", home, signs) == [], "a job of an earlier run"
+    load = job(home, CLIENT, "sysbench-new", stdout="Initializing worker threads...")
+    assert came("load", home, signs) == ["the load has started"]
+    assert came("load", home, signs, records=1) == [], "the second trial is meant"
+    (load / "stdout").write_text(LINE.format(1))
+    assert came("load", home, signs) == ["the load has started", "the load has told its first second"]
+    assert came("write", home, signs) == []
+    (load / "status.json").write_text("{}")
+    assert came("load", home, signs) == []
+    assert came("write", home, signs) == ["the load has ended"]
+
+
+def test_a_record_is_told_while_it_is_written_and_just_after(tmp_path: Path) -> None:
+    home = RoundHome(tmp_path, "127.9.9")
+    signs, trials = RunSigns(home), home.runs / "report" / "campaign" / "trials"
+    written = trials / "one.partial"
+    written.mkdir(parents=True)
+    assert came("write", home, signs) == ["the record is being written"]
+    assert came("write", home, signs, records=1) == []
+    (written / "record.json").write_text("{}")
+    assert signs.records() == 0
+    written.rename(trials / "one")
+    assert (signs.records(), signs.being_written()) == (1, False)
+    assert came("write", home, signs) == ["the record is being written"]
+
+
+def test_connecting_and_preparing_are_told_by_leases_folders_and_jobs(tmp_path: Path) -> None:
+    home = RoundHome(tmp_path, "127.9.9")
+    (home.work(CLIENT) / "leases").mkdir(parents=True)
+    (home.work(CLIENT) / "leases" / "old").touch()
+    (home.work(SERVER) / "leases").mkdir(parents=True)
+    (home.work(SERVER) / "leases" / "old").touch()
+    signs = RunSigns(home)
+    (home.work(CLIENT) / "leases" / "new").touch()
+    assert came("connect", home, signs) == ["the command has started"]
+    (home.work(SERVER) / "leases" / "new").touch()
+    assert came("connect", home, signs) == ["the command has started", "the lease is held on both hosts"]
+
+    assert came("prepare", home, signs) == []
+    (home.work(SERVER) / "mariadb" / "data").mkdir(parents=True)
+    job(home, SERVER, "mariadb-1")
+    job(home, CLIENT, "prepare-1")
+    (home.work(SERVER) / "mariadb" / "datasets" / "abc.partial").mkdir(parents=True)
+    assert came("prepare", home, signs) == [moment.name for moment in moments("prepare")]
+
+
+def test_a_reset_is_told_by_the_progress_and_by_the_third_server(tmp_path: Path) -> None:
+    home = RoundHome(tmp_path, "127.9.9")
+    signs, told = RunSigns(home), tmp_path / "tmp" / "benchbook-x" / "progress.jsonl"
+    for trial in ("one", "two"):
+        record(home.runs / "report" / "campaign", trial, 100.0)
+    told.parent.mkdir(parents=True)
+    said = Progress(total=4, done=2, trial="three", step="bringing mariadb to its starting state")
+    told.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (replace(said, step=""), said)))
+    assert came("reset", home, signs, records=2) == ["the second block is begun"]
+    assert came("reset", home, signs, records=3) == []
+    for number in (1, 2, 3):
+        job(home, SERVER, f"mariadb-{number}")
+    assert len(came("reset", home, signs, records=2)) == 2
+    assert not signs.failed()
+    told.write_text(json.dumps(asdict(replace(said, failed=1))) + "\n")
+    assert signs.failed()
+
+
+def test_jobs_are_hit_by_the_numbers_that_their_hosts_keep(tmp_path: Path) -> None:
+    home = RoundHome(tmp_path, "127.9.9")
+    signs, here = RunSigns(home), {"supervisor": os.getppid(), "group": os.getpid()}
+    folder = job(home, CLIENT, "sysbench-1", pid=json.dumps(here))
+    dice = random.Random(1)
+    generator = balanced_draw.settle(dice, 1, "load", Fault("kill", "load generator"), 6)
+    supervisor = balanced_draw.settle(dice, 2, "load", Fault("kill", "supervisor"), 6)
+    server = balanced_draw.settle(dice, 3, "load", Fault("kill", "server"), 6)
+    assert victims.victims(generator, signs, 1) == [os.getpid()]
+    assert victims.victims(supervisor, signs, 1) == [os.getppid()]
+    assert victims.victims(server, signs, 1) == []
+    assert victims.victims(replace(server, fault=Fault("stop", "driver")), signs, 77) == [77]
+    (folder / "status.json").write_text("{}")
+    assert victims.victims(generator, signs, 1) == [], "it has ended"
+
+
+# -- disks ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
