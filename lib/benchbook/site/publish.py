@@ -62,6 +62,11 @@ def build_index(site: Path) -> Path:
     return replace_text(site / "index.html", html)
 
 
+def rendered(template: str, **values: object) -> str:
+    """A page of the site from one of its templates, in its style."""
+    return _environment().get_template(template).render(**values)
+
+
 def _parse(mapping: dict[str, object]) -> Results:
     return results.parse(mapping)
 

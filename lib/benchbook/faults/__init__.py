@@ -1,0 +1,1 @@
+"""Breaks one thing in a real run, round after round, and checks what must hold whatever breaks."""

@@ -1,0 +1,104 @@
+"""Does a planned fault to a run at the moment that has come, for as long as it lasts, and undoes what can be undone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psutil
+
+from benchbook.faults import fault_catalogue as catalogue
+from benchbook.faults import small_disks, victims
+from benchbook.faults.balanced_draw import PlannedRound
+from benchbook.faults.run_moments import RunSigns
+
+# A disk stays full, and a key wrong, until the run has met it, or has recorded so many trials all the same; at most so
+# long.
+UNBOTHERED, UNMET_S = 2, 60.0
+Wait = Callable[[Callable[[], bool], float], bool]
+
+
+@dataclass(frozen=True)
+class Inflictor:
+    """`wait(condition, seconds)` returns whether the condition came true in time; it raises when all is to end."""
+
+    planned: PlannedRound
+    signs: RunSigns
+    run: subprocess.Popen[bytes]
+    wait: Wait
+
+    def inflict(self) -> bool:
+        """Whether anything was there to be hit; returns once the fault is over."""
+        kind = self.planned.fault.kind
+        if kind in catalogue.ON_DISKS:
+            return self._disk(kind)
+        if kind == catalogue.KEY_SWAP:
+            return self._key()
+        hit = victims.victims(self.planned, self.signs, self.run.pid)
+        if kind == catalogue.STOP:
+            return self._stop(hit)
+        return self._kill(hit)
+
+    def _kill(self, pids: list[int]) -> bool:
+        hit = _signal(pids, signal.SIGKILL)
+        if hit and self.planned.fault.target == catalogue.SSHD:
+            psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=5)
+            self._last(self.planned.held_s)
+            victims.start_sshd(self.signs.home, self.planned.place)
+        return hit
+
+    def _stop(self, pids: list[int]) -> bool:
+        hit = _signal(pids, signal.SIGSTOP)
+        try:
+            if hit:
+                self._last(self.planned.held_s)
+        finally:
+            _signal(pids, signal.SIGCONT)
+        return hit
+
+    def _last(self, seconds: float) -> None:
+        """A fault that lasts so long, whatever the run does meanwhile."""
+        self.wait(lambda: False, seconds)
+
+    def _disk(self, kind: str) -> bool:
+        mend = small_disks.spoil(kind, small_disks.place(self.signs.home, self.planned.place))
+        try:
+            self._meet()
+        finally:
+            mend()
+        return True
+
+    def _key(self) -> bool:
+        """Logins that are open stay; new ones meet an sshd with another key."""
+        home, place = self.signs.home, self.planned.place
+        folder = victims.swap_key(home, place)
+        try:
+            self._restart()
+            self._meet()
+        finally:
+            victims.swap_back(folder)
+            self._restart()
+        return True
+
+    def _restart(self) -> None:
+        os.kill(victims.listener(self.signs.home, self.planned.place), signal.SIGHUP)
+
+    def _meet(self) -> None:
+        """Wait until a trial has failed or the run has ended; a run that goes on recording is not bothered."""
+        enough = self.signs.records() + UNBOTHERED
+        self.wait(lambda: self.signs.failed() or self.run.poll() is not None or self.signs.records() >= enough, UNMET_S)
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> bool:
+    """Whether any of them was there to get it."""
+    hit = False
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+        hit = True
+    return hit
