@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -291,17 +290,6 @@ def test_what_is_no_failed_trial_ends_the_campaign_and_stops_everything(home: Ho
     assert experiment.calls[-1] == "down"
     assert len(made.records()) == 2
     assert made.failures() == []
-
-
-def test_one_campaign_at_a_time_on_an_inventory(home: Home) -> None:
-    made = begun()
-    with (home.path / "data" / "runs" / ".lock-lab_test").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        experiment = InMemory()
-        with pytest.raises(BadInput, match="another campaign is running on these hosts"):
-            run(made, experiment)
-        assert experiment.calls == []
-    run(made, InMemory())
 
 
 def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home: Home) -> None:

@@ -41,13 +41,14 @@ def report(
     parameter: Annotated[
         list[str] | None, typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE (YAML); repeatable.")
     ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses; else refuse.")] = False,
 ) -> None:
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
     from benchbook.restage import restage
 
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update(_parameters(parameter or []))
-    raise typer.Exit(max(_each(names, lambda name: restage(name, said, console))))
+    raise typer.Exit(max(_each(names, lambda name: restage(name, said, console, wait=wait))))
 
 
 @app.command()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
 import pandas as pd
 
-from benchbook import paths
 from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
@@ -46,7 +43,7 @@ def run(
         tracker.finish()
         return
     began = time.time()
-    with _alone(campaign.inventory), experiment.running() as environment:
+    with experiment.running() as environment:
         _same_hosts(campaign, environment)
         campaign.note(environment)
         while todo:
@@ -97,25 +94,6 @@ def _undisturbed(experiment: Experiment, trial: Trial, tracker: Tracker) -> Meas
         tracker.say(f"{stolen:.0%} of the CPU was taken by other virtual machines")
     share, best = min(tries, key=lambda one: one[0])
     return replace(best, proof={**best.proof, "stolen": round(share, 4), "tries": [round(one, 4) for one, _ in tries]})
-
-
-@contextmanager
-def _alone(inventory: str) -> Iterator[None]:
-    """One campaign at a time on an inventory, from this machine; the lock goes with the process that holds it."""
-    path = paths.home() / "data" / "runs" / f".lock-{inventory}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as problem:
-            raise BadInput(
-                "another campaign is running on these hosts",
-                file=path,
-                key="inventory",
-                value=inventory,
-                fix="wait for its end or interrupt it",
-            ) from problem
-        yield
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:

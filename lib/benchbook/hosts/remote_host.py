@@ -22,6 +22,7 @@ from benchbook.hosts.connection import LOST, open_connection
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.reservation import Hold
 
 # All that a command on a host sees of the login's environment; servers are often not on a plain PATH.
 _ENVIRONMENT = 'HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"'
@@ -49,6 +50,8 @@ class RemoteHost:
         self.host = inventory.hosts[name]
         self.address = self.host.address
         self.root = inventory.workdir(name)
+        # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
+        self.hold: Hold | None = None
         self._lock = threading.RLock()
         self._connection: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
@@ -58,21 +61,28 @@ class RemoteHost:
     # -- connection ---------------------------------------------------------------------------------------------
 
     def connect(self) -> fabric.Connection:
-        """The open connection, made if need be. Raises HostUnusable when the host cannot be reached or trusted."""
+        """The open connection, made if need be. Raises HostUnusable when the host cannot be reached or trusted.
+
+        Raises ReservationLost when the session's hosts are another driver's by now.
+        """
         with self._lock:
+            if self.hold:
+                self.hold.guard()
             if self._connection is None or not self._connection.is_connected:
                 self._connection, self._sftp = open_connection(self.inventory, self.name), None
             return self._connection
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None and self._discarded:
-                self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
-                self._discarded = []
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = self._sftp = None
-            self._pushed.clear()
+            try:
+                if self._connection is not None and self._discarded:
+                    self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
+                    self._discarded = []
+            finally:
+                if self._connection is not None:
+                    self._connection.close()
+                self._connection = self._sftp = None
+                self._pushed.clear()
 
     # -- commands -----------------------------------------------------------------------------------------------
 
@@ -80,12 +90,13 @@ class RemoteHost:
         """Run a program to its end. Raises RemoteFailed (status not 0, or out of time) and ConnectionLost."""
         return self.shell(quote(argv), timeout=timeout, check=check)
 
-    def shell(self, command: str, *, timeout: float = 60.0, check: bool = True) -> Result:
+    def shell(self, command: str, *, timeout: float = 60.0, check: bool = True, keep: Sequence[str] = ()) -> Result:
         """Like `run` for a shell command; the caller has quoted what is in it.
 
-        The environment is emptied, so that a user's shell profile cannot change what is measured.
+        The environment is emptied, so that a user's shell profile cannot change what is measured; `keep` names
+        variables that the command needs from the login.
         """
-        return self._over(self.connect(), command, timeout=timeout, check=check)
+        return self._over(self.connect(), command, timeout=timeout, check=check, keep=keep)
 
     def start(self, argv: Sequence[object], *, timeout: float = 30.0) -> Result:
         """Like `run`, by a login of its own, for a program that leaves a long job behind: as if somebody had typed it.
@@ -101,8 +112,11 @@ class RemoteHost:
         finally:
             connection.close()
 
-    def _over(self, connection: fabric.Connection, command: str, *, timeout: float, check: bool) -> Result:
-        clean = f"exec env -i {_ENVIRONMENT} sh -c {shlex.quote(command)}"
+    def _over(
+        self, connection: fabric.Connection, command: str, *, timeout: float, check: bool, keep: Sequence[str] = ()
+    ) -> Result:
+        kept = "".join(f'{name}="${name}" ' for name in keep)
+        clean = f"exec env -i {kept}{_ENVIRONMENT} sh -c {shlex.quote(command)}"
         try:
             done = connection.run(clean, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
         except CommandTimedOut as problem:
@@ -178,6 +192,22 @@ class RemoteHost:
         """Set a file's times to now by the host's clock (utime with no time is "now" over there)."""
         with self._lock, self._guard(path), self.sftp.open(path, "w") as out:
             out.write(b"held\n")
+
+    def touch_again(self, path: str) -> bool:
+        """The same for a file that is there; False where it is not."""
+        with self._lock, self._guard(path):
+            try:
+                with self.sftp.open(path, "r+") as out:
+                    out.write(b"held\n")
+            except FileNotFoundError:
+                return False
+        return True
+
+    def still_ours(self) -> None:
+        """Raises ReservationLost when a host of the session that holds this one is another driver's by now."""
+        if self.hold:
+            self.hold.reservation.renew(timeout=60)
+            self.hold.guard()
 
     def make_folder(self, path: str) -> None:
         """One new folder, without starting a shell for it."""
