@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +12,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from kit import INVENTORY, ROOT, Home, inventory, until
+from driver import Driver
+from kit import INVENTORY, Home, inventory, until
 from rich.console import Console
 
 from benchbook import restage
@@ -28,52 +27,17 @@ pytestmark = pytest.mark.real
 LEASE_S = 5.0
 
 
-class Driver:
-    """tests/driver.py as a process; what it says is read line by line."""
-
-    def __init__(self, home: Home, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "tests" / "driver.py"), *words], env=home.environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-
-    def hear(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def tell(self, word: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(word + "\n")
-        self.process.stdin.flush()
-
-    def loading(self) -> Driver:
-        assert self.hear() == "reserved"
-        self.tell("load")
-        assert self.hear() == "loading"
-        return self
-
-    def leave(self) -> tuple[int, str]:
-        """It ends: (exit status, what it said since it was last heard)."""
-        said, _ = self.process.communicate(timeout=60)
-        return self.process.returncode, said.strip()
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
-
-
 @pytest.fixture
 def drive() -> Iterator[Callable[..., Driver]]:
     started: list[Driver] = []
 
-    def start(home: Home, *words: str) -> Driver:
-        started.append(Driver(home, *words))
+    def start(home: Home, inventory: str, hosts: str, **how: bool) -> Driver:
+        started.append(Driver(home, inventory, hosts, **how))
         return started[-1]
 
     yield start
     for driver in started:
-        driver.end()
+        driver.kill()
 
 
 @pytest.fixture
@@ -109,33 +73,33 @@ def loads(home: Home) -> list[psutil.Process]:
 def silent_s(driver: Driver) -> float:
     """Seconds since this driver has given a sign of life, by the file that it touches."""
     held = json.loads(Path(f"/tmp/benchbook-{os.geteuid()}/reservations.json").read_text())["held"]
-    (lease,) = [one["lease"] for one in held if one["holder"]["pid"] == driver.process.pid]
+    (lease,) = [one["lease"] for one in held if one["holder"]["pid"] == driver.pid]
     return time.time() - Path(lease).stat().st_mtime
 
 
 # -- at the same moment, and during the other's start-up --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("more", [(), ("apart",)])
+@pytest.mark.parametrize("apart", [False, True])
 def test_of_two_drivers_started_at_the_same_moment_one_runs_and_the_other_is_told_who(
-    first: Home, second: Home, drive: Callable[..., Driver], more: tuple[str, ...]
+    first: Home, second: Home, drive: Callable[..., Driver], apart: bool
 ) -> None:
     """In the second case each host is a machine of its own, and they are named in opposite orders."""
     drivers = {
-        "first": drive(first, SHORT, "executor,db1", *more),
-        "second": drive(second, ELSEWHERE, "db1,executor", *more),
+        "first": drive(first, SHORT, "executor,db1", apart=apart),
+        "second": drive(second, ELSEWHERE, "db1,executor", apart=apart),
     }
     said = {name: driver.hear() for name, driver in drivers.items()}
     (runs,) = [name for name, words in said.items() if words == "reserved"]
     (refused,) = {"first", "second"} - {runs}
     home = {"first": first, "second": second}[runs]
-    assert f"(process {drivers[runs].process.pid}, {home.path}) since " in said[refused]
+    assert f"(process {drivers[runs].pid}, {home.path}) since " in said[refused]
     assert "Fix: wait for its end" in said[refused]
-    assert drivers[refused].leave()[0] == 2
-    assert drivers[runs].leave() == (0, "")
+    assert drivers[refused].status() == 2
+    assert drivers[runs].leave() == 0
     again = drive(second, ELSEWHERE, BOTH)
     assert again.hear() == "reserved", "and nothing is held any more"
-    assert again.leave() == (0, "")
+    assert again.leave() == 0
 
 
 def test_a_driver_that_arrives_during_anothers_start_up_is_refused(
@@ -145,8 +109,8 @@ def test_a_driver_that_arrives_during_anothers_start_up_is_refused(
     assert starting.hear() == "reserved", "and it has no job yet"
     for host, arriving in {host: drive(second, ELSEWHERE, host) for host in ("db1", "executor")}.items():
         assert f"hosts.{host}: the host is reserved by " in arriving.hear()
-        assert arriving.leave()[0] == 2
-    assert starting.leave() == (0, "")
+        assert arriving.status() == 2
+    assert starting.leave() == 0
 
 
 def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
@@ -154,14 +118,14 @@ def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
 ) -> None:
     holder = drive(first, SHORT, "db1").loading()
     monkeypatch.setattr(restage, "_run", lambda *what: pytest.fail("began all the same"))
-    with pytest.raises(HostReserved, match=rf"hosts\.db1: the host is reserved by .*process {holder.process.pid}"):
+    with pytest.raises(HostReserved, match=rf"hosts\.db1: the host is reserved by .*process {holder.pid}"):
         restage.restage("tidb_v7_1_3_sysbench", {"profile": "tiny", "inventory": INVENTORY}, Console())
     with pytest.raises(HostReserved, match=r"hosts\.db1"):
         check_reachable(lab, ["db1"])
     assert labs.in_use(lab)
     restage._sweep(lab, ["db1"], Console())
     assert len(loads(first)) == 1, "what an interrupted run sweeps up is not another's"
-    holder.end()
+    holder.kill()
     assert not labs.in_use(lab), "its process is known to be dead"
 
 
@@ -173,15 +137,15 @@ def test_a_driver_stalled_for_less_than_its_lease_keeps_its_hosts(
 ) -> None:
     first.write(f"env/hosts/{SHORT}.yaml", short(net, first, lease_s=10))
     stalled = drive(first, SHORT, "db1").loading()
-    stalled.process.send_signal(signal.SIGSTOP)
+    os.kill(stalled.pid, signal.SIGSTOP)
     arriving = drive(second, ELSEWHERE, "db1")
     until(lambda: silent_s(stalled) > 8, "16 of 20 s of silence, to scale")
-    assert arriving.process.poll() is None, "it watches"
-    stalled.process.send_signal(signal.SIGCONT)
-    assert f"process {stalled.process.pid}" in arriving.hear()
-    assert arriving.leave()[0] == 2
+    assert arriving.process.is_alive(), "it watches"
+    os.kill(stalled.pid, signal.SIGCONT)
+    assert f"process {stalled.pid}" in arriving.hear()
+    assert arriving.status() == 2
     assert len(loads(first)) == 1
-    assert stalled.leave() == (0, "")
+    assert stalled.leave() == 0
 
 
 def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_continues(
@@ -189,28 +153,28 @@ def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_co
 ) -> None:
     stalled = drive(first, SHORT, BOTH).loading()
     stalled.tell("wait")
-    stalled.process.send_signal(signal.SIGSTOP)
+    os.kill(stalled.pid, signal.SIGSTOP)
     taking = drive(second, ELSEWHERE, "db1").loading()
     until(lambda: not [p for p in loads(first) if "/db1/" in " ".join(p.cmdline())], "its job on db1 has ended")
-    stalled.process.send_signal(signal.SIGCONT)
-    status, said = stalled.leave()
-    assert status == 1
+    os.kill(stalled.pid, signal.SIGCONT)
+    said = stalled.hear()
+    assert stalled.status() == 1
     assert "lost its reservation of db1 to " in said
-    assert f"process {taking.process.pid}, {second.path}" in said
-    assert loads(first) == []
+    assert f"process {taking.pid}, {second.path}" in said
+    until(lambda: not loads(first), "nothing of it is left")
     assert len(loads(second)) == 1, "the other goes on"
-    assert taking.leave() == (0, "")
+    assert taking.leave() == 0
 
 
 def test_a_killed_driver_frees_its_hosts_at_once_on_its_machine_and_after_its_lease_elsewhere(
     first: Home, drive: Callable[..., Driver]
 ) -> None:
     here = drive(first, SHORT, "db1").loading()
-    here.end()
+    here.kill()
     with Session(load_inventory(SHORT), ["db1"]) as session:
         assert [name.partition("-")[0] for name in session.reaped["db1"]] == ["load"], "ended, and named"
-    elsewhere = drive(first, SHORT, "db1", "elsewhere").loading()
-    elsewhere.end()
+    elsewhere = drive(first, SHORT, "db1", elsewhere=True).loading()
+    elsewhere.kill()
     with Session(load_inventory(SHORT), ["db1"]):
         until(lambda: loads(first) == [], "its supervisor has gone, too")
 
@@ -230,7 +194,7 @@ def test_who_waits_gets_in_after_the_first_has_ended(
     waiting.start()
     until(lambda: "waiting: hosts.db1: the host is reserved by" in console.export_text(clear=False), "it says for whom")
     assert waiting.is_alive()
-    assert holder.leave() == (0, "")
+    assert holder.leave() == 0
     waiting.join(timeout=60)
     assert "the hosts are free after" in console.export_text()
 
@@ -245,4 +209,4 @@ def test_the_command_waits_and_ctrl_c_ends_that(first: Home, drive: Callable[...
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 130
     assert "Traceback" not in said
-    assert holder.leave() == (0, "")
+    assert holder.leave() == 0

@@ -48,7 +48,7 @@ class Arrival:
 
 def arrive(host: RemoteHost) -> Arrival:
     """Ask a host what it is."""
-    place, connection = host.shell(_ARRIVED, keep=("SSH_CONNECTION",)).stdout.splitlines()[:2]
+    place, connection = host.shell(_ARRIVED, keep=("SSH_CONNECTION",)).stdout.splitlines()[-2:]
     return Arrival(host, place, ":".join(connection.split()[2:4]))
 
 
