@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit import Home, inventory
 
 from benchbook.hosts import holder
+from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote import reserve, supervise
+from benchbook.hosts.session import Session
+from benchbook.profiles import load_profile
+from benchbook.systems import existing_server
 
 Said = dict[str, Any]
 LEASE_S = 20.0
@@ -256,3 +261,15 @@ def test_only_a_process_of_this_machine_is_known_to_have_died(monkeypatch: pytes
     assert not gone.model_copy(update={"pid_space": "pid:[1]"}).has_died_here()
     monkeypatch.setattr(holder, "_boot", lambda: "")
     assert not gone.model_copy(update={"boot": ""}).has_died_here()
+
+
+# -- what cannot be reserved ----------------------------------------------------------------------------------------
+
+
+def test_the_page_says_that_an_existing_server_is_not_reserved(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = {"host": "127.0.0.30", "port": 3306}
+    known = load_inventory(str(home.write("ends.yaml", inventory("127.0.0", endpoints={"cloud": end}))))
+    session = Session(known, ["executor"])
+    monkeypatch.setattr(existing_server, "query", lambda *_: [("10.11", "x")])
+    about = existing_server.EndpointSystem(session, load_profile("smoke"), "cloud").about()
+    assert "only the client hosts were reserved for this run" in " ".join(about.notes)
