@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -487,17 +486,6 @@ def test_a_record_that_cannot_be_written_is_a_sentence_and_leaves_the_others(
     again = InMemory()
     run(begun(), again)
     assert again.measured == [t.id for t in made.trials[2:]]
-
-
-def test_one_campaign_at_a_time_on_an_inventory(home: Home) -> None:
-    made = begun()
-    with (home.path / "data" / "runs" / ".lock-lab_test").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        experiment = InMemory()
-        with pytest.raises(BadInput, match="another campaign is running on these hosts"):
-            run(made, experiment)
-        assert experiment.calls == []
-    run(made, InMemory())
 
 
 def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home: Home) -> None:

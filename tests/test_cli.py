@@ -39,7 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     ends = {"wrong": BadInput("no", key="k", value="v", fix="do"), "broken": TrialsFailed("1 of 4"),
             "stopped": KeyboardInterrupt()}  # fmt: skip
 
-    def run(report: str, said: dict[str, Any], _: object) -> int:
+    def run(report: str, said: dict[str, Any], _: object, *, wait: bool) -> int:
         seen.append((report, said))
         if report in ends:
             raise ends[report]

@@ -472,7 +472,7 @@ def test_a_killed_supervisor_takes_its_command_along_and_its_secrets_go_with_the
         opened.forget(job)  # a driver that lives would remove its folder
     with Session(lab, ["db1"]) as opened:
         assert opened.reaped == {}
-        assert "pw" not in opened.hosts["db1"].sftp.listdir(job.folder)
+        assert opened.hosts["db1"].read(f"{job.folder}/pw") == b""
 
 
 def test_what_a_killed_supervisor_leaves_is_ended_wherever_it_went(session: Session) -> None:
@@ -529,6 +529,7 @@ def test_leaving_a_session_ends_all_that_it_started(lab: Inventory) -> None:
 
 
 def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventory, host: RemoteHost) -> None:
+    host.inventory = changed(lab, lease_s=5)  # which is how long it is watched for a sign of life
     job = start(host, command("sleep", "300"), lease="gone")
     group = group_of(job)
     with Session(lab, ["db1"]) as opened:
@@ -541,7 +542,7 @@ def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventor
 def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
     with Session(lab, ["db1"]) as first:
         job = first.start(first.hosts["db1"], "test", command("sleep", "300"))
-        with pytest.raises(HostUnusable, match="another run is using this host"), Session(lab, ["db1"]):
+        with pytest.raises(HostUnusable, match=r"hosts\.db1: the host is reserved by .* since "), Session(lab, ["db1"]):
             pass
         assert job.status() is None, "the first run's job goes on"
 

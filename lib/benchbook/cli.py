@@ -47,6 +47,7 @@ def report(
         list[str] | None,
         typer.Option(help="A workload or option of a report that its load generator does not know; repeatable."),
     ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses; else refuse.")] = False,
 ) -> None:
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
     from benchbook.restage import restage
@@ -54,7 +55,7 @@ def report(
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update({"allow": allow} if allow else {})
     said.update(_parameters(parameter or []))
-    raise typer.Exit(max(_each(names, lambda name: restage(name, said, console))))
+    raise typer.Exit(max(_each(names, lambda name: restage(name, said, console, wait=wait))))
 
 
 @app.command()

@@ -107,6 +107,14 @@ class HostUnusable(BadInput):
     """A host cannot be reached, does not prove who it is, or lacks what the run needs."""
 
 
+class HostReserved(HostUnusable):
+    """Another driver holds a host: it is waited for, or refused, before anything is touched."""
+
+
+class ReservationLost(BenchbookError):
+    """This driver was silent for longer than its lease, and another has taken a host of its session meanwhile."""
+
+
 class RemoteFailed(BenchbookError):
     """A command on a host failed: carries the command, its exit status and its last lines."""
 

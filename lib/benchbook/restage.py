@@ -6,7 +6,8 @@ What runs a notebook, judges claims or makes a page takes seconds to import: tha
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from benchbook import parameters, paths, published
 from benchbook.build import programs
 from benchbook.campaign import store
 from benchbook.claims import ledger_check
-from benchbook.errors import BadInput, BenchbookError, writing
+from benchbook.errors import BadInput, BenchbookError, HostReserved, writing
 from benchbook.given import user_file
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -26,6 +27,10 @@ from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
     from benchbook.headless import Executed
+
+
+# A wait is asked for in parts: what waits on a host ends by itself, should this process be killed.
+WAIT_S = 30.0
 
 
 class PageFailed(BenchbookError):
@@ -41,8 +46,12 @@ def has_records(report: str) -> bool:
     return bool(store.recorded(report))
 
 
-def restage(report: str, overrides: Mapping[str, object], console: Console) -> int:
-    """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start."""
+def restage(report: str, overrides: Mapping[str, object], console: Console, *, wait: bool = False) -> int:
+    """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start.
+
+    Hosts that another driver holds are waited for if `wait`, else refused. What reserves them is the notebook's
+    kernel, so a driver that comes first between the two is met there: then this one waits again.
+    """
     kind = kind_of(report)
     asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **overrides})
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
@@ -50,22 +59,66 @@ def restage(report: str, overrides: Mapping[str, object], console: Console) -> i
     ledger_check.load(data)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()
-    if not inventory.lab:
-        # A host that refuses is said at once, not after a build and the start of a notebook; a lab is still to come up.
-        check_reachable(inventory, hosts)
-    from benchbook.headless import execute
+    while True:
+        # A host that refuses is said at once, not after a build and the start of a notebook.
+        until_free(inventory, hosts, console, wait=wait)
+        console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
+        done = _run(report, overrides, inventory, hosts, kind.builds(asked), console)
+        if not (wait and done.problem and done.problem.startswith(HostReserved.__name__)):
+            return _page(report, done, console)
 
-    console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
-    for name in kind.builds(asked):
-        programs.build(name, console.print)
-    with _hosts(inventory, console):
-        done = execute(report, overrides, console)
-        if done.killed and (not inventory.lab or lab.by_hand(inventory)):
-            _sweep(inventory, console)
+
+def _page(report: str, done: Executed, console: Console) -> int:
     try:
         return _publish(report, done, console)
     except BadInput as problem:
         raise PageFailed(f"{report}: its page cannot be made: {problem}") from problem
+
+
+def _run(
+    report: str,
+    overrides: Mapping[str, object],
+    inventory: Inventory,
+    hosts: list[str],
+    builds: Iterable[str],
+    console: Console,
+) -> Executed:
+    from benchbook.headless import execute
+
+    for name in builds:
+        programs.build(name, console.print)
+    with _hosts(inventory, hosts, console):
+        done = execute(report, overrides, console)
+        if done.killed and (not inventory.lab or lab.by_hand(inventory)):
+            _sweep(inventory, hosts, console)
+        return done
+
+
+def until_free(inventory: Inventory, hosts: list[str], console: Console, *, wait: bool) -> None:
+    """Raises HostUnusable for hosts that do not answer (a lab is still to come up), HostReserved for those in use.
+
+    With `wait`, the end of whoever uses them is waited for: it says for whom, and again whenever that changes.
+    """
+    began, said = time.monotonic(), ""
+    while True:
+        try:
+            _check_free(inventory, hosts, wait_s=WAIT_S if said else 0.0)
+            break
+        except HostReserved as problem:
+            if not wait:
+                raise
+            if said != f"{problem.key}: {problem.problem}":
+                said = f"{problem.key}: {problem.problem}"
+                console.print(f"waiting: {said}", markup=False)
+    if said:
+        console.print(f"the hosts are free after {(time.monotonic() - began) / 60:.1f} min: going on")
+
+
+def _check_free(inventory: Inventory, hosts: list[str], *, wait_s: float) -> None:
+    if inventory.lab:
+        lab.check_free(inventory, wait_s=wait_s)
+    else:
+        check_reachable(inventory, hosts, wait_s=wait_s)
 
 
 def replay(report: str, which: str, console: Console) -> int:
@@ -91,26 +144,29 @@ def judge_claims(report: str, which: str, console: Console) -> int:
 
 
 @contextmanager
-def _hosts(inventory: Inventory, console: Console) -> Iterator[None]:
-    """A lab inventory's hosts are started and stopped; on real hosts, what an interrupted run left is ended."""
+def _hosts(inventory: Inventory, hosts: list[str], console: Console) -> Iterator[None]:
+    """A lab inventory's hosts are started and stopped; on real hosts, what an interrupted run left is ended.
+
+    Another driver's lab or jobs are left alone: it may have come first, after the hosts were seen to be free.
+    """
     if inventory.lab:
         console.print(f"starting the lab: {len(lab.up(inventory))} hosts")
     try:
         yield
     except BaseException:
         if not inventory.lab:
-            _sweep(inventory, console)
+            _sweep(inventory, hosts, console)
         raise
     finally:
-        if inventory.lab and not lab.by_hand(inventory):
+        if inventory.lab and not lab.by_hand(inventory) and not lab.in_use(inventory):
             lab.down(inventory)
             console.print("stopped the lab")
 
 
-def _sweep(inventory: Inventory, console: Console) -> None:
+def _sweep(inventory: Inventory, hosts: list[str], console: Console) -> None:
     console.print("ending what still runs on the hosts")
     try:
-        with Session(inventory, inventory.hosts):
+        with Session(inventory, hosts):
             pass  # entering a session ends what no driver holds any more
     except BenchbookError as problem:
         console.print(f"could not: {problem}\nthe hosts end it by themselves within {inventory.ssh.lease_s:g} s")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 import pandas as pd
 
-from benchbook import paths
 from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
@@ -47,7 +44,7 @@ def run(
         tracker.finish()
         return
     began = time.time()
-    with _alone(campaign.inventory), experiment.running() as environment:
+    with experiment.running() as environment:
         _same_hosts(campaign, environment)
         campaign.note(environment)
         while todo:
@@ -118,25 +115,6 @@ def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, track
         campaign.keep(_measured(campaign, trial, measured, disturbed=why), measured.series, measured.output)
 
     return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep)
-
-
-@contextmanager
-def _alone(inventory: str) -> Iterator[None]:
-    """One campaign at a time on an inventory, from this machine; the lock goes with the process that holds it."""
-    path = paths.home() / "data" / "runs" / f".lock-{inventory}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as problem:
-            raise BadInput(
-                "another campaign is running on these hosts",
-                file=path,
-                key="inventory",
-                value=inventory,
-                fix="wait for its end or interrupt it",
-            ) from problem
-        yield
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:

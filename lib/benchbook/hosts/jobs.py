@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +28,7 @@ LONGEST_S = 7 * 86_400
 UNSUPERVISED = "unsupervised"
 _FROM_OUTSIDE = {
     "lease": "{} was ended by its host: its lease had run out, for no driver renewed it",
+    "reservation": "{} was ended by its host: another driver has reserved it since",
     "timeout": "{} was ended by its host: it took longer than it may",
     "stopped": "{} was stopped from outside",
     UNSUPERVISED: "the supervisor of {} was killed",
@@ -54,8 +56,9 @@ class Command:
 class Ended:
     """How a job ended. `started` and `ended` are seconds since the epoch by the host's clock.
 
-    `reason`: exited (by itself), stopped (asked to), lease (driver gone), timeout, or unsupervised, of which nothing
-    else is known. `cpu_s`: user and system time that the command used, with those of its children that it waited for.
+    `reason`: exited (by itself), stopped (asked to), lease (driver gone), reservation (another driver has taken the
+    host over), timeout, or unsupervised, of which nothing else is known. `cpu_s`: user and system time that the command
+    used, with those of its children that it waited for.
     """
 
     reason: str
@@ -77,27 +80,41 @@ class Job:
         self.host, self.folder, self._supervisor, self._pid = host, folder, supervisor, pid
 
     @classmethod
-    def start(cls, host: RemoteHost, name: str, command: Command, lease: str) -> Job:
-        """Start `command` on `host` under the lease file `lease`; returns once it runs."""
+    def start(
+        cls, host: RemoteHost, name: str, command: Command, lease: str, fence: Mapping[str, object] | None = None
+    ) -> Job:
+        """Start `command` on `host` under the lease file `lease`; returns once it runs.
+
+        `fence` names the reservation that it lives by as well. Raises ReservationLost when that is another's.
+        """
         supervisor = host.push(remote_program("hosts", "supervise.py"))
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
         host.make_folder(folder)
         for secret, content in command.secrets.items():
             host.write(f"{folder}/{secret}", content)
-        host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease)))
+        host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease, fence)))
         # It may have begun although the connection broke: asked again, the host starts nothing twice.
-        said = _patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout
+        said = _patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout.strip()
+        if said == "refused":
+            host.still_ours()
+            raise HostUnreachable(f"{host.name}: `{name}` was refused: the host is reserved for another driver")
         return cls(host, folder, supervisor, int(said))
 
     def status(self) -> Ended | None:
-        """None while it runs. A supervisor that was killed leaves no word: then that is all that is known."""
+        """None while it runs. A supervisor that was killed leaves no word: then that is all that is known.
+
+        Raises ReservationLost when it ended so and another driver has a host of the session.
+        """
         return self._told() or (
             None if self._is_supervised() else self._told() or Ended(UNSUPERVISED, None, None, 0, 0)
         )
 
     def _told(self) -> Ended | None:
         text = self.host.read(f"{self.folder}/status.json")
-        return Ended(**json.loads(text)) if text else None
+        ended = Ended(**json.loads(text)) if text else None
+        if ended and ended.reason in ("lease", "reservation"):
+            self.host.still_ours()
+        return ended
 
     def _is_supervised(self) -> bool:
         """Does its supervisor run? One that has ended and that nobody has collected yet does not."""
@@ -179,13 +196,16 @@ def _patient(host: RemoteHost) -> Retrying:
     )
 
 
-def _description(host: RemoteHost, command: Command, folder: str, lease: str) -> dict[str, object]:
+def _description(
+    host: RemoteHost, command: Command, folder: str, lease: str, fence: Mapping[str, object] | None
+) -> dict[str, object]:
     return {
         "argv": [str(word).replace("{job}", folder) for word in command.argv],
         "env": dict(command.env),
         "cwd": command.cwd,
         "cpus": list(host.host.cpus),
         "lease": lease,
+        "fence": fence,
         "lease_s": host.inventory.ssh.lease_s,
         "grace_s": command.grace_s,
         "timeout_s": command.timeout_s,
@@ -198,13 +218,16 @@ def remote_program(package: str, name: str) -> Path:
     return Path(str(resources.files(f"benchbook.{package}.remote").joinpath(name)))
 
 
-def reap(host: RemoteHost, own_lease: str) -> list[str]:
+def reap(host: RemoteHost, own_lease: str, displaced: Iterable[tuple[str, str]] = ()) -> list[str]:
     """End the jobs that a driver which is gone left on `host`; returns their names.
+
+    `displaced` are folders of jobs, each with the lease of a driver whose reservation was taken over.
 
     Raises HostUnusable when another driver is at work there: two loads on one host measure neither.
     """
     supervisor = host.push(remote_program("hosts", "supervise.py"))
-    found = json.loads(host.run(["python3", supervisor, "reap", host.path("jobs"), own_lease], timeout=120).stdout)
+    words = ["python3", supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
+    found = json.loads(host.run(words, timeout=host.inventory.ssh.lease_s + 120).stdout)
     if found["held"]:
         raise HostUnusable(
             "another run is using this host",

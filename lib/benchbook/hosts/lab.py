@@ -22,9 +22,10 @@ import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook import paths
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.reservation import check_lab_free
 
 _SSHD_CONFIG = """\
 ListenAddress {address}:{port}
@@ -117,6 +118,21 @@ def down(inventory: Inventory) -> int:
     _by_hand(inventory).unlink(missing_ok=True)
     stopped = [_terminate(pid) for _, pid in running if pid is not None]
     return len(stopped)
+
+
+def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
+    """Raises HostReserved when another driver uses this lab's hosts, up or not, and still does after `wait_s`."""
+    doors = {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
+    check_lab_free(inventory, doors, wait_s=wait_s)
+
+
+def in_use(inventory: Inventory) -> bool:
+    """Does a driver use this lab's hosts?"""
+    try:
+        check_free(inventory)
+    except HostUnusable as problem:
+        return isinstance(problem, HostReserved)
+    return False
 
 
 def by_hand(inventory: Inventory) -> bool:

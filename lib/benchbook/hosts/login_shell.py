@@ -26,13 +26,17 @@ def quote(argv: Sequence[object]) -> str:
     return " ".join(shlex.quote(str(word)) for word in argv)
 
 
-def words(command: str) -> str:
-    """The command line for the login shell: `command` is run by sh, in an environment that no profile can change."""
+def words(command: str, keep: Sequence[str] = ()) -> str:
+    """The command line for the login shell: `command` is run by sh, in an environment that no profile can change.
+
+    `keep` names variables of the login that it needs all the same; each must be set there.
+    """
     if _PLAIN.fullmatch(command) and not set(command) & set("!\\"):
         body = f"'{_SAY_MARK}'{shlex.quote(command)}"
     else:
         body = f"'{_SAY_MARK}eval \"$(printf %b \"$1\")\"' sh '{_octal(command)}'"
-    return f"exec env -i {_ENVIRONMENT} sh -c {body}"
+    kept = "".join(f'{name}="${name}" ' for name in keep)
+    return f"exec env -i {kept}{_ENVIRONMENT} sh -c {body}"
 
 
 def said(output: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -88,32 +89,35 @@ class Logins:
 
     # -- commands -----------------------------------------------------------------------------------------------
 
-    def run(self, command: str, timeout: float) -> Result:
-        """Run a shell command to its end. Raises ConnectionLost, and RemoteFailed when its time is up."""
-        return _own_words(self._anyhow(command, timeout))
+    def run(self, command: str, timeout: float, keep: Sequence[str] = ()) -> Result:
+        """Run a shell command to its end; `keep` names variables that it needs from the login.
+
+        Raises ConnectionLost, and RemoteFailed when its time is up.
+        """
+        return _own_words(self._anyhow(command, timeout, keep))
 
     def run_apart(self, command: str, timeout: float) -> Result:
         """Like `run`, by a login of its own that ends with it."""
         return _own_words(self._by_own_login(command, timeout))
 
-    def _anyhow(self, command: str, timeout: float) -> Result:
+    def _anyhow(self, command: str, timeout: float, keep: Sequence[str] = ()) -> Result:
         try:
-            return self._over(self.main(), command, timeout)
+            return self._over(self.main(), command, timeout, keep)
         except NoSession:
             self._put_files_apart()
-        return self._by_own_login(command, timeout)
+        return self._by_own_login(command, timeout, keep)
 
-    def _by_own_login(self, command: str, timeout: float) -> Result:
+    def _by_own_login(self, command: str, timeout: float, keep: Sequence[str] = ()) -> Result:
         connection = self._login.open()
         try:
-            return self._over(connection, command, timeout)
+            return self._over(connection, command, timeout, keep)
         except NoSession as problem:
             raise first_look.no_sessions(self.inventory, self.name) from problem
         finally:
             hang_up(connection)
 
-    def _over(self, connection: fabric.Connection, command: str, timeout: float) -> Result:
-        line = login_shell.words(command)
+    def _over(self, connection: fabric.Connection, command: str, timeout: float, keep: Sequence[str]) -> Result:
+        line = login_shell.words(command, keep)
         try:
             done = connection.run(line, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
         except CommandTimedOut as problem:

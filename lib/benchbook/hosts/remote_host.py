@@ -21,6 +21,7 @@ from benchbook.hosts.logins import Logins, Result
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.reservation import Hold
 
 # What an SFTP server answers to what it cannot do for want of space, say (draft-ietf-secsh-filexfer-02, section 7): the
 # cause itself is not in the protocol. paramiko hands it on as an OSError without a number.
@@ -35,6 +36,8 @@ class RemoteHost:
         self.host = inventory.hosts[name]
         self.address = self.host.address
         self.root = inventory.workdir(name)
+        # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
+        self.hold: Hold | None = None
         self._logins = Logins(inventory, name)
         self._lock = self._logins.lock
         self._looked = False
@@ -47,9 +50,12 @@ class RemoteHost:
         """The open connection, made if need be.
 
         Raises HostUnusable when the host cannot be reached or trusted, or, the first time, lacks what any run needs;
-        HostUnreachable when it could be reached before, and has stayed away for longer than the lease.
+        HostUnreachable when it could be reached before, and has stayed away for longer than the lease;
+        ReservationLost when the session's hosts are another driver's by now.
         """
         with self._lock:
+            if self.hold:
+                self.hold.guard()
             if not self._looked:
                 # Jobs run in folders of their own: every path they are given must be absolute.
                 self.root = self._logins.look(self.root)
@@ -76,13 +82,14 @@ class RemoteHost:
         """Run a program to its end. Raises RemoteFailed (status not 0, or out of time) and ConnectionLost."""
         return self.shell(quote(argv), timeout=timeout, check=check)
 
-    def shell(self, command: str, *, timeout: float = 60.0, check: bool = True) -> Result:
+    def shell(self, command: str, *, timeout: float = 60.0, check: bool = True, keep: Sequence[str] = ()) -> Result:
         """Like `run` for a shell command; the caller has quoted what is in it.
 
-        The environment is emptied, so that a user's shell profile cannot change what is measured.
+        The environment is emptied, so that a user's shell profile cannot change what is measured; `keep` names
+        variables that the command needs from the login.
         """
         self.connect()
-        return self._checked(self._logins.run(command, timeout), command, check=check)
+        return self._checked(self._logins.run(command, timeout, keep), command, check=check)
 
     def start(self, argv: Sequence[object], *, timeout: float = 30.0) -> Result:
         """Like `run`, by a login of its own, for a program that leaves a long job behind: as if somebody had typed it.
@@ -168,6 +175,22 @@ class RemoteHost:
         """Set a file's times to now by the host's clock (utime with no time is "now" over there)."""
         with self._lock, self._guard(path), self.sftp.open(path, "w") as out:
             out.write(b"held\n")
+
+    def touch_again(self, path: str) -> bool:
+        """The same for a file that is there; False where it is not."""
+        with self._lock, self._guard(path):
+            try:
+                with self.sftp.open(path, "r+") as out:
+                    out.write(b"held\n")
+            except FileNotFoundError:
+                return False
+        return True
+
+    def still_ours(self) -> None:
+        """Raises ReservationLost when a host of the session that holds this one is another driver's by now."""
+        if self.hold:
+            self.hold.reservation.renew(timeout=60)
+            self.hold.guard()
 
     def make_folder(self, path: str) -> None:
         """One new folder, without starting a shell for it."""

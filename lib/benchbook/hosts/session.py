@@ -9,32 +9,41 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchbook.errors import BenchbookError
+from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.jobs import Command, Job, reap
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.reservation import Reservation, check_free
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.reservation import Hold
 
 T = TypeVar("T")
-RENEW_EVERY_S = 3.0
+# A lease is renewed this often, and at least every so many seconds: six signs of life may fail to come.
+RENEW_SHARE, RENEW_EVERY_S = 0.15, 3.0
 
 
-def check_reachable(inventory: Inventory, names: Iterable[str]) -> None:
-    """Connect to these hosts, all at once, and hang up. Raises HostUnusable, or FanOutFailed for several."""
+def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float = 0.0) -> None:
+    """Connect to these hosts, all at once, ask whether another driver holds one, and hang up.
+
+    Raises HostUnusable (FanOutFailed for several hosts), and HostReserved where one is still held after `wait_s`.
+    """
     hosts = [RemoteHost(inventory, name) for name in dict.fromkeys(names)]
-    on_each("connecting", hosts, _call_on)
-
-
-def _call_on(host: RemoteHost) -> None:
-    host.connect()
-    host.close()
+    try:
+        on_each("connecting", hosts, lambda host: host.connect())
+        check_free(inventory, hosts, wait_s=wait_s)
+    finally:
+        try_on_each(hosts, lambda host: host.close())
 
 
 class Session:
-    """Use as a context manager: entering connects to the hosts that are asked for, leaving ends all that it started."""
+    """Use as a context manager: entering connects to the hosts that are asked for and reserves them, leaving ends all.
+
+    Raises HostReserved on entering when another driver holds one of them; from then on ReservationLost when one has
+    taken a host over, which it can after `lease_s` without a sign of life from here.
+    """
 
     def __init__(self, inventory: Inventory, names: Iterable[str]) -> None:
         self.inventory = inventory
@@ -45,22 +54,36 @@ class Session:
         self.standing: dict[tuple[str, ...], Any] = {}
         self._jobs: list[Job] = []
         self._left: list[Job] = []
+        self._reservation = Reservation(self.id, inventory, self.hosts.values())
         self._over = threading.Event()
         self._renewer = threading.Thread(target=self._renew, name="lease", daemon=True)
 
     def __enter__(self) -> Session:
-        self.each("connecting", self._arrive)
-        self._renewer.start()
-        self.reaped = {
-            n: names for n, names in self.each("looking for leftovers", self._reap, timeout=180).items() if names
-        }
+        try:
+            self._enter()
+        except BaseException:
+            self._leave()
+            raise
         return self
 
+    def _enter(self) -> None:
+        self.each("connecting", self._arrive)
+        self._renewer.start()
+        self._reservation.take()
+        patience_s = self.inventory.ssh.lease_s + 180
+        reaped = self.each("looking for leftovers", self._reap, timeout=patience_s)
+        self.reaped = {name: ended for name, ended in reaped.items() if ended}
+
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
-        for job in reversed(self._jobs):
-            self._end(job)
+        self._leave()
+
+    def _leave(self) -> None:
+        self._reservation.leaving = True
+        left = [job.host.name for job in reversed(self._jobs) if not self._end(job)]
         self._over.set()
-        self._renewer.join(timeout=10)
+        if self._renewer.is_alive():
+            self._renewer.join(timeout=10)
+        self._reservation.release(but=left)
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=130)
 
     def reach(self) -> None:
@@ -79,7 +102,8 @@ class Session:
         """Start a long job on a host; it ends with the session at the latest."""
         for left in [job for job in self._left if job.host is host]:
             self.end(left)
-        job = Job.start(host, name, command, self.lease(host))
+        hold = self._held(host)
+        job = Job.start(host, name, command, hold.lease, hold.fence)
         self._jobs.append(job)
         return job
 
@@ -119,18 +143,21 @@ class Session:
         return {job.folder.rpartition("/")[2] for job in self._jobs}
 
     def lease(self, host: RemoteHost) -> str:
-        return host.path("leases", self.id)
+        """The file on the host that a job lives by. Raises HostUnusable where the host is not reserved."""
+        return self._held(host).lease
+
+    def _held(self, host: RemoteHost) -> Hold:
+        if host.hold is None:
+            raise HostUnusable("nothing is started on a host that is not reserved", key=f"hosts.{host.name}")
+        return host.hold
 
     def _arrive(self, host: RemoteHost) -> None:
         host.connect()
-        if not host.root.startswith("/"):
-            # Jobs run in folders of their own: every path they are given must be absolute.
-            host.root = f"{host.sftp.normalize('.')}/{host.root}"
-        host.mkdir(host.path("jobs"), host.path("leases"))
-        host.touch(self.lease(host))
+        host.mkdir(host.path("jobs"))
 
     def _reap(self, host: RemoteHost) -> list[str]:
-        return reap(host, self.lease(host))
+        displaced = self._reservation.displaced.get(host.name, [])
+        return reap(host, self._held(host).lease, [(one["jobs"], one["lease"]) for one in displaced])
 
     def tidy(self, step: Callable[[], object]) -> None:
         """Do what belongs to the end of a run: a host that is away then must not spoil what has been measured."""
@@ -139,21 +166,19 @@ class Session:
         except BenchbookError as problem:
             print(f"benchbook: {problem}; what still runs ends with its lease")
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Job) -> bool:
         """Leaving must end as much as it can: a host that is gone ends the job itself when the lease runs out."""
         try:
             job.stop()
             job.remove()
+        except ReservationLost:
+            return False  # the host has ended it, or is about to
         except BenchbookError as problem:
             print(f"benchbook: could not stop a job on {job.host.name}; its lease ends it: {problem}")
+            return False
+        return True
 
     def _renew(self) -> None:
-        while not self._over.wait(RENEW_EVERY_S):
-            try_on_each(self.hosts.values(), self._hold, timeout=RENEW_EVERY_S * 2)
-
-    def _hold(self, host: RemoteHost) -> None:
-        try:
-            host.touch(self.lease(host))
-        except OSError as problem:
-            # Somebody has removed the folder, say. Raised as it is, it would end the renewal on every host.
-            raise BenchbookError(f"{host.name}: the lease cannot be renewed: {problem}") from problem
+        every_s = min(RENEW_EVERY_S, RENEW_SHARE * self.inventory.ssh.lease_s)
+        while not self._over.wait(every_s):
+            self._reservation.renew(timeout=every_s * 2)

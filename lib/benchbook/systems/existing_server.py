@@ -106,8 +106,11 @@ class EndpointSystem(MysqlSystem):
         version = str(query(self._via, self._sql, "SELECT VERSION()")[0][0])
         variables = {str(k): str(v) for k, v in query(self._via, self._sql, "SHOW GLOBAL VARIABLES")}
         title = self.settings.product or f"existing server at {self._sql}"
-        note = "an existing server: not restarted between repetitions, so they share its state"
-        return About(self.name, version, title, None, (note,), (), {"variables": variables})
+        notes = (
+            "an existing server: not restarted between repetitions, so they share its state",
+            "only the client hosts were reserved for this run: whether others used the server meanwhile is not known",
+        )
+        return About(self.name, version, title, None, notes, (), {"variables": variables})
 
     def endpoints(self) -> list[Endpoint]:
         return [self._sql]

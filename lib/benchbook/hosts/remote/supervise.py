@@ -2,12 +2,15 @@
 
     supervise.py start JOB_DIR          start the command of JOB_DIR/job.json, once; prints the supervisor's pid
     supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
-    supervise.py reap JOBS_DIR LEASE    end every job in JOBS_DIR that does not live by the file LEASE
+    supervise.py reap JOBS_DIR LEASE [JOBS_DIR LEASE ...]
+                                        end every job in the first JOBS_DIR that does not live by its LEASE, and in
+                                        each other JOBS_DIR those that do: their driver has lost the host
 
 The supervisor holds the command in a process group of its own and keeps, in JOB_DIR: `pid`, `stdout`, `stderr`,
 and at the end `status.json` (written whole, then renamed). It watches the lease file named in job.json: when nobody
 has touched it for `lease_s` seconds, the driver is gone and the job is ended. Time is counted on the monotonic clock
-from the last *change* that was seen, so a step of the host's wall clock cannot end a job.
+from the last *change* that was seen, so a step of the host's wall clock cannot end a job. A job with a `fence` ends
+also when the host's reservation is no longer its driver's (reserve.py), and is then not started at all.
 
 When a command is stopped (SIGSTOP) and when it goes on, the kernel tells its parent, the supervisor, which writes it
 down beside the lease: a line of JSON in `LEASE.stopped` for each, with the job's folder and the time. So it does where
@@ -174,7 +177,25 @@ class StopLog:
             self.tell("late", late_s=round(slept - asked, 3))
 
 
-def watch(pid, job, log):
+class Fence:
+    """Whether the host's reservation is still the driver's: `lost` once another stands in its place."""
+
+    def __init__(self, fence):
+        self.fence, self.mark, self.gone = fence, None, False
+
+    def lost(self):
+        try:
+            about = os.stat(self.fence["file"]) if self.fence else None
+            if about and (about.st_ino, about.st_mtime_ns) != self.mark:
+                mine, held = (self.fence["session"], self.fence["token"]), read_json(self.fence["file"])["held"]
+                self.gone = mine not in [(one["session"], one["token"]) for one in held]
+                self.mark = about.st_ino, about.st_mtime_ns
+        except (OSError, ValueError):
+            return self.gone  # nobody has written down another driver: the lease alone decides
+        return self.gone
+
+
+def watch(pid, job, fence, log):
     """Follow the command to its end; returns ((wait status, CPU seconds), reason)."""
     lease = Lease(job["lease"], job["lease_s"])
     ends = time.monotonic() + job["timeout_s"]
@@ -184,9 +205,17 @@ def watch(pid, job, log):
         log.woke(WAKES_S, time.monotonic() - before)
         if seen and seen[0] == "exit":
             return seen[1], "exited"
-        reason = "stopped" if seen else "lease" if lease.expired() else "timeout" if time.monotonic() > ends else None
+        reason = "stopped" if seen else why_end(fence, lease, ends)
         if reason:
             return end_group(pid, job["grace_s"]), reason
+
+
+def why_end(fence, lease, ends):
+    if fence.lost():
+        return "reservation"
+    if lease.expired():
+        return "lease"
+    return "timeout" if time.monotonic() > ends else None
 
 
 def remove_secrets(job_dir, job):
@@ -198,12 +227,16 @@ def remove_secrets(job_dir, job):
 def supervise(job_dir, report):
     job = read_json(os.path.join(job_dir, "job.json"))
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP + (signal.SIGCHLD,))
-    started = time.time()
+    started, fence = time.time(), Fence(job.get("fence"))
+    if fence.lost():
+        remove_secrets(job_dir, job)
+        os.write(report, b"refused\n")
+        return
     pid = spawn(job_dir, job)
     write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
     os.write(report, b"%d\n" % os.getpid())
     os.close(report)
-    (status, cpu_s), reason = watch(pid, job, StopLog(job_dir, job))
+    (status, cpu_s), reason = watch(pid, job, fence, StopLog(job_dir, job))
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
     remove_secrets(job_dir, job)
@@ -307,31 +340,58 @@ def stop(job_dir):
     return True
 
 
-def held(pids, own_lease, patience_s=8.0):
-    """Does another driver still renew this job's lease? Watched for as long as a driver needs to renew it."""
-    if pids["lease"] == own_lease or not os.path.exists(pids["lease"]):
+def held(job, own_lease):
+    """Does another driver still renew this job's lease? Watched for as long as the lease lasts: it may be stalled."""
+    if job["lease"] == own_lease or not os.path.exists(job["lease"]) or Fence(job.get("fence")).lost():
         return False
-    before, until = os.stat(pids["lease"]).st_mtime_ns, time.monotonic() + patience_s
-    if time.time() - before / 1e9 > patience_s:
-        return False
-    while time.monotonic() < until:
-        if os.stat(pids["lease"]).st_mtime_ns != before:
+    lease = Lease(job["lease"], job["lease_s"])
+    lease.expired()
+    mark = lease.mark
+    while not lease.expired():
+        if lease.mark != mark:
             return True
         time.sleep(0.2)
     return False
 
 
-def reap(jobs_dir, own_lease):
-    """End what a driver that is gone left behind; a job that another driver still holds is named, not ended."""
-    found = {"ended": [], "held": []}  # type: dict[str, list[str]]
+def jobs_in(jobs_dir):
+    """(name, folder, job.json) of every job there; one that was never described is nobody's."""
     for name in sorted(os.listdir(jobs_dir)) if os.path.isdir(jobs_dir) else []:
         job_dir = os.path.join(jobs_dir, name)
+        try:
+            yield name, job_dir, read_json(os.path.join(job_dir, "job.json"))
+        except (OSError, ValueError):
+            yield name, job_dir, None
+
+
+def displace(jobs_dir, lease):
+    """End the jobs of a driver that has lost the host; also named are those that have ended for that by themselves."""
+    ended = []
+    for name, job_dir, job in jobs_in(jobs_dir):
+        if job and job["lease"] == lease and (stop(job_dir) or reason_of(job_dir) == "reservation"):
+            ended.append(name)
+    return ended
+
+
+def reason_of(job_dir):
+    try:
+        return read_json(os.path.join(job_dir, "status.json"))["reason"]
+    except (OSError, ValueError):
+        return None
+
+
+def reap(jobs_dir, own_lease, *displaced):
+    """End what a driver that is gone left behind; a job that another driver still holds is named, not ended."""
+    found = {"ended": [], "held": []}  # type: dict[str, list[str]]
+    for other_dir, lease in zip(displaced[::2], displaced[1::2]):  # noqa: B905 - unknown to old Pythons
+        found["ended"] += displace(other_dir, lease)
+    for name, job_dir, job in jobs_in(jobs_dir):
         pids = running(job_dir)
-        if not pids and os.path.exists(os.path.join(job_dir, "pid")):
+        if not pids and os.path.exists(os.path.join(job_dir, "pid")) and job:
             # Its supervisor may have been killed, which then could not clean up.
-            remove_secrets(job_dir, read_json(os.path.join(job_dir, "job.json")))
-        if pids and pids["lease"] != own_lease:
-            if held(pids, own_lease):
+            remove_secrets(job_dir, job)
+        if pids and job and job["lease"] != own_lease:
+            if held(job, own_lease):
                 found["held"].append(name)
                 break
             stop(job_dir)
@@ -362,8 +422,8 @@ def main(argv):
         for job_dir in argv[1:]:
             stop(job_dir)
         return 0
-    if argv[:1] == ["reap"] and len(argv) == 3:
-        sys.stdout.write(json.dumps(reap(argv[1], argv[2])) + "\n")
+    if argv[:1] == ["reap"] and len(argv) >= 3 and len(argv) % 2:
+        sys.stdout.write(json.dumps(reap(*argv[1:])) + "\n")
         return 0
     sys.stderr.write(__doc__)
     return 2

@@ -1,0 +1,108 @@
+"""A driver as small as one can be, as a process: reserves hosts, and does what it is told, word by word."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+from kit import PATIENCE_S, Home
+
+from benchbook.errors import BenchbookError
+from benchbook.hosts import holder, reservation
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+
+# What a driver imports takes a second: one process does it for all of them, and they are its children.
+NURSERY = multiprocessing.get_context("forkserver")
+NURSERY.set_forkserver_preload(["driver"])
+
+
+class Driver:
+    """A driver of the checkout `home`. It says `reserved`, then waits for words:
+
+    `load` starts a job on each host, `wait` waits for the first job's end, `leave` ends it all. `elsewhere`: its
+    reservation reads as if made on another machine. `apart`: each host is a machine of its own, reserved one by one.
+    """
+
+    def __init__(self, home: Home, inventory: str, hosts: str, *, elsewhere: bool = False, apart: bool = False) -> None:
+        self._line, there = NURSERY.Pipe()
+        words = (there, home.environment, inventory, hosts, elsewhere, apart)
+        self.process = NURSERY.Process(target=_drive, args=words)
+        self.process.start()
+        there.close()
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def hear(self) -> str:
+        """What it says next."""
+        assert self._line.poll(PATIENCE_S), "it says nothing"
+        return str(self._line.recv())
+
+    def tell(self, word: str) -> None:
+        self._line.send(word)
+
+    def loading(self) -> Driver:
+        assert self.hear() == "reserved"
+        self.tell("load")
+        assert self.hear() == "loading"
+        return self
+
+    def leave(self) -> int:
+        """Its exit status, after it was told to leave."""
+        if self.process.is_alive():
+            self.tell("leave")
+        return self.status()
+
+    def status(self) -> int:
+        self.process.join(PATIENCE_S)
+        assert self.process.exitcode is not None
+        return self.process.exitcode
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+def _drive(
+    line: Connection[Any, Any], environment: dict[str, str], inventory: str, hosts: str, elsewhere: bool, apart: bool
+) -> None:
+    os.environ.update(environment)
+    if elsewhere:
+        holder._boot = lambda: "another machine's"
+    if apart:
+        reservation.arrive = _apart(reservation.arrive)
+    try:
+        with Session(load_inventory(inventory), hosts.split(",")) as session:
+            line.send("reserved")
+            _obey(line, session)
+    except BenchbookError as problem:
+        line.send(str(problem))
+        raise SystemExit(problem.exit_status) from problem
+
+
+def _obey(line: Connection[Any, Any], session: Session) -> None:
+    jobs: list[Job] = []
+    while (word := line.recv()) != "leave":
+        if word == "load":
+            load = Command(["sleep", "300"], timeout_s=300, grace_s=0.5)
+            jobs += [session.start(host, "load", load) for host in session.hosts.values()]
+            line.send("loading")
+        else:
+            line.send(jobs[0].wait().reason)
+
+
+def _apart(arrive: Callable[[RemoteHost], reservation.Arrival]) -> Callable[[RemoteHost], reservation.Arrival]:
+    def arrived(host: RemoteHost) -> reservation.Arrival:
+        arrival = arrive(host)
+        return replace(arrival, place=f"{arrival.place} {host.name}")
+
+    return arrived

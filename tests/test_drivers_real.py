@@ -1,0 +1,212 @@
+"""Pairs of drivers as processes, on real sshd: one at a time on a host, and what a stalled one may keep."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from driver import Driver
+from kit import INVENTORY, Home, inventory, until
+from rich.console import Console
+
+from benchbook import restage
+from benchbook.errors import HostReserved
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.session import Session, check_reachable
+
+pytestmark = pytest.mark.real
+
+LEASE_S = 5.0
+
+
+@pytest.fixture
+def drive() -> Iterator[Callable[..., Driver]]:
+    started: list[Driver] = []
+
+    def start(home: Home, inventory: str, hosts: str, **how: bool) -> Driver:
+        started.append(Driver(home, inventory, hosts, **how))
+        return started[-1]
+
+    yield start
+    for driver in started:
+        driver.kill()
+
+
+@pytest.fixture
+def first(lab_home: Home, lab: Inventory, net: str) -> Home:
+    """The checkout that the lab belongs to."""
+    lab_home.write(f"env/hosts/{INVENTORY}_short.yaml", short(net, lab_home))
+    return lab_home
+
+
+@pytest.fixture
+def second(first: Home, net: str, tmp_path: Path) -> Home:
+    """Another checkout, whose inventory has another name and other folders on the same hosts."""
+    made = Home.make(tmp_path / "second", net)
+    made.write("env/hosts/elsewhere.yaml", short(net, first))
+    return made
+
+
+def short(net: str, home: Home, lease_s: float = LEASE_S) -> dict[str, object]:
+    there = home.path / ".lab"
+    ssh = {"key": str(there / "keys" / "client"), "known_hosts": str(there / "known_hosts")}
+    plain = inventory(net)
+    return {**plain, "ssh": {**plain["ssh"], **ssh, "lease_s": lease_s}}
+
+
+SHORT, ELSEWHERE, BOTH = f"{INVENTORY}_short", "elsewhere", "executor,db1"
+
+
+def loads(home: Home) -> list[psutil.Process]:
+    """The supervisors of a checkout's jobs; each goes with its job."""
+    return home.processes("supervise.py", "start")
+
+
+def silent_s(driver: Driver) -> float:
+    """Seconds since this driver has given a sign of life, by the file that it touches."""
+    held = json.loads(Path(f"/tmp/benchbook-{os.geteuid()}/reservations.json").read_text())["held"]
+    (lease,) = [one["lease"] for one in held if one["holder"]["pid"] == driver.pid]
+    return time.time() - Path(lease).stat().st_mtime
+
+
+# -- at the same moment, and during the other's start-up --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_of_two_drivers_started_at_the_same_moment_one_runs_and_the_other_is_told_who(
+    first: Home, second: Home, drive: Callable[..., Driver], apart: bool
+) -> None:
+    """In the second case each host is a machine of its own, and they are named in opposite orders."""
+    drivers = {
+        "first": drive(first, SHORT, "executor,db1", apart=apart),
+        "second": drive(second, ELSEWHERE, "db1,executor", apart=apart),
+    }
+    said = {name: driver.hear() for name, driver in drivers.items()}
+    (runs,) = [name for name, words in said.items() if words == "reserved"]
+    (refused,) = {"first", "second"} - {runs}
+    home = {"first": first, "second": second}[runs]
+    assert f"(process {drivers[runs].pid}, {home.path}) since " in said[refused]
+    assert "Fix: wait for its end" in said[refused]
+    assert drivers[refused].status() == 2
+    assert drivers[runs].leave() == 0
+    again = drive(second, ELSEWHERE, BOTH)
+    assert again.hear() == "reserved", "and nothing is held any more"
+    assert again.leave() == 0
+
+
+def test_a_driver_that_arrives_during_anothers_start_up_is_refused(
+    first: Home, second: Home, drive: Callable[..., Driver]
+) -> None:
+    starting = drive(first, SHORT, BOTH)
+    assert starting.hear() == "reserved", "and it has no job yet"
+    for host, arriving in {host: drive(second, ELSEWHERE, host) for host in ("db1", "executor")}.items():
+        assert f"hosts.{host}: the host is reserved by " in arriving.hear()
+        assert arriving.status() == 2
+    assert starting.leave() == 0
+
+
+def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
+    first: Home, second: Home, drive: Callable[..., Driver], lab: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = drive(first, SHORT, "db1").loading()
+    monkeypatch.setattr(restage, "_run", lambda *what: pytest.fail("began all the same"))
+    with pytest.raises(HostReserved, match=rf"hosts\.db1: the host is reserved by .*process {holder.pid}"):
+        restage.restage("tidb_v7_1_3_sysbench", {"profile": "tiny", "inventory": INVENTORY}, Console())
+    with pytest.raises(HostReserved, match=r"hosts\.db1"):
+        check_reachable(lab, ["db1"])
+    assert labs.in_use(lab)
+    restage._sweep(lab, ["db1"], Console())
+    assert len(loads(first)) == 1, "what an interrupted run sweeps up is not another's"
+    holder.kill()
+    assert not labs.in_use(lab), "its process is known to be dead"
+
+
+# -- stalled, and dead ------------------------------------------------------------------------------------------------
+
+
+def test_a_driver_stalled_for_less_than_its_lease_keeps_its_hosts(
+    first: Home, second: Home, drive: Callable[..., Driver], net: str
+) -> None:
+    first.write(f"env/hosts/{SHORT}.yaml", short(net, first, lease_s=10))
+    stalled = drive(first, SHORT, "db1").loading()
+    os.kill(stalled.pid, signal.SIGSTOP)
+    arriving = drive(second, ELSEWHERE, "db1")
+    until(lambda: silent_s(stalled) > 8, "16 of 20 s of silence, to scale")
+    assert arriving.process.is_alive(), "it watches"
+    os.kill(stalled.pid, signal.SIGCONT)
+    assert f"process {stalled.pid}" in arriving.hear()
+    assert arriving.status() == 2
+    assert len(loads(first)) == 1
+    assert stalled.leave() == 0
+
+
+def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_continues(
+    first: Home, second: Home, drive: Callable[..., Driver]
+) -> None:
+    stalled = drive(first, SHORT, BOTH).loading()
+    stalled.tell("wait")
+    os.kill(stalled.pid, signal.SIGSTOP)
+    taking = drive(second, ELSEWHERE, "db1").loading()
+    until(lambda: not [p for p in loads(first) if "/db1/" in " ".join(p.cmdline())], "its job on db1 has ended")
+    os.kill(stalled.pid, signal.SIGCONT)
+    said = stalled.hear()
+    assert stalled.status() == 1
+    assert "lost its reservation of db1 to " in said
+    assert f"process {taking.pid}, {second.path}" in said
+    until(lambda: not loads(first), "nothing of it is left")
+    assert len(loads(second)) == 1, "the other goes on"
+    assert taking.leave() == 0
+
+
+def test_a_killed_driver_frees_its_hosts_at_once_on_its_machine_and_after_its_lease_elsewhere(
+    first: Home, drive: Callable[..., Driver]
+) -> None:
+    here = drive(first, SHORT, "db1").loading()
+    here.kill()
+    with Session(load_inventory(SHORT), ["db1"]) as session:
+        assert [name.partition("-")[0] for name in session.reaped["db1"]] == ["load"], "ended, and named"
+    elsewhere = drive(first, SHORT, "db1", elsewhere=True).loading()
+    elsewhere.kill()
+    with Session(load_inventory(SHORT), ["db1"]):
+        until(lambda: loads(first) == [], "its supervisor has gone, too")
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------------
+
+
+def test_who_waits_gets_in_after_the_first_has_ended(
+    first: Home, drive: Callable[..., Driver], lab: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = drive(first, SHORT, "db1")
+    assert holder.hear() == "reserved"
+    console = Console(record=True, width=400)
+    # By SSH, as real hosts are asked; as such they would exclude every lab on this machine, other test runs' too.
+    monkeypatch.setattr(restage.lab, "check_free", lambda asked, wait_s: check_reachable(asked, ["db1"], wait_s=wait_s))
+    waiting = threading.Thread(target=restage.until_free, args=(lab, ["db1"], console), kwargs={"wait": True})
+    waiting.start()
+    until(lambda: "waiting: hosts.db1: the host is reserved by" in console.export_text(clear=False), "it says for whom")
+    assert waiting.is_alive()
+    assert holder.leave() == 0
+    waiting.join(timeout=60)
+    assert "the hosts are free after" in console.export_text()
+
+
+def test_the_command_waits_and_ctrl_c_ends_that(first: Home, drive: Callable[..., Driver]) -> None:
+    holder = drive(first, SHORT, "db1")
+    assert holder.hear() == "reserved"
+    run = first.start(*first.report_words("--wait", "-p", "system=mariadb"))
+    assert run.stdout is not None
+    assert "waiting: hosts.db1: the host is reserved by" in run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "Traceback" not in said
+    assert holder.leave() == 0

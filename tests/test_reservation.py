@@ -1,0 +1,275 @@
+"""Who may use a host, without one: the program that keeps reservations, in a place of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import Home, inventory
+
+from benchbook.hosts import holder
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.remote import reserve, supervise
+from benchbook.hosts.session import Session
+from benchbook.profiles import load_profile
+from benchbook.systems import existing_server
+
+Said = dict[str, Any]
+LEASE_S = 20.0
+
+
+class Clocks:
+    """Both clocks of a host, set by the test; a pause lets the monotonic one go on, and the wall clock with it."""
+
+    def __init__(self) -> None:
+        self.wall, self.monotonic_s = 1_000_000.0, 500.0
+        self.during: list[Callable[[], None]] = []
+
+    def time(self) -> float:
+        return self.wall
+
+    def monotonic(self) -> float:
+        return self.monotonic_s
+
+    def sleep(self, seconds: float) -> None:
+        self.wall += seconds
+        self.monotonic_s += seconds
+        for happens in self.during:
+            happens()
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    made = Clocks()
+    monkeypatch.setattr(reserve, "time", made)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reserve, "PLACE", str(tmp_path / "place"))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> Said:
+    assert reserve.main(list(words)) == 0
+    answer: Said = json.loads(capsys.readouterr().out)
+    return answer
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], clocks: Clocks) -> Callable[..., Said]:
+    def asked(verb: str, session: str, *doors: str, shared: bool = True, **more: object) -> Said:
+        wanted = [{"door": door, "shared": shared, "jobs": "/jobs"} for door in doors]
+        request = {"session": session, "doors": wanted, "lease_s": LEASE_S, "holder": {"user": session}}
+        answer = said(capsys, verb, json.dumps({**request, "gone": [], "wait_s": 0, **more}))
+        for taken in answer.get("taken", []):
+            touch(taken, clocks)
+        return answer
+
+    return asked
+
+
+def touch(taken: Said, clocks: Clocks) -> None:
+    os.utime(taken["lease"], (clocks.wall, clocks.wall))
+
+
+def holders(answer: Said) -> list[str]:
+    return [one["session"] for one in answer["held"]]
+
+
+A, B = "127.0.0.1:2222", "127.0.0.2:2222"
+
+
+# -- who excludes whom ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "excluded"),
+    [
+        ((A, True), (A, True), True),  # one lab
+        ((A, True), (B, True), False),  # two labs on one machine
+        ((A, True), (B, False), True),  # a lab, and the machine by another name
+        (("10.0.0.1:22", False), ("192.168.0.1:22", False), True),  # two names of one machine
+        (("", False), ("10.0.0.1:22", False), True),  # a connection that does not say where it came to
+    ],
+)
+def test_two_drivers_on_one_machine(
+    ask: Callable[..., Said], first: tuple[str, bool], second: tuple[str, bool], excluded: bool
+) -> None:
+    ask("take", "first", first[0], shared=first[1])
+    answer = ask("look", "second", second[0], shared=second[1], gone=None)
+    assert answer == {} if not excluded else holders(answer) == ["first"]
+
+
+def test_a_session_does_not_exclude_itself_and_takes_all_its_doors_or_none(ask: Callable[..., Said]) -> None:
+    assert [one["door"] for one in ask("take", "first", A, B)["taken"]] == [A, B]
+    assert holders(ask("take", "second", "127.0.0.3:2222", B, gone=None)) == ["first"]
+    assert ask("look", "third", "127.0.0.3:2222", gone=None) == {}, "the second has left nothing"
+
+
+def test_what_is_given_back_is_free_and_tokens_only_grow(
+    ask: Callable[..., Said], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = ask("take", "first", A, B)
+    assert said(capsys, "release", "first") == {}
+    assert not Path(first["taken"][0]["lease"]).exists()
+    second = ask("take", "second", A)
+    assert (first["token"], second["token"], second["displaced"]) == (1, 2, [])
+
+
+# -- signs of life --------------------------------------------------------------------------------------------------
+
+
+def test_a_driver_that_renews_is_named_at_its_first_sign(ask: Callable[..., Said], clocks: Clocks) -> None:
+    (taken,) = ask("take", "first", A)["taken"]
+    began = clocks.monotonic()
+    clocks.during = [lambda: touch(taken, clocks) if clocks.monotonic() - began > 2.5 else None]
+    assert holders(ask("take", "second", A)) == ["first"]
+    assert clocks.monotonic() - began == pytest.approx(2.6)
+
+
+def test_a_driver_that_is_silent_for_less_than_its_lease_is_not_robbed(
+    ask: Callable[..., Said], clocks: Clocks
+) -> None:
+    (taken,) = ask("take", "first", A)["taken"]
+    clocks.sleep(16)  # of 20; then somebody else arrives, and the first comes back 3 s later
+    back = clocks.monotonic() + 3
+    clocks.during = [lambda: touch(taken, clocks) if clocks.monotonic() > back else None]
+    assert holders(ask("take", "second", A)) == ["first"]
+
+
+def test_a_driver_that_is_silent_for_its_lease_loses_the_host_then_and_not_later(
+    ask: Callable[..., Said], clocks: Clocks
+) -> None:
+    (taken,) = ask("take", "first", A)["taken"]
+    clocks.sleep(16)
+    began = clocks.monotonic()
+    answer = ask("take", "second", A)
+    assert [one["session"] for one in answer["displaced"]] == ["first"]
+    assert not Path(taken["lease"]).exists(), "by which the first learns it"
+    assert clocks.monotonic() - began == pytest.approx(LEASE_S - 16 + 0.2, abs=0.21)
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_clock_that_is_set_robs_nobody(ask: Callable[..., Said], clocks: Clocks, step_s: float) -> None:
+    (taken,) = ask("take", "first", A)["taken"]
+    clocks.wall += step_s
+    began = clocks.monotonic()
+    clocks.during = [lambda: touch(taken, clocks) if clocks.monotonic() - began > 19 else None]
+    assert holders(ask("take", "second", A)) == ["first"], "seen to live within a whole lease"
+    clocks.during = []
+    touch(taken, clocks)
+    clocks.wall += step_s
+    began = clocks.monotonic()
+    assert ask("take", "second", A)["displaced"]
+    assert clocks.monotonic() - began == pytest.approx(LEASE_S, abs=0.3), "silent for a whole lease, as watched"
+
+
+def test_a_silent_driver_with_a_long_lease_is_named_before_it_ends(ask: Callable[..., Said], clocks: Clocks) -> None:
+    ask("take", "first", A, lease_s=3600)
+    began = clocks.monotonic()
+    assert ask("take", "second", A)["held"][0]["silent_s"] == pytest.approx(reserve.WATCH_S, abs=0.5)
+    assert clocks.monotonic() - began == pytest.approx(reserve.WATCH_S, abs=0.5)
+
+
+def test_a_driver_that_is_known_to_be_dead_is_not_watched(ask: Callable[..., Said], clocks: Clocks) -> None:
+    token = ask("take", "first", A)["token"]
+    began = clocks.monotonic()
+    assert ask("take", "second", A, gone=[token])["displaced"]
+    assert clocks.monotonic() == began
+
+
+def test_who_waits_gets_in_when_the_other_leaves(
+    ask: Callable[..., Said], clocks: Clocks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (taken,) = ask("take", "first", A)["taken"]
+    leaves = clocks.monotonic() + 12
+
+    def live() -> None:
+        if clocks.monotonic() < leaves:
+            touch(taken, clocks)
+        elif Path(taken["lease"]).exists():
+            said(capsys, "release", "first")
+
+    clocks.during = [live]
+    assert holders(ask("look", "second", A, wait_s=5)) == ["first"]
+    assert ask("look", "second", A, wait_s=30) == {}
+    assert clocks.monotonic() == pytest.approx(leaves, abs=1.1)
+
+
+def test_reservations_end_with_the_machine_s_boot(ask: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
+    ask("take", "first", A)
+    monkeypatch.setattr(reserve, "boot", lambda: "another")
+    answer = ask("take", "second", A, gone=None)
+    assert (answer["token"], answer["displaced"]) == (2, [])
+
+
+# -- the place ------------------------------------------------------------------------------------------------------
+
+
+def test_a_place_that_is_somebody_else_s_or_a_link_is_refused(
+    ask: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "place").symlink_to(tmp_path / "theirs")
+    assert "is not a folder of this login's own" in ask("take", "first", A)["trouble"]
+    (tmp_path / "place").unlink()
+    (tmp_path / "place").mkdir(mode=0o777)
+    monkeypatch.setattr(reserve.os, "geteuid", lambda: os.getuid() + 1)
+    assert "is not a folder of this login's own" in ask("take", "first", A)["trouble"]
+
+
+def test_a_place_that_others_could_write_to_is_closed_to_them(ask: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place").chmod(0o777)
+    ask("take", "first", A)
+    assert (tmp_path / "place").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_of_reservations_that_cannot_be_read_is_named(ask: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place" / "reservations.json").write_text("[]")
+    assert "reservations.json cannot be read" in ask("take", "first", A)["trouble"]
+
+
+# -- what jobs and drivers know -------------------------------------------------------------------------------------
+
+
+def test_a_fence_is_lost_once_another_stands_in_its_place(ask: Callable[..., Said]) -> None:
+    first = ask("take", "first", A)
+    fence = supervise.Fence({"file": first["file"], "session": "first", "token": first["token"]})
+    assert not fence.lost()
+    ask("take", "neighbour", B)
+    assert not fence.lost()
+    ask("take", "second", A, gone=[first["token"]])
+    assert fence.lost()
+    Path(first["file"]).unlink()
+    assert fence.lost(), "what was lost stays lost"
+    assert not supervise.Fence({"file": first["file"], "session": "x", "token": 1}).lost(), "nobody has taken it over"
+
+
+def test_only_a_process_of_this_machine_is_known_to_have_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = holder.this_driver()
+    assert not here.has_died_here()
+    gone = here.model_copy(update={"started": here.started + 1})
+    assert gone.has_died_here(), "another process has its number now"
+    assert not gone.model_copy(update={"boot": "another"}).has_died_here()
+    assert not gone.model_copy(update={"pid_space": "pid:[1]"}).has_died_here()
+    monkeypatch.setattr(holder, "_boot", lambda: "")
+    assert not gone.model_copy(update={"boot": ""}).has_died_here()
+
+
+# -- what cannot be reserved ----------------------------------------------------------------------------------------
+
+
+def test_the_page_says_that_an_existing_server_is_not_reserved(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = {"host": "127.0.0.30", "port": 3306}
+    known = load_inventory(str(home.write("ends.yaml", inventory("127.0.0", endpoints={"cloud": end}))))
+    session = Session(known, ["executor"])
+    monkeypatch.setattr(existing_server, "query", lambda *_: [("10.11", "x")])
+    about = existing_server.EndpointSystem(session, load_profile("smoke"), "cloud").about()
+    assert "only the client hosts were reserved for this run" in " ".join(about.notes)
