@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from IPython.display import HTML
 
 from benchbook import published
-from benchbook.analysis import checks, outcome, points, repeatability, scaling
+from benchbook.analysis import checks, cpu_use, outcome, points, repeatability, scaling
+from benchbook.analysis.cpu_use import CpuUse
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
+from benchbook.analysis.shown_trials import shown
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
@@ -44,6 +46,7 @@ class Book(Recorded):
         self.report = report
         self._campaign: Campaign | None = None
         self._judged: tuple[int, list[JudgedClaim]] | None = None
+        self._used: CpuUse | None = None
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
@@ -154,8 +157,13 @@ class Book(Recorded):
 
     def checks(self) -> HTML:
         """Little's law, errors, client saturation: counts per check, and every trial that fails one."""
-        found = checks.all_checks(self.records, self.campaign.series, self.environment, self.kind.record_checks)
+        found = checks.all_checks(self.records, self._cpu(), self.environment, self.kind.record_checks)
         return differences.check_summary(found)
+
+    def _cpu(self) -> CpuUse:
+        """Checks and claims ask for the same: thousands of series are read once."""
+        self._used = self._used or cpu_use.of_campaign(self.campaign)
+        return self._used
 
     def tables(self) -> list[Table]:
         """Every published table in long form, with what was measured beside it."""
@@ -215,18 +223,21 @@ class Book(Recorded):
     def _every_trial(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
+        mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
         save = self.figure_file(f"{system}-{metric}-series")
-        return picture.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
+        said = f"{system}: {label}, one line per repetition. {left_out}".strip()
+        return picture.show(figure, alt, said, save_as=save)
 
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""
         # A section and the results both ask; records are only ever added, so that their number says what was judged.
         count = len(self.records)
         if self._judged is None or self._judged[0] != count:
-            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared)
+            found = judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared, self._cpu())
+            self._judged = count, found
         return self._judged[1]
 
     def verdicts(self) -> HTML:

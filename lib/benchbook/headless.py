@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import papermill
@@ -24,6 +25,9 @@ from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.about import Json
 
+# Executed notebooks of runs that ended before they had a campaign: so many stay, for who looks for the reason.
+KEPT = 10
+
 
 @dataclass(frozen=True)
 class Executed:
@@ -36,9 +40,11 @@ class Executed:
 
 
 def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
-    """Execute `notebooks/<report>.ipynb`; the executed copy is kept beside the report's runs, failed or not."""
-    target = paths.runs_dir(report) / "executed.ipynb"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
+
+    With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns.
+    """
+    target = _own_file(paths.runs_dir(report) / "executed")
     status, problem = 0, None
     with _following(console) as follower:
         try:
@@ -48,7 +54,21 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
         finally:
             _end_kernels()
     campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
+    # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
+    if campaign and campaign.is_dir() and status != BadInput.exit_status:
+        # In one step: a replay of the same campaign may run beside this one.
+        target = target.replace(campaign / "executed.ipynb")
     return Executed(target, campaign, status, problem)
+
+
+def _own_file(folder: Path) -> Path:
+    """A file that no other run writes, whatever runs beside this one; of those that were kept, the last few stay."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in sorted(folder.glob("*.ipynb"))[:-KEPT]:
+        for file in (old, old.with_suffix(".json")):
+            file.unlink(missing_ok=True)
+    began = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    return folder / f"{began}-{os.getpid()}.ipynb"
 
 
 def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:

@@ -5,7 +5,6 @@ What runs a notebook, judges claims or makes a page takes seconds to import: tha
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -107,7 +106,7 @@ def _sweep(inventory: Inventory, console: Console) -> None:
 
 
 def _publish(report: str, done: Executed, console: Console) -> int:
-    """Keep the executed notebook with its campaign, make the page, say how it went.
+    """Make the page of an executed notebook, say how it went.
 
     A run that bad input stopped has measured nothing: the page of an earlier run stays.
     """
@@ -118,8 +117,6 @@ def _publish(report: str, done: Executed, console: Console) -> int:
     if done.status == BadInput.exit_status:
         return done.status
     results = done.campaign / "results.json" if done.campaign else None
-    if done.campaign:
-        shutil.copy(done.notebook, done.campaign / "executed.ipynb")
     page = publish.publish(report, done.notebook, results, paths.site_dir())
     console.print(f"page: {page}", highlight=False)
     return done.status

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 import shutil
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
 from benchbook.errors import BenchbookError
@@ -80,9 +81,14 @@ class Record(_Frozen):
     ended: float = 0.0
     exit_status: int | None = None
     summary: dict[str, Quantity] = {}
-    histogram: list[tuple[float, int]] = []
+    histogram: Sequence[tuple[float, int]] = []
     proof: Json = {}
     failure: Failure | None = None
+
+    @field_serializer("histogram")
+    def _buckets(self, histogram: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+        # It may be one that is read when it is needed: for pydantic no sequence that it knows.
+        return list(histogram)
 
     @model_validator(mode="after")
     def _whole(self) -> Record:
@@ -112,22 +118,25 @@ def load(folder: Path) -> Record:
     """The record in a trial's folder. Raises RecordBroken."""
     path = folder / "record.json"
     try:
-        about = path.stat()
-        return _read(path, (about.st_ino, about.st_size, about.st_mtime_ns))
+        return _read(path)
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{path}: not a record of version {VERSION}: {problem}") from problem
 
 
-@lru_cache(maxsize=4096)
-def _read(path: Path, _: tuple[int, int, int]) -> Record:
-    """A notebook asks for all records in nearly every cell; a file that was replaced is another one to the cache."""
-    return Record.model_validate_json(path.read_text())
+def _read(path: Path) -> Record:
+    return Record.model_validate_json(path.read_bytes())
 
 
-def load_series(folder: Path) -> pd.DataFrame:
+def load_series(folder: Path, *, source: str = "", metric: str = "") -> pd.DataFrame:
+    """The series of a trial; of one source alone, and of metrics that begin so, in a fraction of the time."""
     try:
         # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.
-        found: pd.DataFrame = pq.ParquetFile(folder / "series.parquet").read(use_threads=False).to_pandas()
+        table = pq.ParquetFile(folder / "series.parquet").read(use_threads=False)
+        if source:
+            table = table.filter(pc.equal(table["source"], source))
+        if metric:
+            table = table.filter(pc.starts_with(table["metric"], metric))
+        found: pd.DataFrame = table.to_pandas()
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
     return found
