@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from kit import ROOT
 from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis import checks, cpu_use, measured
-from benchbook.analysis.cpu_use import CpuUse
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
 from benchbook.hosts.about import HostFacts
@@ -64,7 +64,7 @@ def test_errors_are_counted(ignored: float, reconnects: float, ok: bool, found: 
 
 
 def saturation(series: pd.DataFrame, environment: Environment) -> checks.Check:
-    return checks.client_saturation(record(), cpu_use.of_record(record(), series), environment)
+    return checks.client_saturation(record(), cpu_use.of_record(record(), pa.Table.from_pandas(series)), environment)
 
 
 def hosts(**boots: str) -> Environment:
@@ -94,7 +94,9 @@ def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
 
 
 def test_every_record_gets_every_check() -> None:
-    use = CpuUse(lambda _: cpu(1.0))
+    def use(each: Any) -> Any:
+        return cpu_use.of_record(each, pa.Table.from_pandas(cpu(1.0)))
+
     found = checks.all_checks([record("a"), record("b")], use, hosts(executor="a"), checks.of_sysbench)
     assert found.groupby("trial").size().to_dict() == {"a": 3, "b": 3}
     assert list(checks.all_checks([], use, Environment(), checks.of_sysbench).columns) == [

@@ -8,7 +8,6 @@ from IPython.display import HTML
 
 from benchbook import published
 from benchbook.analysis import checks, cpu_use, outcome, points, repeatability, scaling
-from benchbook.analysis.cpu_use import CpuUse
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown
@@ -46,7 +45,6 @@ class Book(Recorded):
         self.report = report
         self._campaign: Campaign | None = None
         self._judged: tuple[int, list[JudgedClaim]] | None = None
-        self._used: CpuUse | None = None
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
@@ -157,13 +155,9 @@ class Book(Recorded):
 
     def checks(self) -> HTML:
         """Little's law, errors, client saturation: counts per check, and every trial that fails one."""
-        found = checks.all_checks(self.records, self._cpu(), self.environment, self.kind.record_checks)
+        with cpu_use.of_campaign(self.campaign) as use:
+            found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
         return differences.check_summary(found)
-
-    def _cpu(self) -> CpuUse:
-        """Checks and claims ask for the same: thousands of series are read once."""
-        self._used = self._used or cpu_use.of_campaign(self.campaign)
-        return self._used
 
     def tables(self) -> list[Table]:
         """Every published table in long form, with what was measured beside it."""
@@ -236,8 +230,7 @@ class Book(Recorded):
         # A section and the results both ask; records are only ever added, so that their number says what was judged.
         count = len(self.records)
         if self._judged is None or self._judged[0] != count:
-            found = judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared, self._cpu())
-            self._judged = count, found
+            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared)
         return self._judged[1]
 
     def verdicts(self) -> HTML:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchbook.campaign.record import Record
@@ -16,7 +17,7 @@ from benchbook.stats.estimates import Array
 if TYPE_CHECKING:
     from benchbook.campaign.store import Campaign
 
-SOURCE, METRICS = "host", "cpu."
+Codes: TypeAlias = NDArray[np.int64]
 Marks: TypeAlias = NDArray[np.bool_]
 
 
@@ -36,30 +37,45 @@ class HostUse:
     cores: float
 
 
-Read = Callable[[str], pd.DataFrame]
 OfRecord = Callable[[Record], Sequence[HostUse]]
 
 
-def of_record(record: Record, series: pd.DataFrame) -> list[HostUse]:
-    """The hosts whose CPU was sampled; `series` is the trial's long table, or the part of it that is about CPU."""
-    cpu = series[(series.source == SOURCE) & series.metric.str.startswith(METRICS)] if len(series) else series
-    if cpu.empty:
+def of_record(record: Record, series: pa.Table) -> list[HostUse]:
+    """The hosts whose CPU was sampled, from the trial's long table."""
+    if not series.num_rows:
         return []
-    codes, hosts = pd.factorize(cpu.host)
-    samples = _Samples.of(cpu, codes)
+    source, sources = _coded(series["source"])
+    metric, metrics = _coded(series["metric"])
+    cpu = _having(source, [name == "host" for name in sources]) & _having(
+        metric, [m.startswith("cpu.") for m in metrics]
+    )
+    host, hosts = _coded(series["host"])
+    samples = _Samples.of(series.filter(cpu), host[cpu], metric[cpu], metrics)
     within = (samples.t >= record.started) & (samples.t <= record.ended)
     # A sample stands at the end of its second: of a load of 2 s, the first one is half of the quiet before it. Those
     # that begin before the load count only where there are no others.
     whole = within & (samples.begins >= record.started)
     inside = (whole if whole.any() else within) & (samples.got > 0)
-    return [_host(str(name), samples, samples.host == i, within, inside) for i, name in enumerate(hosts)]
+    return [_host(hosts[i], samples, samples.host == i, within, inside) for i in np.unique(samples.host)]
+
+
+def _coded(words: pa.ChunkedArray) -> tuple[Codes, list[str]]:
+    """Each word's place in the list of words."""
+    whole = words.combine_chunks()
+    coded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
+    return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
+
+
+def _having(codes: Codes, chosen: Sequence[bool]) -> Marks:
+    marks: Marks = np.asarray(chosen, dtype=np.bool_)[codes]
+    return marks
 
 
 @dataclass(frozen=True)
 class _Samples:
     """CPU time per sample, ordered by host and time, in cores; `begins` is the time of the host's sample before."""
 
-    host: NDArray[np.int64]
+    host: Codes
     t: Array
     begins: Array
     cores: Array
@@ -72,17 +88,19 @@ class _Samples:
         return self.cores - self.steal
 
     @classmethod
-    def of(cls, cpu: pd.DataFrame, host: NDArray[np.int64]) -> _Samples:
-        t, value = cpu.t.to_numpy(dtype=np.float64), cpu.value.to_numpy(dtype=np.float64)
+    def of(cls, cpu: pa.Table, host: Codes, metric: Codes, metrics: Sequence[str]) -> _Samples:
+        t, value = (np.asarray(cpu[name].to_numpy(), dtype=np.float64) for name in ("t", "value"))
         order = np.lexsort((t, host))
-        t, host, value = t[order], host[order], value[order]
-        first = np.r_[True, (t[1:] != t[:-1]) | (host[1:] != host[:-1])]
-        metric = cpu.metric.to_numpy()[order]
-        waiting, steal = (metric == "cpu.idle") | (metric == "cpu.iowait"), metric == "cpu.steal"
+        t, host, value, metric = t[order], host[order], value[order], metric[order]
+        first = np.r_[True, (t[1:] != t[:-1]) | (host[1:] != host[:-1])][: len(t)]
+        waiting = _having(metric, [name in ("cpu.idle", "cpu.iowait") for name in metrics])
+        steal = _having(metric, [name == "cpu.steal" for name in metrics])
         starts = np.flatnonzero(first)
-        sums = [np.add.reduceat(part, starts) for part in (value, value * waiting, value * steal)]
+        sums = (
+            [np.add.reduceat(part, starts) for part in (value, value * waiting, value * steal)] if len(t) else [t] * 3
+        )
         t, host = t[first], host[first]
-        begins = np.r_[np.nan, np.where(host[1:] == host[:-1], t[:-1], np.nan)]
+        begins = np.r_[np.nan, np.where(host[1:] == host[:-1], t[:-1], np.nan)][: len(t)]
         return cls(host, t, begins, *sums)
 
 
@@ -100,21 +118,12 @@ def _host(name: str, samples: _Samples, mine: Marks, within: Marks, inside: Mark
     )
 
 
-@dataclass(eq=False)
-class CpuUse:
-    """The hosts of any record, found when they are first asked for; a record that took another's place is another."""
+@contextmanager
+def of_campaign(campaign: Campaign) -> Iterator[OfRecord]:
+    """The CPU of this campaign's trials, each series read once. Raises RecordBroken for one that cannot be read."""
 
-    read: Read
-    _known: dict[tuple[str, float], list[HostUse]] = field(default_factory=dict, repr=False)
+    def find(record: Record) -> list[dict[str, object]]:
+        return [asdict(use) for use in of_record(record, campaign.coded_series(record.id))]
 
-    def __call__(self, record: Record) -> list[HostUse]:
-        """Raises RecordBroken where the record's series cannot be read."""
-        key = (record.id, record.started)
-        if key not in self._known:
-            self._known[key] = of_record(record, self.read(record.id))
-        return self._known[key]
-
-
-def of_campaign(campaign: Campaign) -> CpuUse:
-    """The CPU of this campaign's trials, each read once."""
-    return CpuUse(lambda trial: campaign.series(trial, source=SOURCE, metric=METRICS))
+    with campaign.facts("cpu of hosts, 1", find) as found:
+        yield lambda record: [HostUse(**use) for use in found(record)]

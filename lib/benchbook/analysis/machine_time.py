@@ -39,9 +39,9 @@ def _bounds(asked: Stopping, period_s: float) -> tuple[float, float]:
 def _seconds_before(campaign: Campaign) -> float | None:
     """Mean seconds of load per trial in the latest other campaign that asked for the same sizes and rule."""
     plans = sorted(paths.runs_dir(campaign.report).glob("*/plan.json"), reverse=True)
-    for other in readable(plan.parent for plan in plans):
+    for other in readable(plan.parent for plan in plans if plan.parent.name != campaign.id):
         alike = all(other.asked.get(key) == campaign.asked.get(key) for key in ("profile", "stopping", "inventory"))
-        if other.id != campaign.id and alike and (done := other.records()):
+        if alike and (done := other.records()):
             return sum(map(load_s, done)) / len(done)
     return None
 

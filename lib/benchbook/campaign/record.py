@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-import pyarrow.compute as pc
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
@@ -127,19 +127,23 @@ def _read(path: Path) -> Record:
     return Record.model_validate_json(path.read_bytes())
 
 
-def load_series(folder: Path, *, source: str = "", metric: str = "") -> pd.DataFrame:
-    """The series of a trial; of one source alone, and of metrics that begin so, in a fraction of the time."""
+def load_series(folder: Path) -> pd.DataFrame:
+    """The series of a trial as the long table. Raises RecordBroken."""
+    found: pd.DataFrame = _read_series(folder).to_pandas()
+    return found
+
+
+def load_coded_series(folder: Path) -> pa.Table:
+    """The same without its units and with its words as codes, in a third of the time. Raises RecordBroken."""
+    return _read_series(folder, ["t", "host", "source", "metric", "value"], ["host", "source", "metric"])
+
+
+def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str] | None = None) -> pa.Table:
     try:
         # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.
-        table = pq.ParquetFile(folder / "series.parquet").read(use_threads=False)
-        if source:
-            table = table.filter(pc.equal(table["source"], source))
-        if metric:
-            table = table.filter(pc.starts_with(table["metric"], metric))
-        found: pd.DataFrame = table.to_pandas()
+        return pq.ParquetFile(folder / "series.parquet", read_dictionary=coded).read(columns, use_threads=False)
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
-    return found
 
 
 def load_all(folder: Path) -> list[Record]:

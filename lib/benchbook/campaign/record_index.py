@@ -11,15 +11,16 @@ History of the format: 1 = first.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import overload
+from typing import TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -42,8 +43,13 @@ _TABLES = (
     "CREATE TABLE asked (digest TEXT PRIMARY KEY, body TEXT)",
     "CREATE TABLE records"
     " (name TEXT PRIMARY KEY, fits TEXT, id TEXT, identity TEXT, asked TEXT, buckets INTEGER, body TEXT)",
+    "DROP TABLE IF EXISTS facts",
+    "CREATE TABLE facts (kind TEXT, name TEXT, fits TEXT, body TEXT, PRIMARY KEY (kind, name))",
     f"PRAGMA user_version = {_STAMP}",
 )
+
+_FACTS = "SELECT name, fits, body FROM facts WHERE kind = ?"
+Found = TypeVar("Found")
 
 
 @dataclass(eq=False)
@@ -68,29 +74,31 @@ class RecordIndex:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._kept = _RowFile(folder.with_name(f"{folder.name}.sqlite"))
+        self._kept = RowFile(index_of(folder))
         self._known: dict[str, IndexRow] | None = None
         self._asked: dict[str, Asked] = {}
 
     def identities(self) -> dict[str, str]:
         """Record's id -> hash of what was asked for. Raises RecordBroken."""
-        return {row.id: row.identity for row in self._fitting()}
+        with uncollected():
+            return {row.id: row.identity for row in self._fitting()}
 
     def records(self) -> list[Record]:
         """The whole records, in their run order; a histogram is read when it is looked into. Raises RecordBroken."""
-        return sorted(map(self._record, self._fitting()), key=lambda record: (record.order, record.id))
+        with uncollected():
+            return sorted(map(self._record, self._fitting()), key=lambda record: (record.order, record.id))
 
     def _fitting(self) -> list[IndexRow]:
         """A row for every record that is there; what was read for it is kept for the next time."""
-        there = _fingerprints(self.folder)
+        there = fingerprints(self.folder)
         known = self._kept.read() if self._known is None else self._known
         fitting = {name: row for name, row in known.items() if there.get(name) == row.fits}
         fresh, broken = self._read({name: fits for name, fits in there.items() if name not in fitting})
-        settled = [row for row in fresh if _settled(row.fits)]
+        lasting = [row for row in fresh if settled(row.fits)]
         gone = known.keys() - there.keys()
-        if settled or gone:
-            self._kept.write(settled, gone)
-        self._known = {**fitting, **{row.name: row for row in settled}}
+        if lasting or gone:
+            self._kept.write(lasting, gone)
+        self._known = {**fitting, **{row.name: row for row in lasting}}
         if broken:
             raise broken[0]
         return [*fitting.values(), *fresh]
@@ -165,14 +173,31 @@ class _Buckets(BaseModel):
     histogram: list[tuple[float, int]]
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Many objects are made and none is dropped: looking for circles among them takes longer than making them."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def _row(record: Record, name: str, fits: str) -> IndexRow:
     body = record.model_copy(update={"asked": {}, "histogram": []}).model_dump_json()
     asked = json.dumps(record.asked)
     return IndexRow(name, fits, record.id, record.identity, asked, len(record.histogram), body)
 
 
-def _fingerprints(folder: Path) -> dict[str, str]:
-    """Record's name -> what tells its file from any other; 10,000 of them take some 50 ms."""
+def index_of(folder: Path) -> Path:
+    """The file of a folder's index."""
+    return folder.with_name(f"{folder.name}.sqlite")
+
+
+def fingerprints(folder: Path, files: Sequence[str] = ("record.json",)) -> dict[str, str]:
+    """Record's name -> what tells these files of it from any others; of 10,000 records it takes some 50 ms."""
     try:
         at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
@@ -180,44 +205,54 @@ def _fingerprints(folder: Path) -> dict[str, str]:
     try:
         with os.scandir(at) as entries:
             names = [one.name for one in entries if one.is_dir() and not one.name.endswith(".partial")]
-        return {name: _fingerprint(name, at) for name in names}
+        return {name: " ".join(_fingerprint(f"{name}/{file}", at) for file in files) for name in names}
     finally:
         os.close(at)
 
 
-def _fingerprint(name: str, folder: int) -> str:
+def _fingerprint(path: str, folder: int) -> str:
     try:
-        about = os.stat(f"{name}/record.json", dir_fd=folder)
+        about = os.stat(path, dir_fd=folder)
     except OSError:
         # No file, no record: reading it says so, with its path.
         return ""
     return f"{about.st_ino} {about.st_size} {about.st_mtime_ns}"
 
 
-def _settled(fits: str) -> bool:
-    return time.time_ns() - int(fits.rsplit(maxsplit=1)[-1]) > SETTLED_NS
+def settled(fits: str) -> bool:
+    """Whether the files of a fingerprint are so old that they cannot change and look the same."""
+    return all(time.time_ns() - int(written) > SETTLED_NS for written in fits.split()[2::3])
 
 
-class _RowFile:
-    """The rows in a file of SQLite, which a reader finds whole whenever a writer was killed."""
+class RowFile:
+    """Rows and facts in a file of SQLite, which a reader finds whole whenever a writer was killed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[str, IndexRow]:
         """The rows by name; none where there is no index that can be read."""
+        return self._reading(_rows)
+
+    def facts(self, kind: str) -> dict[str, tuple[str, str]]:
+        """Record's name -> the fingerprint of its files and what was found in them, of one kind."""
+        return self._reading(lambda db: {name: (fits, body) for name, fits, body in db.execute(_FACTS, (kind,))})
+
+    def write(self, rows: Sequence[IndexRow], gone: set[str]) -> None:
+        """Put these rows in the place of those of the same names, and drop the `gone`; in one step."""
+        self._writing(lambda db: _replace(db, rows, gone))
+
+    def keep_facts(self, kind: str, found: Mapping[str, tuple[str, str]]) -> None:
+        """Put these facts in the place of those of the same names and kind; in one step."""
+        values = [(kind, name, fits, body) for name, (fits, body) in found.items()]
+        self._writing(lambda db: db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)", values))
+
+    def _reading(self, read: Callable[[sqlite3.Connection], dict[str, Found]]) -> dict[str, Found]:
         if not self._path.exists():
             return {}
         try:
             with self._opened() as db:
-                if not _is_ours(db):
-                    return {}
-                asked = dict(db.execute("SELECT digest, body FROM asked"))
-                rows = db.execute("SELECT name, fits, id, identity, asked, buckets, body FROM records")
-                return {
-                    name: IndexRow(name, fits, id, identity, asked[key], buckets, body)
-                    for name, fits, id, identity, key, buckets, body in rows
-                }
+                return read(db) if _is_ours(db) else {}
         except sqlite3.OperationalError:
             # Held by another process: the records are read.
             return {}
@@ -226,10 +261,14 @@ class _RowFile:
             self._remove()
             return {}
 
-    def write(self, rows: Sequence[IndexRow], gone: set[str]) -> None:
-        """Put these rows in the place of those of the same names, and drop the `gone`; in one step."""
+    def _writing(self, write: Callable[[sqlite3.Connection], object]) -> None:
         try:
-            self._replace(rows, gone)
+            with self._opened() as db:
+                db.execute("BEGIN IMMEDIATE")
+                for statement in () if _is_ours(db) else _TABLES:
+                    db.execute(statement)
+                write(db)
+                db.execute("COMMIT")
         except sqlite3.OperationalError:
             # Held by another process, read-only, no space: the next one who asks reads these records again.
             return
@@ -244,19 +283,6 @@ class _RowFile:
             for path in (self._path.with_name(f"{self._path.name}-journal"), self._path):
                 path.unlink(missing_ok=True)
 
-    def _replace(self, rows: Sequence[IndexRow], gone: set[str]) -> None:
-        asked = {text: digest(text) for text in {row.asked for row in rows}}
-        with self._opened() as db:
-            db.execute("BEGIN IMMEDIATE")
-            if not _is_ours(db):
-                for statement in _TABLES:
-                    db.execute(statement)
-            db.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", [(key, text) for text, key in asked.items()])
-            values = [(r.name, r.fits, r.id, r.identity, asked[r.asked], r.buckets, r.body) for r in rows]
-            db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-            db.executemany("DELETE FROM records WHERE name = ?", [(name,) for name in gone])
-            db.execute("COMMIT")
-
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         db = sqlite3.connect(self._path, timeout=PATIENCE_S, isolation_level=None)
@@ -264,6 +290,24 @@ class _RowFile:
             yield db
         finally:
             db.close()
+
+
+def _rows(db: sqlite3.Connection) -> dict[str, IndexRow]:
+    asked = dict(db.execute("SELECT digest, body FROM asked"))
+    rows = db.execute("SELECT name, fits, id, identity, asked, buckets, body FROM records")
+    return {
+        name: IndexRow(name, fits, id, identity, asked[key], buckets, body)
+        for name, fits, id, identity, key, buckets, body in rows
+    }
+
+
+def _replace(db: sqlite3.Connection, rows: Sequence[IndexRow], gone: set[str]) -> None:
+    asked = {text: digest(text) for text in {row.asked for row in rows}}
+    db.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", [(key, text) for text, key in asked.items()])
+    values = [(r.name, r.fits, r.id, r.identity, asked[r.asked], r.buckets, r.body) for r in rows]
+    db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    for table in ("records", "facts"):
+        db.executemany(f"DELETE FROM {table} WHERE name = ?", [(name,) for name in gone])
 
 
 def _is_ours(db: sqlite3.Connection) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 from pydantic import ValidationError
 
 from benchbook import paths
@@ -23,7 +24,8 @@ from benchbook.campaign import record
 from benchbook.campaign.design import Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
-from benchbook.campaign.record_index import RecordIndex
+from benchbook.campaign.record_facts import RecordFacts
+from benchbook.campaign.record_index import RecordIndex, uncollected
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput
 from benchbook.profiles import Stopping
@@ -93,9 +95,17 @@ class Campaign:
         done = self.done()
         return [trial for trial in self.trials if trial.id not in done]
 
-    def series(self, trial: str, *, source: str = "", metric: str = "") -> pd.DataFrame:
-        """What was sampled during a trial; of one source, and of metrics that begin so, if these are given."""
-        return record.load_series(self.folder / "trials" / trial, source=source, metric=metric)
+    def series(self, trial: str) -> pd.DataFrame:
+        """What was sampled during a trial."""
+        return record.load_series(self.folder / "trials" / trial)
+
+    def coded_series(self, trial: str) -> pa.Table:
+        """The same with its words as codes, for who goes through thousands."""
+        return record.load_coded_series(self.folder / "trials" / trial)
+
+    def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
+        """What `find` says of whole records, each looked into once; `kind` names it."""
+        return RecordFacts(self.folder / "trials", kind, find)
 
     def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
         """Keep a record; a failed attempt goes beside the whole ones, under its own number."""
@@ -153,7 +163,8 @@ class Campaign:
 
 def _plan(path: Path) -> Plan:
     try:
-        return Plan.model_validate_json(path.read_bytes())
+        with uncollected():
+            return Plan.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:
         fix = "restore it, name another campaign, or remove this folder"
         raise PlanBroken(f"not a campaign's plan: {_in_short(problem)}", file=path, fix=fix) from problem

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchbook.analysis import cpu_use, headroom, results
-from benchbook.analysis.cpu_use import OfRecord
 from benchbook.analysis.headroom import BusyCell
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
@@ -39,16 +38,12 @@ class JudgedSystem:
 
 
 def of_campaign(
-    campaign: Campaign,
-    published: Published,
-    tables: Tables,
-    compared: Callable[[Sequence[Record]], Sequence[Record]],
-    cpu: OfRecord | None = None,
+    campaign: Campaign, published: Published, tables: Tables, compared: Callable[[Sequence[Record]], Sequence[Record]]
 ) -> list[results.JudgedClaim]:
     """Every claim of the report's ledger on every system of the campaign; empty without a ledger. Raises BadInput.
 
     Where repetitions are added until claims are decided, each look at them gets an equal share of the ledger's alpha
-    (Bonferroni), or looking often would make claims look decided. `cpu`: what is known of the trials' CPU already.
+    (Bonferroni), or looking often would make claims look decided.
     """
     ledger = ledger_check.load(published)
     if ledger is None:
@@ -56,10 +51,11 @@ def of_campaign(
     recorded = campaign.records()
     records = as_published(recorded, campaign.scaling)
     trials = trials_as_published(campaign.trials, campaign.scaling)
-    found = evidence.measured(published, tables, compared(records), trials)
+    with campaign.facts(evidence.ERRORS, evidence.sampling_errors) as errors:
+        found = evidence.measured(published, tables, compared(records), trials, errors)
     tables_with_room = {term.table for claim in ledger.claims for term in claim.needs_room(published)}
     in_them = [record for record in recorded if record.table in tables_with_room]
-    busy = _busy(campaign, in_them, cpu or cpu_use.of_campaign(campaign))
+    busy = _busy(campaign, in_them)
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     return [
         claim
@@ -68,9 +64,10 @@ def of_campaign(
     ]
 
 
-def _busy(campaign: Campaign, records: Sequence[Record], cpu: OfRecord) -> list[BusyCell]:
+def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
     boots = {name: about.boot_id or name for name, about in campaign.environment().hosts.items()}
-    found = headroom.busy_cells(records, cpu, boots)
+    with cpu_use.of_campaign(campaign) as use:
+        found = headroom.busy_cells(records, use, boots)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 
