@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kit import Home
 
-from benchbook.analysis import checks
+from benchbook.analysis import checks, cpu_use
 from benchbook.bench import analysis_bench
 
 
@@ -15,7 +15,8 @@ def test_a_made_up_campaign_is_whole_and_all_of_it_is_analysed(home: Home) -> No
     assert len(made.records()) == len(made.trials) == 15 * 2 * 2
     series = made.series(made.trials[0].id)
     assert series.groupby(["host", "source", "metric"]).ngroups == 3 * 25 + 6 + 2
-    assert checks.all_checks(made.records(), made.series, made.environment(), checks.of_sysbench).ok.all()
+    with cpu_use.of_campaign(made) as use:
+        assert checks.all_checks(made.records(), use, made.environment(), checks.of_sysbench).ok.all()
     found = analysis_bench.analyse()
     assert (found["trials"], (made.folder / "results.json").exists()) == (60, True)
     assert any("every_trial" in cell for cell in found["cells"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from kit import ROOT
 from records import record, with_values
 
 from benchbook import published
-from benchbook.analysis import checks, measured
+from benchbook.analysis import checks, cpu_use, measured
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
 from benchbook.hosts.about import HostFacts
@@ -62,6 +63,10 @@ def test_errors_are_counted(ignored: float, reconnects: float, ok: bool, found: 
     assert (row.ok, row.found) == (ok, found)
 
 
+def saturation(series: pd.DataFrame, environment: Environment) -> checks.Check:
+    return checks.client_saturation(record(), cpu_use.of_record(record(), pa.Table.from_pandas(series)), environment)
+
+
 def hosts(**boots: str) -> Environment:
     return Environment(hosts={name: HostFacts(cores=2, boot_id=boot) for name, boot in boots.items()})
 
@@ -73,26 +78,29 @@ def hosts(**boots: str) -> Environment:
      ((0.0, 2.0, 1.9), False, "98% of 2 cores"), ((1.0,), True, "50% of 2 cores"), ((), False, "no samples")],
 )  # fmt: skip
 def test_a_client_that_is_busy_may_be_what_is_measured(busy: tuple[float, ...], ok: bool, found: str) -> None:
-    row = checks.client_saturation(record(), cpu(*busy), hosts(executor="a", db1="b"))
+    row = saturation(cpu(*busy), hosts(executor="a", db1="b"))
     assert (row.ok, row.found) == (ok, found)
 
 
 def test_the_client_is_looked_at_only_while_the_load_ran_and_only_on_its_host() -> None:
     series = pd.concat([cpu(*[1.0] * 11, 2.0, 2.0), cpu(*[2.0] * 11, host="db1")])
-    assert checks.client_saturation(record(), series, hosts(executor="a", db1="b")).found == "50% of 2 cores"
+    assert saturation(series, hosts(executor="a", db1="b")).found == "50% of 2 cores"
 
 
 def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
     together = hosts(executor="a", db1="a")
     assert together.shares_machine("executor")
-    assert "shares its machine" in checks.client_saturation(record(), cpu(1.0), together).found
+    assert "shares its machine" in saturation(cpu(1.0), together).found
     assert not hosts(executor="a").shares_machine("executor")
 
 
 def test_every_record_gets_every_check() -> None:
-    found = checks.all_checks([record("a"), record("b")], lambda _: cpu(1.0), hosts(executor="a"), checks.of_sysbench)
+    def use(each: Any) -> Any:
+        return cpu_use.of_record(each, pa.Table.from_pandas(cpu(1.0)))
+
+    found = checks.all_checks([record("a"), record("b")], use, hosts(executor="a"), checks.of_sysbench)
     assert found.groupby("trial").size().to_dict() == {"a": 3, "b": 3}
-    assert list(checks.all_checks([], lambda _: cpu(), Environment(), checks.of_sysbench).columns) == [
+    assert list(checks.all_checks([], use, Environment(), checks.of_sysbench).columns) == [
         "trial",
         "check",
         "ok",

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from IPython.display import HTML
 
 from benchbook import published
-from benchbook.analysis import checks, interferences, outcome, points, repeatability, scaling
+from benchbook.analysis import checks, cpu_use, interferences, outcome, points, repeatability, scaling
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
+from benchbook.analysis.shown_trials import shown
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
@@ -157,7 +158,8 @@ class Book(Recorded):
 
     def checks(self) -> HTML:
         """Little's law, errors, client saturation: counts per check, and every trial that fails one; real stalls."""
-        found = checks.all_checks(self.records, self.campaign.series, self.environment, self.kind.record_checks)
+        with cpu_use.of_campaign(self.campaign) as use:
+            found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
         stalls = interferences.stalls_in_words(self.records)
         return show.stack([differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
 
@@ -219,11 +221,13 @@ class Book(Recorded):
     def _every_trial(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
+        mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
         save = self.figure_file(f"{system}-{metric}-series")
-        return picture.show(figure, alt, f"{system}: {label}, one line per repetition.", save_as=save)
+        said = f"{system}: {label}, one line per repetition. {left_out}".strip()
+        return picture.show(figure, alt, said, save_as=save)
 
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""

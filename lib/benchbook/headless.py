@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import papermill
@@ -26,6 +27,9 @@ from benchbook.given import guard
 from benchbook.hosts.about import Json
 from benchbook.site import kernel_death
 
+# Executed notebooks of runs that ended before they had a campaign: so many stay, for who looks for the reason.
+KEPT = 10
+
 
 @dataclass(frozen=True)
 class Executed:
@@ -42,14 +46,14 @@ class Executed:
 
 
 def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
-    """Execute `notebooks/<report>.ipynb`; the executed copy is kept beside the report's runs, failed or not.
+    """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
-    Its exit status is 2 for bad input, if no load had begun. Raises NotWritten.
+    With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Its exit
+    status is 2 for bad input, if no load had begun. Raises NotWritten.
     """
-    target = paths.runs_dir(report) / "executed.ipynb"
+    target = _own_file(paths.runs_dir(report) / "executed")
     name, problem = "", None
     with writing(target), _following(console) as follower:
-        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             _papermill(report, parameters, target)
         except PapermillExecutionError as failed:
@@ -60,7 +64,23 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
             _end_kernels()
     campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
     status = 0 if problem is None else 1 if follower.loaded else _status(name)
+    # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
+    if campaign and campaign.is_dir() and status != BadInput.exit_status:
+        # In one step: a replay of the same campaign may run beside this one.
+        with writing(campaign):
+            target = target.replace(campaign / "executed.ipynb")
     return Executed(target, campaign, status, problem, killed=name == kernel_death.NAME)
+
+
+def _own_file(folder: Path) -> Path:
+    """A file that no other run writes, whatever runs beside this one; of those that were kept, the last few stay."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for old in sorted(folder.glob("*.ipynb"))[:-KEPT]:
+        for file in (old, old.with_suffix(".json")):
+            file.unlink(missing_ok=True)
+    began = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    return folder / f"{began}-{os.getpid()}.ipynb"
 
 
 def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:

@@ -5,7 +5,6 @@ What runs a notebook, judges claims or makes a page takes seconds to import: tha
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from benchbook import parameters, paths, published
 from benchbook.build import programs
 from benchbook.campaign import store
 from benchbook.claims import ledger_check
-from benchbook.errors import BadInput, BenchbookError, HostReserved, writing
+from benchbook.errors import BadInput, BenchbookError, HostReserved
 from benchbook.given import user_file
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -173,7 +172,7 @@ def _sweep(inventory: Inventory, hosts: list[str], console: Console) -> None:
 
 
 def _publish(report: str, done: Executed, console: Console) -> int:
-    """Keep the executed notebook with its campaign, make the page, say how it went.
+    """Make the page of an executed notebook, say how it went.
 
     A run that bad input stopped has measured nothing: the page of an earlier run stays.
     """
@@ -184,9 +183,6 @@ def _publish(report: str, done: Executed, console: Console) -> int:
     if done.status == BadInput.exit_status:
         return done.status
     results = done.campaign / "results.json" if done.campaign else None
-    if done.campaign:
-        with writing(done.campaign / "executed.ipynb"):
-            shutil.copy(done.notebook, done.campaign / "executed.ipynb")
     page = publish.publish(report, done.notebook, results, paths.site_dir())
     console.print(f"page: {page}", highlight=False)
     return done.status

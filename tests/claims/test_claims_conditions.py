@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from records import record
 
 from benchbook import published
-from benchbook.analysis import headroom
+from benchbook.analysis import cpu_use, headroom
 from benchbook.analysis.headroom import Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims.rounding import Width, last_digit, on_buckets
@@ -44,11 +45,13 @@ def test_hosts_of_one_machine_count_once_and_steal_is_not_available() -> None:
         cpu(trial.client, inside, user=1.0, idle=1.0),
     ])  # fmt: skip
     boots = {"db": "one", "kv": "one", trial.client: "two"}
-    (cell,) = headroom.busy_cells([trial], lambda _: series, boots)
+    (cell,) = headroom.busy_cells([trial], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(series)), boots)
     assert (cell.table, cell.system, cell.levels) == ("a", "s", {"x": 1})
     assert [m.share for m in cell.machines] == pytest.approx([0.9, 0.5])
     assert [(m.cores, m.client, m.server) for m in cell.machines] == [(4, False, True), (2, True, False)]
-    (shared,) = headroom.busy_cells([trial], lambda _: series, dict.fromkeys(boots, "one"))
+    (shared,) = headroom.busy_cells(
+        [trial], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(series)), dict.fromkeys(boots, "one")
+    )
     assert [(m.client, m.server) for m in shared.machines] == [(True, True)]
 
 
@@ -57,15 +60,17 @@ def test_a_sample_that_began_before_the_load_does_not_count() -> None:
     first, second = trial.started + 0.4, trial.started + 1.4
     # The first second of a short load is partly the quiet before it; where there is no other, it has to do.
     series = pd.concat([cpu("db", [trial.started - 0.6], idle=2.0), cpu("db", [first], user=1.0, idle=1.0)])
-    (cell,) = headroom.busy_cells([trial], lambda _: series, {"db": "one"})
+    (cell,) = headroom.busy_cells([trial], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(series)), {"db": "one"})
     assert cell.machines[0].share == pytest.approx(0.5)
     series = pd.concat([series, cpu("db", [second], user=1.9, idle=0.1)])
-    (cell,) = headroom.busy_cells([trial], lambda _: series, {"db": "one"})
+    (cell,) = headroom.busy_cells([trial], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(series)), {"db": "one"})
     assert cell.machines[0].share == pytest.approx(0.95)
 
 
 def test_a_record_without_samples_says_nothing_of_its_machines() -> None:
-    (cell,) = headroom.busy_cells([record("r1")], lambda _: pd.DataFrame(), {"db": "one"})
+    (cell,) = headroom.busy_cells(
+        [record("r1")], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(pd.DataFrame())), {"db": "one"}
+    )
     assert cell.machines == []
     assert Machine(0.5, 2, client=True, server=False).share == 0.5
 

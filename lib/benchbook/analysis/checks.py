@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
+from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.environment import Environment
-from benchbook.campaign.load_window import of_load
 from benchbook.campaign.record import Record
 from benchbook.campaign.validity.stolen import STOLEN
-from benchbook.probes.samples import busy_cores
 from benchbook.stats import latency
 
 # Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
@@ -58,11 +57,9 @@ def errors(record: Record) -> Check:
     )
 
 
-def client_saturation(record: Record, series: pd.DataFrame, environment: Environment) -> Check:
+def client_saturation(record: Record, hosts: Sequence[HostUse], environment: Environment) -> Check:
     """Share of the client host's cores in use while the load ran; of several clients, the busiest one's."""
-    shares = {
-        name: _busy_share(record, name, series, environment) for name in record.proof.get("clients", [record.client])
-    }
+    shares = {name: _busy_share(name, hosts, environment) for name in record.proof.get("clients", [record.client])}
     known = {name: share for name, share in shares.items() if share is not None}
     if len(known) < len(shares):
         return Check(record.id, "client CPU", False, "no samples")
@@ -73,10 +70,10 @@ def client_saturation(record: Record, series: pd.DataFrame, environment: Environ
     return Check(record.id, "client CPU", share <= CLIENT_BUSY, f"{share:.0%} of {cores} cores{where}{note}")
 
 
-def _busy_share(record: Record, client: str, series: pd.DataFrame, environment: Environment) -> float | None:
+def _busy_share(client: str, hosts: Sequence[HostUse], environment: Environment) -> float | None:
     cores = environment.hosts[client].cores if client in environment.hosts else 0
-    inside = of_load(busy_cores(series[series.host == client]), record.started, record.ended).busy
-    return None if inside.empty or not cores else float(inside.mean()) / cores
+    busy = next((host.busy for host in hosts if host.host == client), None)
+    return None if busy is None or not cores else busy / cores
 
 
 def of_sysbench(record: Record) -> list[Check]:
@@ -101,7 +98,7 @@ def stolen(record: Record) -> list[Check]:
 
 def all_checks(
     records: Sequence[Record],
-    series: Callable[[str], pd.DataFrame],
+    use: OfRecord,
     environment: Environment,
     of_record: Callable[[Record], list[Check]],
 ) -> pd.DataFrame:
@@ -111,7 +108,7 @@ def all_checks(
         for record in records
         for check in (
             *of_record(record),
-            client_saturation(record, series(record.id), environment),
+            client_saturation(record, use(record), environment),
             *failed_probes(record),
             *stolen(record),
         )

@@ -6,7 +6,7 @@ from benchbook import paths
 from benchbook.analysis.results import MachineTime
 from benchbook.campaign.early_stop import rule
 from benchbook.campaign.record import Record
-from benchbook.campaign.store import Campaign
+from benchbook.campaign.store import Campaign, readable
 from benchbook.hosts.about import Json
 from benchbook.profiles import Stopping
 from benchbook.published.tables import Published
@@ -38,10 +38,10 @@ def _bounds(asked: Stopping, period_s: float) -> tuple[float, float]:
 
 def _seconds_before(campaign: Campaign) -> float | None:
     """Mean seconds of load per trial in the latest other campaign that asked for the same sizes and rule."""
-    for folder in sorted(paths.runs_dir(campaign.report).glob("*/plan.json"), reverse=True):
-        other = Campaign(folder.parent)
+    plans = sorted(paths.runs_dir(campaign.report).glob("*/plan.json"), reverse=True)
+    for other in readable(plan.parent for plan in plans if plan.parent.name != campaign.id):
         alike = all(other.asked.get(key) == campaign.asked.get(key) for key in ("profile", "stopping", "inventory"))
-        if other.id != campaign.id and alike and (done := other.records()):
+        if alike and (done := other.records()):
             return sum(map(load_s, done)) / len(done)
     return None
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import pandas as pd
 
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.design import Levels, Trial
 from benchbook.campaign.record import Record
-from benchbook.published.tables import Published
+from benchbook.grouping import grouped
+from benchbook.published.tables import Published, PublishedTable
 from benchbook.stats.comparison import ratio_interval
 from benchbook.stats.estimates import DegenerateDataWarning, Interval
 from benchbook.stats.intervals import mean_interval
@@ -86,34 +88,55 @@ def _table(
     table = published.tables[table_id]
     mine = [r for r in records if r.table == table_id]
     fixed = {name: value for name, value in table.fixed.items() if name in varied}
+    at = _Cells([*fixed, *table.levels], mine)
     rows = [
-        _row(metric, system, {**fixed, **levels}, table.fields[metric].unit, mine, table.value(metric, **levels))
+        _row(metric, system, {**fixed, **levels}, table.fields[metric].unit, cell, _printed(table, metric, levels))
         for system in systems
         for levels in _levels(table.frame, table.levels, mine)
+        for cell in [at.records(system, {**fixed, **levels})]
         for metric in table.metrics
     ]
     columns = ["system", *fixed, *table.levels, "metric", "unit", "published", "measured"]
     return Table(id=table_id, title=table.title, columns=columns, rows=rows)
 
 
+def _printed(table: PublishedTable, metric: str, levels: Levels) -> float | None:
+    return _value(table, metric, tuple(levels.items()))
+
+
+@lru_cache(maxsize=65_536)
+def _value(table: PublishedTable, metric: str, levels: tuple[tuple[str, str | int | float], ...]) -> float | None:
+    """Evidence asks for the same printed numbers once per repetition."""
+    return table.value(metric, **dict(levels))
+
+
+class _Cells:
+    """The records of a table by system and levels; one that lacks a level belongs to every value of it."""
+
+    def __init__(self, names: Sequence[str], records: Sequence[Record]) -> None:
+        self._names, self._records = names, records
+        self._all_levels = all(name in r.levels for r in records for name in names)
+        self._by_levels = grouped(records, lambda r: (r.system, *(r.levels.get(name) for name in names)))
+
+    def records(self, system: str, levels: Levels) -> list[Record]:
+        if self._all_levels:
+            return self._by_levels.get((system, *(levels[name] for name in self._names)), [])
+        return [
+            r for r in self._records if r.system == system and all(r.levels.get(k, v) == v for k, v in levels.items())
+        ]
+
+
 def _levels(frame: pd.DataFrame, names: Sequence[str], records: Sequence[Record]) -> list[Levels]:
     """Published combinations first, in the order of the report; then those that only the run has."""
-    seen = [dict(zip(names, row, strict=True)) for row in frame[list(names)].itertuples(index=False, name=None)]
-    for r in records:
-        mine = {name: r.levels[name] for name in names if name in r.levels}
-        if mine not in seen:
-            seen.append(mine)
-    return seen
+    published = [dict(zip(names, row, strict=True)) for row in frame[list(names)].itertuples(index=False, name=None)]
+    ran = [{name: r.levels[name] for name in names if name in r.levels} for r in records]
+    return list({tuple(levels.items()): levels for levels in [*published, *ran]}.values())
 
 
 def _row(
     metric: str, system: str, levels: Levels, unit: str, records: Sequence[Record], published: float | None
 ) -> Row:
-    values = [
-        r.summary[metric].value
-        for r in records
-        if r.system == system and metric in r.summary and all(r.levels.get(k, v) == v for k, v in levels.items())
-    ]
+    values = [r.summary[metric].value for r in records if metric in r.summary]
     found = interval(values) if values else None
     return Row.model_validate(
         {"system": system, **levels, "metric": metric, "unit": unit, "published": published, "measured": found}

@@ -43,15 +43,16 @@ def rates(published: Published, records: Sequence[Record]) -> pd.DataFrame:
     """[cell, repetition, value]: the first rate of each record's table, or 1 over its first time; none of 0."""
     rows = []
     for record in records:
-        speed = _speed(published, record)
-        if speed:
+        found = speed(published, record)
+        if found:
             levels = ", ".join(f"{key} {value}" for key, value in record.levels.items())
             cell = " ".join(filter(None, (record.table, record.system, f"({levels})" if levels else "")))
-            rows.append({"cell": cell, "repetition": record.repetition, "value": speed})
+            rows.append({"cell": cell, "repetition": record.repetition, "value": found})
     return pd.DataFrame(rows, columns=["cell", "repetition", "value"])
 
 
-def _speed(published: Published, record: Record) -> float:
+def speed(published: Published, record: Record) -> float:
+    """The first rate of the record's table, or 1 over its first time; 0 where there is none."""
     table = published.tables.get(record.table)
     named = [name for name in (table.metrics if table else []) if name in record.summary]
     for name in named or list(record.summary):

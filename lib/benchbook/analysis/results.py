@@ -7,6 +7,7 @@ before `audit_passed` existed have none).
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -204,7 +205,8 @@ def write(results: Results, path: Path) -> Path:
 
 def replace_text(path: Path, text: str) -> Path:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part. Raises NotWritten."""
-    partial = path.with_name(f".{path.name}.partial")
+    # Another process may put its own text there at the same time.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(text, encoding="utf-8")

@@ -30,6 +30,7 @@ from benchbook.probes.samples import COLUMNS
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
 REPORT = "tidb_v7_1_3_sysbench"
+MODULE = "benchbook.bench.analysis_bench"
 # 15 cells on two systems: 1,020 trials of 30 s, each with 83 series.
 REPETITIONS, SYSTEMS, TIME_S = 34, ("tidb", "mariadb"), 30
 HOSTS = {"executor": "client", "tidb1": "tidb", "tidb2": "tidb"}
@@ -56,15 +57,15 @@ _LOAD_METRICS = {
 def analysis(console: Console) -> dict[str, Any]:
     """seconds and peak MB of the whole analysis of a campaign of 1,020 trials, in a fresh process"""
     with tempfile.TemporaryDirectory(prefix="benchbook-analysis-") as folder:
-        home = _home(Path(folder))
-        _child(home, "make")
-        found: dict[str, Any] = json.loads(_child(home, "analyse"))
+        home = own_home(Path(folder))
+        child(home, MODULE, "make")
+        found: dict[str, Any] = json.loads(child(home, MODULE, "analyse"))
     for name, seconds in found.pop("cells").items():
         console.print(f"  {seconds:6.1f} s  {name}", markup=False)
     return found
 
 
-def _home(folder: Path) -> Path:
+def own_home(folder: Path) -> Path:
     """A project folder of its own, whose reports and notebooks are this one's."""
     (folder / "data").mkdir()
     for name in ("data/published", "notebooks", "env"):
@@ -72,9 +73,10 @@ def _home(folder: Path) -> Path:
     return folder
 
 
-def _child(home: Path, step: str) -> str:
+def child(home: Path, module: str, step: str) -> str:
+    """What a step of a benchmark prints, run in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchbook.bench.analysis_bench", step],
+        [sys.executable, "-m", module, step],
         check=True,
         capture_output=True,
         text=True,
@@ -106,15 +108,16 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
     cells = LoadKind().cells(published.load(REPORT), parameters)
     trials = design.plan(cells, repetitions, seed=1, asked=asked)
     made = store.start_or_continue(REPORT, asked, trials, seed=1)
-    made.note(_environment())
+    made.note(environment())
     dice = np.random.default_rng(1)
     for trial in trials:
-        done, series = _trial(made, trial, dice)
+        done, series = made_up(made, trial, dice)
         record.save(made.folder / "trials", done, series, "")
     return made
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Three machines of 16 cores."""
     host = {
         "cpu_model": "made up",
         "cores": 16,
@@ -137,7 +140,8 @@ def _environment() -> Environment:
     )
 
 
-def _trial(made: Campaign, trial: Trial, dice: np.random.Generator) -> tuple[Record, pd.DataFrame]:
+def made_up(made: Campaign, trial: Trial, dice: np.random.Generator) -> tuple[Record, pd.DataFrame]:
+    """A whole record of a trial, and its series."""
     threads, began = float(trial.cell.levels["threads"]), 1_700_000_000.0 + 60 * trial.order
     tps = 20_000 * threads / (threads + 60) * float(np.exp(dice.normal(0, 0.03)))
     mean = threads / tps * 1000

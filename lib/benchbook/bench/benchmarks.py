@@ -19,6 +19,7 @@ from benchbook.analysis.measured import paired_ratio
 from benchbook.analysis.results import replace_text
 from benchbook.bench import (
     analysis_bench,
+    big_campaign_bench,
     gate_bench,
     null_comparisons_bench,
     planted_errors_bench,
@@ -254,6 +255,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "stopping_series": stopping_on_series,
     "repetitions": repetitions_bench.repetitions,
     "analysis": analysis_bench.analysis,
+    "big_campaign": big_campaign_bench.big_campaign,
     "planted_errors": planted_errors_bench.planted_errors,
     "verdicts": verdicts_bench.verdicts,
     "gate": gate_bench.gate,

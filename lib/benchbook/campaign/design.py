@@ -76,7 +76,15 @@ class Plan(Noted):
 
 def digest(value: object) -> str:
     """A short hash of anything that JSON can say."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
+    return _hash(_canonical(value))
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) -> list[Trial]:
@@ -88,7 +96,7 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) ->
     if len(cells) * repetitions > MOST_TRIALS:
         count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
         raise BadInput("a plan of so many trials is never run", key="repetitions", value=count, fix=fix)
-    dice = random.Random(seed)
+    dice, conditions = random.Random(seed), _canonical(asked)
     trials: list[Trial] = []
     for repetition in range(1, repetitions + 1):
         systems = list(dict.fromkeys(cell.system for cell in cells))
@@ -96,7 +104,7 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) ->
         for system in systems:
             mine = [cell for cell in cells if cell.system == system]
             dice.shuffle(mine)
-            trials += [_trial(cell, repetition, len(trials) + i, asked) for i, cell in enumerate(mine)]
+            trials += [_trial(cell, repetition, len(trials) + i, conditions) for i, cell in enumerate(mine)]
     twice = [name for name, count in Counter(trial.id for trial in trials).items() if count > 1]
     if twice:
         # A record is kept under its trial's name: the second would silently take the place of the first.
@@ -113,15 +121,17 @@ def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, 
     systems = list(dict.fromkeys(cell.system for cell in cells))
     dice.shuffle(systems)
     mixed = [cell for system in systems for cell in _shuffled(dice, [c for c in cells if c.system == system])]
-    return [_trial(cell, repetition, order + i, asked) for i, cell in enumerate(mixed)]
+    conditions = _canonical(asked)
+    return [_trial(cell, repetition, order + i, conditions) for i, cell in enumerate(mixed)]
 
 
 def _shuffled(dice: random.Random, cells: list[Cell]) -> list[Cell]:
     return dice.sample(cells, len(cells))
 
 
-def _trial(cell: Cell, repetition: int, order: int, asked: Asked) -> Trial:
-    identity = digest([cell.model_dump(), repetition, asked])
+def _trial(cell: Cell, repetition: int, order: int, conditions: str) -> Trial:
+    # The digest of [cell, repetition, asked], with what all trials share put into text once: `conditions`.
+    identity = _hash(f"[{_canonical(cell.model_dump())}, {repetition}, {conditions}]")
     return Trial(id=f"r{repetition:02d}-{cell.slug}", identity=identity, cell=cell, repetition=repetition, order=order)
 
 

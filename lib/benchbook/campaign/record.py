@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 import shutil
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
 from benchbook.errors import BenchbookError, NotWritten, writing
@@ -86,10 +87,15 @@ class Record(_Frozen):
     ended: float = 0.0
     exit_status: int | None = None
     summary: dict[str, Quantity] = {}
-    histogram: list[tuple[float, int]] = []
+    histogram: Sequence[tuple[float, int]] = []
     proof: Json = {}
     failure: Failure | None = None
     disturbed: list[str] = []
+
+    @field_serializer("histogram")
+    def _buckets(self, histogram: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+        # It may be one that is read when it is needed: for pydantic no sequence that it knows.
+        return list(histogram)
 
     @model_validator(mode="after")
     def _whole(self) -> Record:
@@ -133,25 +139,32 @@ def load(folder: Path) -> Record:
     """The record in a trial's folder. Raises RecordBroken."""
     path = folder / "record.json"
     try:
-        about = path.stat()
-        return _read(path, (about.st_ino, about.st_size, about.st_mtime_ns))
+        return _read(path)
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{path}: not a record of version 1 to {VERSION}: {problem}") from problem
 
 
-@lru_cache(maxsize=4096)
-def _read(path: Path, _: tuple[int, int, int]) -> Record:
-    """A notebook asks for all records in nearly every cell; a file that was replaced is another one to the cache."""
-    return Record.model_validate_json(path.read_text())
+def _read(path: Path) -> Record:
+    return Record.model_validate_json(path.read_bytes())
 
 
 def load_series(folder: Path) -> pd.DataFrame:
+    """The series of a trial as the long table. Raises RecordBroken."""
+    found: pd.DataFrame = _read_series(folder).to_pandas()
+    return found
+
+
+def load_coded_series(folder: Path) -> pa.Table:
+    """The same without its units and with its words as codes, in a third of the time. Raises RecordBroken."""
+    return _read_series(folder, ["t", "host", "source", "metric", "value"], ["host", "source", "metric"])
+
+
+def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str] | None = None) -> pa.Table:
     try:
         # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.
-        found: pd.DataFrame = pq.ParquetFile(folder / "series.parquet").read(use_threads=False).to_pandas()
+        return pq.ParquetFile(folder / "series.parquet", read_dictionary=coded).read(columns, use_threads=False)
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
-    return found
 
 
 def load_all(folder: Path) -> list[Record]:

@@ -4,34 +4,46 @@ plan.json          what was asked for, the seed, and every trial in its run orde
 environment.json   host facts, what was waived, systems with versions and configurations
 trials/            the records that are whole          failed/   one record per failed attempt
 disturbed/         one record per measurement that something interfered with: kept, shown, never counted
+trials.sqlite      what the records hold, for who asks for all of them (see `record_index`)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+from pydantic import ValidationError
 
 from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
+from benchbook.campaign.record_facts import RecordFacts
+from benchbook.campaign.record_index import RecordIndex, uncollected
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
 from benchbook.profiles import Stopping
 
 
+class PlanBroken(BadInput):
+    """The plan of a campaign cannot be read: nobody knows what it was to measure."""
+
+
 class Campaign:
-    """The files of one campaign. Only reading and writing: `run` drives it."""
+    """The files of one campaign. Only reading and writing: `run` drives it. Raises PlanBroken."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.id = folder.name
-        self.plan = Plan.model_validate_json((folder / "plan.json").read_text())
+        self.plan = _plan(folder / "plan.json")
+        self._whole, self._failed = RecordIndex(folder / "trials"), RecordIndex(folder / "failed")
 
     @property
     def report(self) -> str:
@@ -66,26 +78,39 @@ class Campaign:
     def records(self) -> list[Record]:
         """Whole records of planned trials, in run order."""
         wanted = {trial.id: trial.identity for trial in self.trials}
-        return [r for r in record.load_all(self.folder / "trials") if wanted.get(r.id) == r.identity]
+        return [r for r in self._whole.records() if wanted.get(r.id) == r.identity]
+
+    def done(self) -> set[str]:
+        """Ids of the planned trials that have a whole record."""
+        found = self._whole.identities()
+        return {trial.id for trial in self.trials if found.get(trial.id) == trial.identity}
 
     def failures(self) -> list[Record]:
         """The last failed attempt of each trial that has no whole record."""
-        done = {r.id for r in self.records()}
-        attempts = record.load_all(self.folder / "failed")
+        done, attempts = self.done(), self._failed.records()
         # By number: as text, attempt 10 comes before attempt 9.
         last = {r.id.rpartition(".")[0]: r for r in sorted(attempts, key=lambda r: int(r.id.rpartition(".")[2]))}
         return sorted((r for name, r in last.items() if name not in done), key=lambda r: r.order)
 
     def missing(self) -> list[Trial]:
-        done = {r.id for r in self.records()}
+        done = self.done()
         return [trial for trial in self.trials if trial.id not in done]
 
     def series(self, trial: str) -> pd.DataFrame:
+        """What was sampled during a trial."""
         return record.load_series(self.folder / "trials" / trial)
 
     def disturbed(self) -> list[Record]:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
         return record.load_all(self.folder / "disturbed")
+
+    def coded_series(self, trial: str) -> pa.Table:
+        """The same with its words as codes, for who goes through thousands."""
+        return record.load_coded_series(self.folder / "trials" / trial)
+
+    def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
+        """What `find` says of whole records, each looked into once; `kind` names it."""
+        return RecordFacts(self.folder / "trials", kind, find)
 
     def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
         """Keep a record; a failed attempt and a disturbed one go beside those that count, under their own numbers."""
@@ -142,6 +167,22 @@ class Campaign:
         _write(self.folder / "environment.json", {**self.environment().model_dump(), **part.model_dump()})
 
 
+def _plan(path: Path) -> Plan:
+    try:
+        with uncollected():
+            return Plan.model_validate_json(path.read_bytes())
+    except (OSError, ValueError) as problem:
+        fix = "restore it, name another campaign, or remove this folder"
+        raise PlanBroken(f"not a campaign's plan: {_in_short(problem)}", file=path, fix=fix) from problem
+
+
+def _in_short(problem: Exception) -> str:
+    if not isinstance(problem, ValidationError):
+        return str(problem)
+    first = problem.errors()[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+
+
 def _write(path: Path, value: object) -> None:
     partial = path.with_suffix(".partial")
     with writing(path):
@@ -152,8 +193,7 @@ def _write(path: Path, value: object) -> None:
 def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
     """The latest campaign that was asked for the same and is not finished, else a new one, whose plan is written."""
     what = digest([asked, [trial.identity for trial in trials]])
-    for folder in sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True):
-        campaign = Campaign(folder)
+    for campaign in _planned(sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True)):
         if campaign.missing():
             return campaign
     folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
@@ -165,6 +205,34 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
     return Campaign(folder)
 
 
+def readable(folders: Iterable[Path]) -> Iterator[Campaign]:
+    """The campaigns of these folders whose files can all be read. One that is broken costs no other one.
+
+    Each that is left out is named on the standard error, in one line and once.
+    """
+    for campaign in _planned(folders):
+        try:
+            campaign.environment()
+            campaign.done()
+        except RecordBroken as problem:
+            _leave_out(str(problem))
+        else:
+            yield campaign
+
+
+def _planned(folders: Iterable[Path]) -> Iterator[Campaign]:
+    for folder in folders:
+        try:
+            yield Campaign(folder)
+        except PlanBroken as problem:
+            _leave_out(str(problem))
+
+
+@cache
+def _leave_out(why: str) -> None:
+    print(f"left out: {' '.join(why.split())}", file=sys.stderr)
+
+
 def recorded(report: str = "*") -> list[Path]:
     """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
     plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
@@ -173,10 +241,14 @@ def recorded(report: str = "*") -> list[Path]:
 
 
 def latest(report: str, which: str = "") -> Campaign:
-    """The campaign of this id, or the latest that has a record; for replay. Raises BadInput when there is none."""
+    """The campaign of this id, or the latest that has a record and can be read; for replay.
+
+    Raises BadInput where there is none, and PlanBroken for one that is named and cannot be read.
+    """
     folders = sorted(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
-    chosen = [folder for folder in folders if folder.name == which] if which else recorded(report)
-    if not chosen:
+    named = [folder for folder in folders if which and folder.name == which]
+    chosen = Campaign(named[0]) if named else None if which else next(readable(reversed(recorded(report))), None)
+    if chosen is None:
         raise BadInput(
             "no recorded campaign to replay",
             file=paths.runs_dir(report),
@@ -184,4 +256,4 @@ def latest(report: str, which: str = "") -> Campaign:
             value=which,
             fix=f"run it first (`make report REPORT={report}`), or name one of {[f.name for f in folders]}",
         )
-    return Campaign(chosen[-1])
+    return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from benchbook.campaign.record import Record
 from benchbook.claims.rounding import Width
 from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
+from benchbook.grouping import grouped
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 from benchbook.stats.latency import percentile
@@ -107,30 +108,54 @@ class Evidence:
         return frame
 
 
-def measured(published: Published, tables: Tables, records: Sequence[Record], trials: Sequence[Trial]) -> Evidence:
-    """The evidence of a campaign: its records put beside the published tables one repetition at a time."""
+def sampling_errors(record: Record) -> dict[str, float]:
+    """Percentile's name (p95_ms) -> what the number of requests makes of its log's standard error in this record."""
+    named = (
+        {name: match for name in record.summary if (match := _PERCENTILE.fullmatch(name))} if record.histogram else {}
+    )
+    return {name: percentile(record.histogram, float(match[1]), beyond=0).error for name, match in named.items()}
+
+
+# Names the facts above; another way to find them needs another name.
+ERRORS = "sampling errors of percentiles, 1"
+
+
+def measured(
+    published: Published,
+    tables: Tables,
+    records: Sequence[Record],
+    trials: Sequence[Trial],
+    errors: Callable[[Record], Mapping[str, float]] = sampling_errors,
+) -> Evidence:
+    """The evidence of a campaign: its records put beside the published tables one repetition at a time.
+
+    `errors` may know what `sampling_errors` would say, without looking into the records.
+    """
     rows: dict[str, list[dict[str, Any]]] = {}
     for repetition in sorted({record.repetition for record in records}):
         mine = [record for record in records if record.repetition == repetition]
         for table in tables(published, mine, trials):
             if table.id in published.tables:
                 of_table = [record for record in mine if record.table == table.id]
-                rows.setdefault(table.id, []).extend(_wide(table, repetition, of_table))
+                rows.setdefault(table.id, []).extend(_wide(table, repetition, of_table, errors))
     planned = [t for t in tables(published, [], trials) if t.id in published.tables]
     systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
     return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems))
 
 
-def _wide(table: Table, repetition: int, records: Sequence[Record]) -> list[dict[str, Any]]:
+def _wide(
+    table: Table, repetition: int, records: Sequence[Record], errors: Callable[[Record], Mapping[str, float]]
+) -> list[dict[str, Any]]:
     """One mapping per system and levels with all metrics that this repetition has."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    at = _ByLevels(records)
     for row in table.rows:
         if row.measured is not None:
             levels: Rows = dict(row.model_extra or {})
             line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
             line[row.metric] = row.measured.value
-            if (match := _PERCENTILE.fullmatch(row.metric)) and (record := _record(row, records)):
-                line[_sampling(row.metric)] = percentile(record.histogram, float(match[1]), beyond=0).error ** 2
+            if _PERCENTILE.fullmatch(row.metric) and (record := at.record(row)):
+                line[_sampling(row.metric)] = errors(record)[row.metric] ** 2
     return list(found.values())
 
 
@@ -139,18 +164,26 @@ def _sampling(metric: str) -> str:
     return f"{metric} by its requests"
 
 
-def _record(row: Row, records: Sequence[Record]) -> Record | None:
-    """The one record whose own histogram a row's percentile was read off."""
-    levels = row.model_extra or {}
-    found = [
-        r
-        for r in records
-        if r.histogram
-        and row.metric in r.summary
-        and r.system == levels.get("system")
-        and all(r.levels.get(name, value) == value for name, value in levels.items())
-    ]
-    return found[0] if len(found) == 1 else None
+class _ByLevels:
+    """Records of one table and repetition by what they ran."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = [r for r in records if r.histogram]
+        self._names = sorted({name for r in self._records for name in r.levels})
+        self._whole = all(name in r.levels for r in self._records for name in self._names)
+        self._by_levels = grouped(self._records, lambda r: (r.system, *(r.levels.get(name) for name in self._names)))
+
+    def record(self, row: Row) -> Record | None:
+        """The one record whose own histogram a row's percentile was read off."""
+        found = [r for r in self._at(row.model_extra or {}) if row.metric in r.summary]
+        return found[0] if len(found) == 1 else None
+
+    def _at(self, levels: Mapping[str, Any]) -> list[Record]:
+        if self._whole and all(name in levels for name in self._names):
+            return self._by_levels.get((levels.get("system"), *(levels[name] for name in self._names)), [])
+        # A record, or a row, may lack a level: it goes with every value of it.
+        mine = [r for r in self._records if r.system == levels.get("system")]
+        return [r for r in mine if all(r.levels.get(name, value) == value for name, value in levels.items())]
 
 
 @lru_cache(maxsize=16)

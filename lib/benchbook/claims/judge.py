@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchbook.analysis import headroom, results
+from benchbook.analysis import cpu_use, headroom, results
 from benchbook.analysis.headroom import BusyCell
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
@@ -48,12 +48,14 @@ def of_campaign(
     ledger = ledger_check.load(published)
     if ledger is None:
         return []
-    records = as_published(campaign.records(), campaign.scaling)
+    recorded = campaign.records()
+    records = as_published(recorded, campaign.scaling)
     trials = trials_as_published(campaign.trials, campaign.scaling)
-    found = evidence.measured(published, tables, compared(records), trials)
-    busy = _busy(
-        campaign, campaign.records(), {term.table for claim in ledger.claims for term in claim.needs_room(published)}
-    )
+    with campaign.facts(evidence.ERRORS, evidence.sampling_errors) as errors:
+        found = evidence.measured(published, tables, compared(records), trials, errors)
+    tables_with_room = {term.table for claim in ledger.claims for term in claim.needs_room(published)}
+    in_them = [record for record in recorded if record.table in tables_with_room]
+    busy = _busy(campaign, in_them)
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     return [
         claim
@@ -62,9 +64,10 @@ def of_campaign(
     ]
 
 
-def _busy(campaign: Campaign, records: Sequence[Record], tables: set[str]) -> list[BusyCell]:
+def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
     boots = {name: about.boot_id or name for name, about in campaign.environment().hosts.items()}
-    found = headroom.busy_cells([r for r in records if r.table in tables], campaign.series, boots)
+    with cpu_use.of_campaign(campaign) as use:
+        found = headroom.busy_cells(records, use, boots)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.campaign.store import Campaign, recorded
+from benchbook.campaign.store import Campaign, PlanBroken, recorded
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 
@@ -37,15 +36,9 @@ def find(address: str, key: str = "campaign") -> Campaign:
         raise BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {_known()}")
     try:
         found = Campaign(folder)
-    except (ValueError, KeyError) as problem:
-        raise BadInput(
-            f"not a campaign's plan: {problem}",
-            file=folder / "plan.json",
-            key=key,
-            value=address,
-            fix="name another campaign, or remove this folder",
-        ) from problem
-    if not found.records():
+    except PlanBroken as problem:
+        raise BadInput(problem.problem, file=problem.file, key=key, value=address, fix=problem.fix) from problem
+    if not found.done():
         raise BadInput(
             "nothing has been recorded in this campaign",
             key=key,
@@ -85,6 +78,12 @@ def _known() -> str:
 
 
 def _described(folder: Path) -> str:
-    asked = json.loads((folder / "plan.json").read_text()).get("asked", {})
     count = len(list(folder.glob("trials/*/record.json")))
-    return f"{folder.name} ({folder.parent.name}, {asked.get('profile', 'unknown profile')}, {count} records)"
+    return f"{folder.name} ({folder.parent.name}, {_profile(folder)}, {count} records)"
+
+
+def _profile(folder: Path) -> str:
+    try:
+        return Campaign(folder).profile or "unknown profile"
+    except PlanBroken:
+        return "its plan.json cannot be read"

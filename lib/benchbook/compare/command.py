@@ -118,7 +118,7 @@ def _table(title: str, *columns: str) -> Lines:
 def _page(asked: CompareParameters, found: Comparison, console: Console) -> Path:
     """The executed notebook as a page of the site, with the cells as its JSON."""
     done = execute(NOTEBOOK, asked.model_dump(), console)
-    written = results.write(_results(found), done.notebook.with_name("results.json"))
+    written = results.write(_results(found), done.notebook.with_suffix(".json"))
     return publish.publish(_name(found), done.notebook, written, paths.site_dir())
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from benchbook.campaign.store import Campaign, recorded
+from benchbook.campaign.store import Campaign, readable, recorded
 from benchbook.compare import cells, gate
 from benchbook.compare.cells import CELL, GROUP, Group
 from benchbook.errors import BadInput
@@ -135,7 +135,7 @@ def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[st
 def others(campaign: Campaign, systems: Iterable[str] = ()) -> list[Other]:
     """The other recorded campaigns of its report on its inventory, oldest first, held against it by the gate."""
     names = {name: name for name in systems} or _same_systems(campaign)
-    beside = [Campaign(folder) for folder in recorded(campaign.report) if folder.name != campaign.id]
+    beside = readable(folder for folder in recorded(campaign.report) if folder.name != campaign.id)
     here = [one for one in beside if one.asked.get("inventory") == campaign.asked.get("inventory")]
     return [Other(one, tuple(gate.check(campaign, one, names).names)) for one in here]
 

@@ -49,7 +49,7 @@ def hosts_then(campaign: Campaign) -> HTML:
 
 def plan(campaign: Campaign) -> HTML:
     """Trials per table and system, what is done already, and how long the load alone will take."""
-    missing = campaign.missing()
+    missing = {trial.id for trial in campaign.missing()}
     rows = [
         {
             "table": table,
@@ -57,7 +57,7 @@ def plan(campaign: Campaign) -> HTML:
             "cells": len({str(t.cell.levels) for t in part}),
             "repetitions": max(t.repetition for t in part),
             "trials": len(part),
-            "to do": sum(t in missing for t in part),
+            "to do": sum(t.id in missing for t in part),
         }
         for (table, system), part in sorted(grouped(campaign.trials, lambda t: (t.cell.table, t.cell.system)).items())
     ]

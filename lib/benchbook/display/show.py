@@ -14,10 +14,16 @@ from benchbook.audit.findings import SEVERITIES, Audit, counted
 from benchbook.display.fragments import fragment
 from benchbook.published.tables import Published, PublishedTable
 
+# Rows of a table on a page; nobody reads more of them, and a page of thousands does not open on a phone.
+MOST_ROWS = 250
+
 
 def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
-    """Rows as a table; the caption says what it is."""
-    frame = pd.DataFrame(list(rows))
+    """Rows as a table; the caption says what it is, and how many rows there are where not all are shown."""
+    every = list(rows)
+    if len(every) > MOST_ROWS:
+        caption = f"{caption} (the first {MOST_ROWS:,} of {len(every):,} rows)".strip()
+    frame = pd.DataFrame(every[:MOST_ROWS])
     body = frame.to_html(index=False, border=0, classes="bb-table", escape=True, na_rep="–")
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return HTML(body.replace("<thead>", f"{title}<thead>", 1))
@@ -82,4 +88,22 @@ def _beside(part: Table, source: PublishedTable) -> HTML:
         line["n"] = str(row.measured.n) if row.measured else line.get("n", "0")
     columns = [*(name for name in dict.fromkeys(key for line in lines.values() for key in line) if name != "n"), "n"]
     caption = f"{part.title}: published beside measured, mean [95% interval over n repetitions]"
-    return table([{name: line.get(name, "–") for name in columns} for line in lines.values()], caption)
+    shown = _most_telling(list(lines.values()))
+    if len(shown) < len(lines):
+        which = f"{len(shown)} of {len(lines):,} rows: those with a published figure, and others evenly between"
+        caption += f"; {which} (all stand in the JSON file)"
+    return table([{name: line.get(name, "–") for name in columns} for line in shown], caption)
+
+
+def _most_telling(lines: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Of more lines than can be shown: those with a published figure, and others evenly over the rest."""
+    if len(lines) <= MOST_ROWS:
+        return list(lines)
+    printed = [
+        i for i, line in enumerate(lines) if any(line[key] != "–" for key in line if key.endswith(", published"))
+    ]
+    chosen = set(printed[:MOST_ROWS])
+    others = [i for i in range(len(lines)) if i not in chosen]
+    left = MOST_ROWS - len(chosen)
+    chosen |= {others[i * len(others) // left] for i in range(left)}
+    return [line for i, line in enumerate(lines) if i in chosen]
