@@ -302,7 +302,7 @@ def test_a_jump_host_is_not_trusted_unless_it_is_known(
     problem = {"unknown": "the host key is not known", "another": "the host key is not the one that is known"}[key]
     assert f"hosts.db: jump host gate0 (1 of 1): {problem}" in said
     assert f"{one.address}:{PORT}" in said
-    until(lambda: "Connection closed by" in one.log[before:], "the jump host was hung up on")
+    until(lambda: "[preauth]" in one.log[before:], "the jump host was hung up on before any login")
     assert "Accepted publickey" not in one.log[before:], "nobody logged in there"
     assert "Connection from" not in plain.log[behind:], "and nothing came through it"
 
