@@ -102,8 +102,8 @@ def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> No
         assert small_job(server.inventory()) == "a small job\n"
 
 
-@pytest.mark.parametrize("folder", ["with a space", 'it\'s $(hard) "to" quote'])
-def test_a_folder_with_an_odd_name(folder: str, plain: Server, tmp_path: Path) -> None:
+def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
+    folder = 'with a space, it\'s $(hard) "to" quote!'
     assert small_job(plain.inventory(workdir=str(tmp_path / folder))) == "a small job\n"
     assert (tmp_path / folder / "jobs").is_dir()
 
