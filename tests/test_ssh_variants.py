@@ -102,8 +102,8 @@ def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> No
         assert small_job(server.inventory()) == "a small job\n"
 
 
-@pytest.mark.parametrize("folder", ["with a space", 'it\'s $(hard) "to" quote'])
-def test_a_folder_with_an_odd_name(folder: str, plain: Server, tmp_path: Path) -> None:
+def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
+    folder = 'with a space, it\'s $(hard) "to" quote!'
     assert small_job(plain.inventory(workdir=str(tmp_path / folder))) == "a small job\n"
     assert (tmp_path / folder / "jobs").is_dir()
 
@@ -302,7 +302,7 @@ def test_a_jump_host_is_not_trusted_unless_it_is_known(
     problem = {"unknown": "the host key is not known", "another": "the host key is not the one that is known"}[key]
     assert f"hosts.db: jump host gate0 (1 of 1): {problem}" in said
     assert f"{one.address}:{PORT}" in said
-    until(lambda: "Connection closed by" in one.log[before:], "the jump host was hung up on")
+    until(lambda: "[preauth]" in one.log[before:], "the jump host was hung up on before any login")
     assert "Accepted publickey" not in one.log[before:], "nobody logged in there"
     assert "Connection from" not in plain.log[behind:], "and nothing came through it"
 
