@@ -14,6 +14,7 @@ import pandas as pd
 from benchbook.analysis.results import Row, Table
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
+from benchbook.campaign.taken import lost_share
 from benchbook.claims.rounding import Width
 from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
@@ -59,6 +60,14 @@ class Evidence:
         The mean over repetitions; 0 for other metrics, and where no histogram was recorded. Raises NotMeasured.
         """
         column = _sampling(term.metric)
+        if column not in self.frames.get(term.table, pd.DataFrame()).columns:
+            return 0.0
+        found = self._rows(term, system)[column].dropna()
+        return float(found.mean()) if len(found) else 0.0
+
+    def lost(self, term: Term, system: str) -> float:
+        """Share of CPU that others took while `term`, a column, was measured: the mean over repetitions, else 0."""
+        column = lost_beside(term.metric)
         if column not in self.frames.get(term.table, pd.DataFrame()).columns:
             return 0.0
         found = self._rows(term, system)[column].dropna()
@@ -129,9 +138,24 @@ def _wide(table: Table, repetition: int, records: Sequence[Record]) -> list[dict
             levels: Rows = dict(row.model_extra or {})
             line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
             line[row.metric] = row.measured.value
-            if (match := _PERCENTILE.fullmatch(row.metric)) and (record := _record(row, records)):
-                line[_sampling(row.metric)] = percentile(record.histogram, float(match[1]), beyond=0).error ** 2
+            if record := _record(row, records):
+                line |= _about(row.metric, record)
     return list(found.values())
+
+
+def _about(metric: str, record: Record) -> dict[str, float]:
+    """What a figure's record says of how far to believe it."""
+    said = {}
+    if (match := _PERCENTILE.fullmatch(metric)) and record.histogram:
+        said[_sampling(metric)] = percentile(record.histogram, float(match[1]), beyond=0).error ** 2
+    if (share := lost_share(record.proof)) is not None:
+        said[lost_beside(metric)] = share
+    return said
+
+
+def lost_beside(metric: str) -> str:
+    """The column that holds the share of CPU that others took while a metric was measured."""
+    return f"{metric} by lost CPU"
 
 
 def _sampling(metric: str) -> str:
@@ -140,13 +164,12 @@ def _sampling(metric: str) -> str:
 
 
 def _record(row: Row, records: Sequence[Record]) -> Record | None:
-    """The one record whose own histogram a row's percentile was read off."""
+    """The one record that a row's figure was read off, if there is one."""
     levels = row.model_extra or {}
     found = [
         r
         for r in records
-        if r.histogram
-        and row.metric in r.summary
+        if row.metric in r.summary
         and r.system == levels.get("system")
         and all(r.levels.get(name, value) == value for name, value in levels.items())
     ]
