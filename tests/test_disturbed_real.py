@@ -14,7 +14,7 @@ from benchbook import published
 from benchbook.campaign import design, record, run, store
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.validity import stolen
+from benchbook.campaign.validity import lost_cpu
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -68,7 +68,8 @@ def ran(_lab_home: Home) -> Iterator[Ran]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHBOOK_HOME", str(_lab_home.path))
         # Whether this machine is left alone is not what is tested.
-        patch.setattr(stolen, "STOLEN", 1.0)
+        patch.setattr(lost_cpu, "STOLEN", 1.0)
+        patch.setattr(lost_cpu, "BY_OTHERS", 1.0)
         report, inventory, profile = published.load(REPORT), load_inventory(INVENTORY), load_profile("tiny")
         asked = LoadKind().asked(report, WHAT, profile, inventory)
         trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)

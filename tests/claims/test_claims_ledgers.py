@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from benchbook import published
-from benchbook.claims import evidence, judge, ledger_check
+from benchbook.claims import evidence, judge, ledger_check, taken_cpu
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.ledger import Ledger
@@ -67,7 +67,9 @@ def test_published_effects_by_hand() -> None:
     exact = evidence.as_published(data)
 
     def effect(id: str) -> float:
-        return float(np.exp(judge.parts_of(claims[id], Arm(data, exact, "published"))[0].mean))
+        return float(
+            np.exp(judge.parts_of(claims[id], Arm(data, exact, "published"), taken_cpu.corrected(exact, data))[0].mean)
+        )
 
     assert effect("scaling-point-select") == pytest.approx(118462 / 35309)
     assert effect("index-cost-grows") == pytest.approx((21997 / 35621) / (8854 / 10928))

@@ -10,7 +10,7 @@ import pandas as pd
 from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
-from benchbook.campaign.validity.stolen import STOLEN
+from benchbook.campaign.validity.lost_cpu import BY_OTHERS, STOLEN
 from benchbook.stats import latency
 
 # Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
@@ -87,13 +87,17 @@ def failed_probes(record: Record) -> list[Check]:
     return [Check(record.id, "probes", False, f"{who} took no sample: {why}") for who, why in failed.items()]
 
 
-def stolen(record: Record) -> list[Check]:
-    """CPU that other virtual machines took from the trial's hosts, where that was looked at."""
-    if "stolen" not in record.proof:
+def taken(record: Record) -> list[Check]:
+    """CPU that others took from the trial's hosts, where that was looked at."""
+    proof = record.proof
+    if "stolen" not in proof:
         return []
-    share, tries = record.proof["stolen"], len(record.proof["tries"])
-    of = f", the least of {tries} tries" if tries > 1 else ""
-    return [Check(record.id, "stolen CPU", share <= STOLEN, f"{share:.1%}{of}")]
+    stolen, others = proof["stolen"], proof.get("others", 0.0)
+    by_others = proof.get("lost", stolen) - stolen
+    used = f", {others:.1%} used by other programs (most by {proof['program']})" if others and proof["program"] else ""
+    of = f"; the least disturbed of {len(proof['tries'])} tries" if len(proof["tries"]) > 1 else ""
+    ok = stolen <= STOLEN and by_others <= BY_OTHERS
+    return [Check(record.id, "CPU taken", ok, f"{stolen:.1%} by other virtual machines{used}{of}")]
 
 
 def all_checks(
@@ -110,7 +114,7 @@ def all_checks(
             *of_record(record),
             client_saturation(record, use(record), environment),
             *failed_probes(record),
-            *stolen(record),
+            *taken(record),
         )
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])

@@ -52,8 +52,8 @@ def of_record(record: Record, series: pa.Table) -> list[HostUse]:
     host, hosts = _coded(series["host"])
     samples = _Samples.of(series.filter(cpu), host[cpu], metric[cpu], metrics)
     within = (samples.t >= record.started) & (samples.t <= record.ended)
-    # As load_window.of_load has it: a sample stands at the end of its second, and those that begin before the load count
-    # only where a host has no others.
+    # As load_window.of_load has it: a sample stands at the end of its second, and those that begin before the load
+    # count only where a host has no others.
     whole = within & (samples.begins >= record.started)
     bare = within & ~np.isin(samples.host, samples.host[whole])
     return [_host(hosts[i], samples, (samples.host == i) & (whole | bare)) for i in np.unique(samples.host)]

@@ -15,7 +15,7 @@ from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.tries import undisturbed
+from benchbook.campaign.tries import Patience, undisturbed
 from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, TrialFailed
 
 T = TypeVar("T")
@@ -43,27 +43,30 @@ def run(
     if not todo:
         tracker.finish()
         return
-    began = time.time()
+    began, patience = time.time(), Patience()
     with experiment.running() as environment:
         _same_hosts(campaign, environment)
         campaign.note(environment)
         while todo:
             for block in blocks(todo):
-                _run_block(campaign, experiment, block, tracker)
+                _run_block(campaign, experiment, block, tracker, patience)
             todo = campaign.missing() if another() else []
             tracker.extended(len(campaign.trials))
     campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
     tracker.finish()
 
 
-def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:
+def _run_block(
+    campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker, patience: Patience
+) -> None:
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
     fresh = False
     for index, trial in enumerate(block):
         tracker.trial(trial.id, experiment.expected_s(trial), experiment.rate_unit(trial))
         if not fresh:
             _begin(campaign, experiment, block[index:], tracker)
-        measured = _attempt(campaign, trial, tracker, partial(_undisturbed, campaign, experiment, trial, tracker))
+        measure = partial(_undisturbed, campaign, experiment, trial, tracker, patience)
+        measured = _attempt(campaign, trial, tracker, measure)
         fresh = not isinstance(measured, BenchbookError)
         if isinstance(measured, BenchbookError):
             tracker.ended(ok=False, why=str(measured))
@@ -108,13 +111,15 @@ def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[
         return problem
 
 
-def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, tracker: Tracker) -> Measurement:
+def _undisturbed(
+    campaign: Campaign, experiment: Experiment, trial: Trial, tracker: Tracker, patience: Patience
+) -> Measurement:
     """The trial's first measurement that passes the gate; what did not is kept beside. Raises MeasurementDisturbed."""
 
     def keep(measured: Measurement, why: list[str]) -> None:
         campaign.keep(_measured(campaign, trial, measured, disturbed=why), measured.series, measured.output)
 
-    return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep)
+    return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep, patience)
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:

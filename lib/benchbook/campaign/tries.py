@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.taken import Taken, taken
 from benchbook.campaign.validity import standstills
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
 from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
-from benchbook.campaign.validity.stolen import stolen_share
 from benchbook.errors import TrialFailed
 
 # So often in all is a trial measured until nothing disturbs it.
@@ -23,11 +23,11 @@ class MeasurementDisturbed(TrialFailed):
 
 @dataclass(frozen=True)
 class Try:
-    """One measurement, what interfered with it, and the CPU that other virtual machines took from it, as a share."""
+    """One measurement, what interfered with it, and the CPU that others took from it."""
 
     measured: Measurement
     found: list[Disturbance]
-    stolen: float
+    taken: Taken
 
     @property
     def counts(self) -> bool:
@@ -39,18 +39,34 @@ class Try:
         return [each.why for each in self.found]
 
 
+@dataclass
+class Patience:
+    """How often a trial is tried from which others took CPU: once only, while they have just spoilt every try of one.
+
+    A machine that others use all day would take three times as long, and be no quieter for it.
+    """
+
+    tries: int = TRIES
+
+    def learn(self, found: Sequence[Try]) -> None:
+        """From the tries of a trial that has a measurement which counts."""
+        self.tries = TRIES if not found[-1].found else 1 if all(one.counts for one in found) else self.tries
+
+
 def undisturbed(
     measure: Callable[[], Measurement],
     say: Callable[[str], None],
     keep: Callable[[Measurement, list[str]], None],
+    patience: Patience,
 ) -> Measurement:
     """The first measurement that nothing interfered with, of three at most; `keep` gets the others, with the reasons.
 
-    Where other virtual machines took CPU from every try, the least disturbed one counts: its record keeps the share of
-    every try. Where something stood still or was lost in every one, none counts. Raises MeasurementDisturbed.
+    Where others took CPU from every try (at most as many as `patience` has), the least disturbed one counts: its record
+    keeps the share of every try. Where something stood still or was lost in every one, none counts. Raises
+    MeasurementDisturbed.
     """
     tries: list[Try] = []
-    while len(tries) < TRIES and (not tries or tries[-1].found):
+    while _go_on(tries, patience):
         tries.append(_try(measure))
         if tries[-1].found:
             say(f"disturbed: {tries[-1].why[0]}")
@@ -59,11 +75,18 @@ def undisturbed(
     counting = [one for one in tries if one.counts]
     if not counting:
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
-    best = min(counting, key=lambda one: (bool(one.found), one.stolen))
+    best = min(counting, key=lambda one: (bool(one.found), one.taken.lost))
     for other in counting:
         if other is not best:
             keep(other.measured, other.why)
+    patience.learn(tries)
     return _with_proof(best, tries)
+
+
+def _go_on(tries: Sequence[Try], patience: Patience) -> bool:
+    if not tries:
+        return True
+    return bool(tries[-1].found) and len(tries) < (patience.tries if tries[-1].counts else TRIES)
 
 
 def _try(measure: Callable[[], Measurement]) -> Try:
@@ -71,12 +94,11 @@ def _try(measure: Callable[[], Measurement]) -> Try:
         measured = measure()
     look = LookedAt.of(measured, measured.series)
     here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
-    share = stolen_share(measured.series, measured.started, measured.ended)
-    return Try(measured, [*disturbances(look), *here], share)
+    return Try(measured, [*disturbances(look), *here], taken(measured.series, measured.started, measured.ended))
 
 
 def _with_proof(best: Try, tries: list[Try]) -> Measurement:
     """The measurement with what its record keeps of the gate."""
-    seen = {"stolen": round(best.stolen, 4), "tries": [round(one.stolen, 4) for one in tries]}
+    seen = {**best.taken.proof, "tries": [round(one.taken.lost, 4) for one in tries]}
     stalls = stalls_seen(LookedAt.of(best.measured, best.measured.series))
     return replace(best.measured, proof={**best.measured.proof, **seen, **stalls})

@@ -14,6 +14,7 @@ import pandas as pd
 from benchbook.analysis.results import Row, Table
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
+from benchbook.campaign.taken import lost_share
 from benchbook.claims.rounding import Width
 from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
@@ -27,6 +28,8 @@ PUBLISHED = "published"
 # p95_ms, p99_ms: of a load's own histogram. Those of Prometheus (mysql_p95_ms) have other names and wider buckets.
 _PERCENTILE = re.compile(r"p(\d\d?)_ms")
 Found = TypeVar("Found")
+# Percentile's name (p95_ms) -> the standard error that its number of requests gives its log.
+Errors = Callable[[Record], Mapping[str, float]]
 
 
 class NotMeasured(BenchbookError):
@@ -60,6 +63,14 @@ class Evidence:
         The mean over repetitions; 0 for other metrics, and where no histogram was recorded. Raises NotMeasured.
         """
         column = _sampling(term.metric)
+        if column not in self.frames.get(term.table, pd.DataFrame()).columns:
+            return 0.0
+        found = self._rows(term, system)[column].dropna()
+        return float(found.mean()) if len(found) else 0.0
+
+    def lost(self, term: Term, system: str) -> float:
+        """Share of CPU that others took while `term`, a column, was measured: the mean over repetitions, else 0."""
+        column = lost_beside(term.metric)
         if column not in self.frames.get(term.table, pd.DataFrame()).columns:
             return 0.0
         found = self._rows(term, system)[column].dropna()
@@ -125,7 +136,7 @@ def measured(
     tables: Tables,
     records: Sequence[Record],
     trials: Sequence[Trial],
-    errors: Callable[[Record], Mapping[str, float]] = sampling_errors,
+    errors: Errors = sampling_errors,
 ) -> Evidence:
     """The evidence of a campaign: its records put beside the published tables one repetition at a time.
 
@@ -143,9 +154,7 @@ def measured(
     return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems))
 
 
-def _wide(
-    table: Table, repetition: int, records: Sequence[Record], errors: Callable[[Record], Mapping[str, float]]
-) -> list[dict[str, Any]]:
+def _wide(table: Table, repetition: int, records: Sequence[Record], errors: Errors) -> list[dict[str, Any]]:
     """One mapping per system and levels with all metrics that this repetition has."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     at = _ByLevels(records)
@@ -154,9 +163,24 @@ def _wide(
             levels: Rows = dict(row.model_extra or {})
             line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
             line[row.metric] = row.measured.value
-            if _PERCENTILE.fullmatch(row.metric) and (record := at.record(row)):
-                line[_sampling(row.metric)] = errors(record)[row.metric] ** 2
+            if record := at.record(row):
+                line |= _about(row.metric, record, errors)
     return list(found.values())
+
+
+def _about(metric: str, record: Record, errors: Errors) -> dict[str, float]:
+    """What a figure's record says of how far to believe it."""
+    said = {}
+    if _PERCENTILE.fullmatch(metric) and record.histogram:
+        said[_sampling(metric)] = errors(record)[metric] ** 2
+    if (share := lost_share(record.proof)) is not None:
+        said[lost_beside(metric)] = share
+    return said
+
+
+def lost_beside(metric: str) -> str:
+    """The column that holds the share of CPU that others took while a metric was measured."""
+    return f"{metric} by lost CPU"
 
 
 def _sampling(metric: str) -> str:
@@ -168,13 +192,13 @@ class _ByLevels:
     """Records of one table and repetition by what they ran."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._records = [r for r in records if r.histogram]
+        self._records = list(records)
         self._names = sorted({name for r in self._records for name in r.levels})
         self._whole = all(name in r.levels for r in self._records for name in self._names)
         self._by_levels = grouped(self._records, lambda r: (r.system, *(r.levels.get(name) for name in self._names)))
 
     def record(self, row: Row) -> Record | None:
-        """The one record whose own histogram a row's percentile was read off."""
+        """The one record that a row's figure was read off, if there is one."""
         found = [r for r in self._at(row.model_extra or {}) if row.metric in r.summary]
         return found[0] if len(found) == 1 else None
 

@@ -95,6 +95,11 @@ class Arm:
             for column in arithmetic.names(term.metric)
         )
 
+    def lost(self, terms: Sequence[Term]) -> list[tuple[Term, float]]:
+        """Share of CPU that others took while each column of these terms was measured."""
+        columns = [term._replace(metric=column) for term in terms for column in arithmetic.names(term.metric)]
+        return [(column, self.evidence.lost(column, self.system_of(column))) for column in columns]
+
     def compared(self, what: str, effects: Array, region: tuple[float, float], terms: Sequence[Term]) -> Part:
         """The comparison of `terms` whose logs differ by `effects`, with what they cannot be known better than."""
         resolution, sampling = self.resolution(terms), self.sampling(terms)

@@ -13,12 +13,13 @@ from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
-from benchbook.claims import evidence, ledger_check, own_drift, room, spreads, words
+from benchbook.claims import evidence, ledger_check, own_drift, room, spreads, taken_cpu, words
 from benchbook.claims.decide import Decision, decide
 from benchbook.claims.evidence import Evidence, NotMeasured, Tables
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
 from benchbook.claims.parts import Part, interval
+from benchbook.claims.taken_cpu import CorrectedEvidence
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
 
@@ -88,7 +89,8 @@ def judge(
     how much CPU was in use in the cells, so that a machine without room contradicts no rise; `scaling`, which levels
     stand for the published ones.
     """
-    arm = Arm(published, found, system.name)
+    evidences = taken_cpu.corrected(found, published)
+    arm = Arm(published, evidences.without, system.name)
     claims = [claim for claim in ledger.claims if _belongs(claim, arm)]
     reasons: dict[str, NotTestable] = {}
     parts: dict[str, list[Part]] = {}
@@ -96,7 +98,7 @@ def judge(
     for claim in claims:
         try:
             _refuse_conditions(claim, system)
-            comparable = _comparable(parts_of(claim, arm), scaling)
+            comparable = _comparable(parts_of(claim, arm, evidences), scaling)
             parts[claim.id], left_out[claim.id] = room.with_room(claim, comparable, arm, busy)
         except NotTestable as reason:
             reasons[claim.id] = reason
@@ -148,9 +150,10 @@ def _no_room(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[Bus
     return NotTestable(f"{found.why}. Measured all the same: {words.measured(decision)}", found.needs)
 
 
-def parts_of(claim: Hypothesis, arm: Arm) -> list[Part]:
+def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[Part]:
     """The comparisons that a claim is made of, each with its published effect. Raises NotMeasured."""
-    mine, theirs = claim.parts(arm), claim.parts(arm.printed())
+    mine = evidences.parts(claim.parts, arm)
+    theirs = claim.parts(arm.printed())
     for part in mine:
         if not part.n:
             raise NotMeasured(f"no repetition has all of: {part.what}")

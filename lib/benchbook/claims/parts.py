@@ -41,7 +41,8 @@ class Part:
     claim; `main` marks the part that a reader is shown first. `terms` are the figures that it compares; `resolution` is
     the variance that their rounding gives one effect, `sampling` that of the number of requests in one trial.
     `borrowed` takes the place of the effects' own spread. `drift` is the change of the effect per repetition, where one
-    of the figures drifts.
+    of the figures drifts. `recorded` is the mean effect before it was corrected for CPU that others took (NaN: it was
+    not), `correction_error` the standard error that the correction brings.
     """
 
     what: str
@@ -56,6 +57,8 @@ class Part:
     resolution: float = 0.0
     sampling: float = 0.0
     drift: float = 0.0
+    recorded: float = math.nan
+    correction_error: float = 0.0
     borrowed: Spread | None = None
 
     @property
@@ -86,10 +89,11 @@ class Part:
         return self.error_of(self.n)
 
     def error_of(self, n: int) -> float:
-        """Standard error of a mean over `n` repetitions; what was rounded alike each time does not average out."""
+        """Standard error of a mean over `n` repetitions; what is off by the same each time does not average out."""
         # Where there is a drift, of either end of a straight line: Draper & Smith (1998), sec. 1.4, with order 1 to n.
         parts = 1 / n + (3 * (n - 1) / (n * (n + 1)) if self.drift else 0.0)
-        return math.sqrt(self.spread.variance * parts + self.resolution) if self.n > 1 else math.nan
+        every_time = self.resolution + self.correction_error**2
+        return math.sqrt(self.spread.variance * parts + every_time) if self.n > 1 else math.nan
 
     @property
     def drifted(self) -> float:

@@ -27,7 +27,7 @@ def sentence(decision: Decision, system: str, parts: Sequence[Part]) -> str:
     part = decision.part
     opening = f"{_OPENING[decision.verdict]} {system}"
     said = f"{opening}: {measured(decision)}. {_needs(part)}"
-    return f"{said}{_leaning(decision)}{_rest(decision, len(parts))}{_odd(parts)}{_drifting(parts)}"
+    return f"{said}{_leaning(decision)}{_rest(decision, len(parts))}{_odd(parts)}{_drifting(parts)}{_corrected(part)}"
 
 
 def measured(decision: Decision) -> str:
@@ -89,6 +89,14 @@ def _drifting(parts: Sequence[Part]) -> str:
         "Seems to drift, per repetition (1 figure in 20 does so by chance), so its interval holds for the first and the"
     )
     return f" {said} last: {'; '.join(found)}." if found else ""
+
+
+def _corrected(part: Part) -> str:
+    """That others' use of CPU was taken out, where it moves the effect by 1% or more."""
+    if math.isnan(part.recorded) or abs(part.mean - part.recorded) < 0.01:
+        return ""
+    as_recorded = effect(part.shown(part.recorded), _UNIT[part.scale])
+    return f" Corrected for CPU that other programs or virtual machines took; as recorded: {as_recorded}."
 
 
 def _needs(part: Part) -> str:

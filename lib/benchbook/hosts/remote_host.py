@@ -6,7 +6,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,6 +125,11 @@ class RemoteHost:
                 fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
             )
         return found
+
+    @cached_property
+    def machine(self) -> str:
+        """What tells machines apart, several hosts of a lab being one: the boot id, or the name where there is none."""
+        return self.run(["cat", "/proc/sys/kernel/random/boot_id"], check=False).stdout.strip() or self.name
 
     # -- files --------------------------------------------------------------------------------------------------
 

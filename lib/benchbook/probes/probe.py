@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, remote_program
 from benchbook.probes import libraries, probe_file
-from benchbook.probes.known_probes import PROCESS, find
+from benchbook.probes.known_probes import OTHERS, PROCESS, find
 from benchbook.probes.probe_file import ProbeFile
 
 # Named in annotations only: a chain of imports ends here.
@@ -82,3 +84,15 @@ def of_jobs(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) 
     file = probe_file.read(remote_program("probes", "process_probe.py"), PROCESS, gives=("jobs",))
     patterns = {label: host.path("jobs", f"{name}-*", "pid") for label, name in jobs.items()}
     return Probe(file, host, host.name, {"jobs": patterns}, every_s=every_s, standing=False)
+
+
+def of_others(hosts: Iterable[RemoteHost]) -> list[Probe]:
+    """CPU of the programs that are no part of the run, on each machine; the hosts of a lab are one."""
+    file = probe_file.read(remote_program("probes", "others_probe.py"), OTHERS, gives=("driver",))
+    # On its own machine the driver is a part of the run: this process with its children, and what waits for it.
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    driver = {"boot": boot.read_text().strip() if boot.exists() else "", "pids": [os.getpid(), os.getppid()]}
+    machines: dict[str, RemoteHost] = {}
+    for host in hosts:
+        machines.setdefault(host.machine, host)
+    return [Probe(file, host, host.name, {"driver": driver}) for host in machines.values()]

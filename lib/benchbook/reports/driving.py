@@ -17,7 +17,7 @@ from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import known_probes
-from benchbook.probes.probe import Probe, of_file
+from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
 from benchbook.profiles import Profile
 from benchbook.stats.stopping import StopRule
@@ -76,7 +76,8 @@ class Driver:
         machines = {host.name: host for host in (*self.clients, *system.hosts)}
         named = [known_probes.find(name) for name in ("host", *self.watched_by)]
         of_machines = [of_file(one, host) for one in named if not one.of_server for host in machines.values()]
-        return [*of_machines, *system.probes(self.clients[0], [one for one in named if one.of_server])]
+        others = of_others(machines.values())
+        return [*of_machines, *others, *system.probes(self.clients[0], [one for one in named if one.of_server])]
 
     def measure(
         self,

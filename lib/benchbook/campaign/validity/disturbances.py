@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from benchbook.campaign.validity import clock_steps, rate_lines, standstills, stolen
+from benchbook.campaign.validity import clock_steps, lost_cpu, rate_lines, standstills
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 from benchbook.hosts.about import Json
 
@@ -18,7 +18,7 @@ CONDITIONS: Sequence[Callable[[LookedAt], Iterable[Disturbance]]] = (
     clock_steps.clock_steps,
     rate_lines.lost_lines,
     rate_lines.longest_request,
-    stolen.stolen,
+    lost_cpu.lost_cpu,
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from benchbook.probes.probe import make
+from benchbook.probes.probe import make, of_others
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching
 from benchbook.reports.dm import dm_summary
@@ -23,6 +23,7 @@ def observing(pipeline: Pipeline, every_s: float) -> Iterator[tuple[Watched, Scr
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
     probes = [
         *(make("host", host) for host in machines.values()),
+        *of_others(machines.values()),
         make("mysql", upstream, pipeline.upstream.endpoints()[0]),
     ]
     status = f"http://{tidb.address}:{pipeline.target.status_port}/metrics"

@@ -20,7 +20,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.probe import Probe, make, of_jobs
+from benchbook.probes.probe import Probe, make, of_jobs, of_others
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
@@ -214,7 +214,8 @@ class Transfer:
             watched.setdefault(name, {})[label] = jobs[label]
         hosts = {name: self._session.hosts[name] for name in watched}
         processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
-        return [*(make("host", host) for host in self._machines(hosts)), *processes]
+        of_machines = [make("host", host) for host in self._machines(hosts)]
+        return [*of_machines, *of_others(hosts.values()), *processes]
 
     def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""

@@ -1,0 +1,118 @@
+"""CPU that programs use which are no part of the run: `cpu` of all of them, `cpu.NAME` of those that use much.
+
+Part of the run is what a supervisor of ours has started (see supervise.py), SSH's own processes, the kernel's threads,
+and, on the machine that the driver runs on, the driver: `driver` says which that are by the machine's boot id and the
+pids; children of the first pid belong to it. All numbers only grow: what has ended keeps what it was last seen with.
+What lives for less than an interval is not seen.
+"""
+
+import collections
+import os
+import resource
+
+METRICS = {"cpu": ("counter", "cores"), "cpu.*": ("counter", "cores")}
+TICK = os.sysconf("SC_CLK_TCK")
+SSH = (b"sshd", b"sshd-session", b"sshd-auth")
+SUPERVISOR = b"supervise.py\0start\0"
+# A name of its own is for what has used this much, in CPU seconds, since the probe began.
+MUCH_S = 0.1
+INIT, KERNEL = 1, 2
+
+
+class Process:
+    """One process; its file of /proc stays open, so that the next reading costs less and is never of another one."""
+
+    def __init__(self, pid):
+        self.pid, self.file = pid, os.open("/proc/%d/stat" % pid, os.O_RDONLY)
+        self.used, self.first = 0.0, None
+        self.look()
+
+    def look(self):
+        head, _, tail = os.pread(self.file, 1024, 0).rpartition(b")")
+        words = tail.split(None, 14)
+        self.name, self.parent = head.partition(b"(")[2], int(words[1])
+        cpu = (int(words[11]) + int(words[12])) / TICK
+        self.first = cpu if self.first is None else self.first
+        self.used = cpu - self.first
+
+
+SEEN = {}  # type: dict[int, Process | None]
+OURS = {}  # type: dict[int, bool]
+ENDED = collections.defaultdict(float)  # type: collections.defaultdict[bytes, float]
+
+
+def content(path):
+    try:
+        with open(path, "rb") as source:
+            return source.read()
+    except OSError:
+        return b""
+
+
+def supervises(pid):
+    return SUPERVISOR in content("/proc/%d/cmdline" % pid)
+
+
+def ours(pid, here):
+    """Whether a process belongs to the run; what it descends from decides, once, when it is first seen."""
+    if pid not in OURS:
+        process = SEEN.get(pid)
+        if process is None:
+            return False
+        # A login's own process is SSH's; what is typed there is not. Beside the driver's parent run other things.
+        above = SEEN.get(process.parent)
+        heir = above is not None and above.name not in SSH and process.parent not in (INIT, *here[1:])
+        mine = process.name in SSH or pid in here or supervises(pid)
+        OURS[pid] = mine or (heir and ours(process.parent, here))
+    return OURS[pid]
+
+
+def forget(pid):
+    process = SEEN.pop(pid)
+    OURS.pop(pid, None)
+    if process is not None:
+        ENDED[process.name] += process.used
+        os.close(process.file)
+
+
+def meet(pid):
+    """A pid that was not there before; the kernel's threads are remembered as nobody."""
+    try:
+        process = Process(pid)
+    except (OSError, IndexError):
+        return  # it has ended meanwhile
+    SEEN[pid] = process
+    if KERNEL in (pid, process.parent):
+        os.close(process.file)
+        SEEN[pid] = None
+
+
+def look(there, here):
+    """Bring SEEN up to date."""
+    for pid in [pid for pid in SEEN if pid not in there]:
+        forget(pid)
+    for pid in [pid for pid in there if pid not in SEEN]:
+        meet(pid)
+    for pid, process in list(SEEN.items()):
+        if process is None or ours(pid, here):
+            continue
+        try:
+            process.look()
+        except (OSError, IndexError):
+            forget(pid)
+
+
+def sample(driver):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[0] != limits[1]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
+    boot = content("/proc/sys/kernel/random/boot_id").decode().strip()
+    here = driver["pids"] if driver["boot"] == boot else []
+    look({int(name) for name in os.listdir("/proc") if name.isdigit()}, here)
+    by_name = ENDED.copy()
+    for pid, process in SEEN.items():
+        if process is not None and not OURS.get(pid):
+            by_name[process.name] += process.used
+    values = {"cpu." + name.decode(errors="replace"): used for name, used in by_name.items() if used >= MUCH_S}
+    values["cpu"] = sum(by_name.values())
+    return values
