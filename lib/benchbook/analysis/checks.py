@@ -10,7 +10,7 @@ import pandas as pd
 from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
-from benchbook.campaign.validity.lost_cpu import BY_OTHERS, STOLEN
+from benchbook.campaign.taken import BY_OTHERS, STOLEN
 from benchbook.stats import latency
 
 # Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.

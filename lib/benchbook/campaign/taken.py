@@ -12,6 +12,10 @@ import pandas as pd
 from benchbook.campaign.load_window import of_load
 from benchbook.hosts.about import Json
 
+# From this share on a load is disturbed: with a twentieth stolen on two cores, rates fell by a third (33 loads of 3 s).
+STOLEN = 0.02
+# What runs on any machine (a clock daemon, a desktop) uses a little all the time, beside what is not known to be ours.
+BY_OTHERS = 0.05
 _WAITING = ("cpu.idle", "cpu.iowait")
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import math
 import time
+from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey
 from benchbook.hosts.jobs import remote_program
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import tune
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 # Beyond this the clocks of driver and host do not tell the same story within one second of a series.
 CLOCK_OFFSET_S = 0.5

@@ -5,10 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchbook.errors import ConnectionLost, SystemFailed
-from benchbook.hosts.remote_host import RemoteHost
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # What a server that is not there, or not yet, makes of a request; paramiko's channels raise the first three.
 UNANSWERED = (OSError, EOFError, ConnectionLost, http.client.HTTPException)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -11,8 +11,11 @@ from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, remote_program
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 SET_WITHIN_S = 30.0
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -19,10 +20,13 @@ from benchbook.errors import BenchbookError, ProbeFailed
 from benchbook.hosts import stops
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended, Job
-from benchbook.hosts.session import Session
 from benchbook.hosts.stops import Stop
 from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.session import Session
 
 
 @dataclass

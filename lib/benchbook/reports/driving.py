@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -14,7 +14,6 @@ from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file, of_others
@@ -25,6 +24,10 @@ from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
 from benchbook.workloads.crowd import Crowd, shares
 from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 
 def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:

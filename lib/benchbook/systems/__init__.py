@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from benchbook import plugins
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
 from benchbook.systems.existing_server import EndpointSystem
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.session import Session
 
 GROUP = "systems"
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems.sql import query
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # Statements by type, as the report counts them; a commit is counted where something was written, by whatever way.
 STATEMENTS = ("Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_select")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -14,10 +15,13 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About, died
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 MASTER, WORKER = "dm-master", "dm-worker"
 PORTS = {MASTER: 8261, WORKER: 8262}

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import About
 from benchbook.systems.data_server import wrong_password
 from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import query, try_login
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 class EndpointSystem(MysqlSystem):

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import Command, Job
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.systems.base import About, NamedServer, await_answer, died
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 class HttpServer(NamedServer, ABC):

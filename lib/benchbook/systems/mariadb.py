@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from benchbook.hosts.jobs import LONGEST_S, Command
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.mysql_system import RETRY_NOTE
 from benchbook.systems.sql_server import SqlServer
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 # Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
 OPTIONS = (

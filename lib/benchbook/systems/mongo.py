@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
-from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About, NamedServer, await_answer, died
 from benchbook.transfer.settings import Document, MongoEndpoint
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.session import Session
 
 SIDES = ("source", "target")
 KINDS = ("mongod", "ferret", "endpoint")

@@ -7,13 +7,17 @@ https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/#op_msg
 from __future__ import annotations
 
 from struct import Struct
+from typing import TYPE_CHECKING
 
 import bson
 import paramiko
 
 from benchbook.errors import ConnectionLost, SystemFailed
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.transfer.settings import Document
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 _LENGTH = Struct("<i")
 # Length, request, response to, opcode (2013 = OP_MSG), flags, kind of the section (0 = body).

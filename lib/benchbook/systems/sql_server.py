@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems.data_server import DataServer, wrong_password
 from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import query, try_login
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 
 class SqlServer(MysqlSystem, DataServer):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.workloads.generator import Ran, RateReader
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 def shares(total: int, clients: int) -> list[int]:

@@ -21,12 +21,12 @@ from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.profiles import LoadSize, Profile
 from benchbook.yamlfile import validate
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
 GROUP = "workloads"

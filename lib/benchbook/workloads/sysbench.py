@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command
-from benchbook.hosts.remote_host import RemoteHost
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
 DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
@@ -11,12 +12,15 @@ from benchbook.campaign.record import Record
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Job, remote_program
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize
 from benchbook.workloads import sysbench, sysbench_output, sysbench_stream
 from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
 from benchbook.workloads.merging import merged, proof_of, series_of
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 class Sysbench(LoadGenerator[SysbenchSize]):

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchbook.campaign.taken import taken
+from benchbook.campaign.taken import BY_OTHERS, STOLEN, taken
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
-
-# From this share on a load is disturbed: with a twentieth stolen on two cores, rates fell by a third (33 loads of 3 s).
-STOLEN = 0.02
-# What runs on any machine (a clock daemon, a desktop) uses a little all the time, beside what is not known to be ours.
-BY_OTHERS = 0.05
 
 
 def lost_cpu(look: LookedAt) -> Iterator[Disturbance]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
 from benchbook.hosts.fanout import together
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum
@@ -21,6 +21,10 @@ from benchbook.systems.sql import executing, queries
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_stream import check_end
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchbook import systems
 from benchbook.campaign.design import Trial
@@ -17,7 +17,6 @@ from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
@@ -25,6 +24,10 @@ from benchbook.reports.starting_state import StartingState
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.workloads.generator import LoadGenerator
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 
 @dataclass

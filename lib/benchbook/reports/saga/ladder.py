@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
@@ -18,7 +18,6 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
@@ -34,6 +33,10 @@ from benchbook.systems.saga_service import SagaService
 from benchbook.workloads import ab, ab_command
 from benchbook.workloads.generator import check_end
 from benchbook.workloads.sysbench_generator import Sysbench
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 ROLES = ("client", "mysql", "dtm", "business")
 SYSBENCH, KILLED = "mysql_write_only", "saga_killed"

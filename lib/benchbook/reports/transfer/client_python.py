@@ -12,10 +12,10 @@ import benchbook
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command
-from benchbook.hosts.remote_host import RemoteHost
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
 PROGRAM = "benchbook-python"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -18,7 +19,6 @@ from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import Probe, make, of_jobs, of_others
 from benchbook.probes.watch import watching
@@ -32,6 +32,10 @@ from benchbook.systems import mongo
 from benchbook.systems.blame import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
 from benchbook.workloads.generator import check_end
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # What our transfer moves on the kit's own server in a second; for the time to go only.
 GUESSED_RATE = 8000.0
