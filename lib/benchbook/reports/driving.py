@@ -14,7 +14,6 @@ from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
-from benchbook.hosts.session import Session
 from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
@@ -28,6 +27,7 @@ from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
 from benchbook.errors import SystemFailed
-from benchbook.hosts.session import Session
 from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
 from benchbook.workloads.generator import LoadGenerator
@@ -17,6 +16,7 @@ from benchbook.workloads.generator import LoadGenerator
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 Say = Callable[[str], None]
 

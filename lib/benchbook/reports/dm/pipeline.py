@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
 from benchbook.hosts.fanout import together
-from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum
 from benchbook.reports.dm.task import Databases
@@ -25,6 +24,7 @@ from benchbook.workloads.sysbench_stream import check_end
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 @dataclass
