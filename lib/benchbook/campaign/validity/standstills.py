@@ -34,7 +34,8 @@ def stopped(look: LookedAt) -> Iterator[Disturbance]:
 
 def stopped_in_groups(look: LookedAt) -> Iterator[Disturbance]:
     """Of jobs whose processes are sampled one by one (transfers): any that was stopped, parent or child."""
-    inside = look.series[look.series.metric.str.startswith(_STOPPED) & look.series.t.between(look.started, look.ended)]
+    named = [name for name in look.series.metric.unique() if str(name).startswith(_STOPPED)]
+    inside = look.series[look.series.metric.isin(named) & look.series.t.between(look.started, look.ended)]
     for (host, metric), part in inside[inside.value > 0].groupby(["host", "metric"]):
         seen = inside[(inside.host == host) & (inside.metric == metric)]
         who = f"{str(metric).removeprefix(_STOPPED)} on {host}"
