@@ -18,6 +18,7 @@ from benchbook.hosts.file_channel import NoSession, no_session, open_sftp
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.remote_host import RemoteHost
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,17 @@ class Logins:
     their own from then on, and a command that finds no session takes one for itself.
     """
 
-    def __init__(self, inventory: Inventory, name: str) -> None:
-        self.inventory, self.name = inventory, name
+    def __init__(self, host: RemoteHost) -> None:
+        self._host, self.name = host, host.name
         self.lock = threading.RLock()
         self._main: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
         self._files_only: fabric.Connection | None = None
         self._files_apart = False
+
+    @property
+    def inventory(self) -> Inventory:
+        return self._host.inventory
 
     def main(self) -> fabric.Connection:
         """The login that stays open, made if need be. Raises HostUnusable."""

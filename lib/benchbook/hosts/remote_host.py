@@ -31,7 +31,7 @@ class RemoteHost:
         self.host = inventory.hosts[name]
         self.address = self.host.address
         self.root = inventory.workdir(name)
-        self._logins = Logins(inventory, name)
+        self._logins = Logins(self)
         self._lock = self._logins.lock
         self._looked = False
         self._pushed: set[str] = set()
