@@ -20,6 +20,7 @@ from benchbook.hosts.patient_login import PatientLogin
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.remote_host import RemoteHost
 
 # What paramiko says of a command that left no status: it was ended by a signal, or the connection is gone.
 _NO_STATUS = -1
@@ -43,14 +44,19 @@ class Logins:
     their own from then on, and a command that finds no session takes one for itself.
     """
 
-    def __init__(self, inventory: Inventory, name: str) -> None:
-        self.inventory, self.name = inventory, name
+    def __init__(self, host: RemoteHost) -> None:
+        self._host, self.name = host, host.name
         self.lock = threading.RLock()
-        self._login = PatientLogin(name, lambda: open_connection(inventory, name), inventory.ssh.lease_s)
+        lease_s = host.inventory.ssh.lease_s
+        self._login = PatientLogin(host.name, lambda: open_connection(self.inventory, self.name), lease_s)
         self._main: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
         self._files_only: fabric.Connection | None = None
         self._files_apart = False
+
+    @property
+    def inventory(self) -> Inventory:
+        return self._host.inventory
 
     def main(self) -> fabric.Connection:
         """The login that stays open, made if need be. Raises HostUnusable, later HostUnreachable."""

@@ -38,7 +38,7 @@ class RemoteHost:
         self.root = inventory.workdir(name)
         # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
         self.hold: Hold | None = None
-        self._logins = Logins(inventory, name)
+        self._logins = Logins(self)
         self._lock = self._logins.lock
         self._looked = False
         self._pushed: set[str] = set()
