@@ -122,10 +122,10 @@ def _check_free(inventory: Inventory, hosts: list[str], *, wait_s: float) -> Non
 
 def replay(report: str, which: str, console: Console) -> int:
     """Rebuild one report's page and figures from what was recorded; no host is needed."""
-    from benchbook.headless import execute
-
     known = kind_of(report).Parameters.model_fields
     recorded = store.latest(report, which)
+    from benchbook.headless import execute
+
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
     again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
@@ -134,9 +134,9 @@ def replay(report: str, which: str, console: Console) -> int:
 
 def judge_claims(report: str, which: str, console: Console) -> int:
     """Print what a recorded campaign (the latest without `which`) says of each claim; no host is needed. Returns 0."""
+    kind, recorded = kind_of(report), store.latest(report, which)
     from benchbook.claims import claims_terminal, judge
 
-    kind, recorded = kind_of(report), store.latest(report, which)
     found = judge.of_campaign(recorded, published.load(report), kind.tables, kind.compared)
     claims_terminal.show(report, recorded.id, found, console)
     return 0

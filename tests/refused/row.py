@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kit import INVENTORY, PROFILE, REPORT, Home, inventory
+from kit import INVENTORY, PROFILE, REPORT, ROOT, Home, inventory
 
 SECRET = "hunter2"
 PUBLISHED = f"data/published/{REPORT}"
@@ -77,6 +78,21 @@ def changed(file: str, old: str, new: str) -> Callable[[Home], list[str]]:
         path.write_text(text.replace(old, new, 1))
 
     return in_place_of(file, change)
+
+
+def of_report(report: str, old: str, new: str) -> Callable[[Home], list[str]]:
+    """The report.yaml of another report with the first `old` in it replaced, on the lab that the kit brings for it."""
+
+    def plant(home: Home) -> list[str]:
+        shutil.copytree(ROOT / "env" / "hosts", home.path / "env" / "hosts", dirs_exist_ok=True)
+        folder = home.path / "data" / "published" / report
+        (folder / "claims.yaml").unlink()
+        path, text = folder / "report.yaml", (folder / "report.yaml").read_text()
+        assert old in text, f"{report} holds no {old!r}"
+        path.write_text(text.replace(old, new, 1))
+        return ["report", report, "--profile", "tiny"]
+
+    return plant
 
 
 def with_inventory(**changes: Any) -> Callable[[Home], list[str]]:

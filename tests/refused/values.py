@@ -6,7 +6,7 @@ from typing import Any
 
 from kit import PROFILE
 
-from refused.row import SECRET, Row, changed, holding, in_place_of, with_host, with_inventory, with_profile
+from refused.row import SECRET, Row, changed, holding, in_place_of, of_report, with_host, with_inventory, with_profile
 
 END = {"host": "127.0.90.30", "port": 3306}
 # -- inventories ----------------------------------------------------------------------------------------------------
@@ -219,6 +219,55 @@ CLAIM = [
 ]
 CLAIMS = [Row(f"claims.yaml with {n}", changed("claims.yaml", a, b), ("claims.yaml", *said)) for n, a, b, said in CLAIM]
 
+OPTION = 'options: ["--config-file=/x"]'
+OTHERS = [
+    (
+        "an option of DM's load",
+        "dm_1_0_alpha",
+        'options: ["--db-driver=mysql"]',
+        OPTION,
+        ("add --allow --config-file=/x",),
+    ),
+    (
+        "an option of DTM's load",
+        "dtm_mysql",
+        'options: ["--events=999999999"]',
+        OPTION,
+        ("add --allow --config-file=/x",),
+    ),
+    (
+        "no workers",
+        "dm_1_0_alpha",
+        "worker_count: 256, batch: 100, t",
+        "batch: 100, t",
+        (".fixed: ", "add `worker_count`"),
+    ),
+    (
+        "workers of a word",
+        "dm_1_0_alpha",
+        "worker_count: 256, batch: 100, t",
+        "worker_count: many, batch: 1, t",
+        ("worker_count: ", "(got 'many')"),
+    ),
+    (
+        "tables beyond all",
+        "dm_1_0_alpha",
+        "tables: 2, worker_count",
+        "tables: 2000000000, worker_count",
+        ("(got 2000000000)",),
+    ),
+    (
+        "no cache",
+        "ddt_full_scale",
+        "fixed: {cache_bucket_size: 32, ",
+        "fixed: {",
+        (".fixed: ", "add `cache_bucket_size`"),
+    ),
+]
+OTHER_KINDS = [
+    Row(f"{report} with {name}", of_report(report, old, new), (f"{report}/report.yaml", *said))
+    for name, report, old, new, said in OTHERS
+]
 NO_CLAIMS = Row(
     "claims.yaml with claims that are a word",
     holding("claims.yaml", "report: tidb_v7_1_3_sysbench\nclaims: all\n"),
@@ -241,6 +290,7 @@ ROWS = [
     *REPORTS,
     *PACKAGES,
     *CLAIMS,
+    *OTHER_KINDS,
     NO_CLAIMS,
     NO_DESIGN,
 ]
