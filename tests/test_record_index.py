@@ -20,7 +20,8 @@ from records import failed, record
 from benchbook.campaign import record as records
 from benchbook.campaign import record_index
 from benchbook.campaign.record import Record, RecordBroken
-from benchbook.campaign.record_index import RecordIndex
+from benchbook.campaign.record_facts import RecordFacts
+from benchbook.campaign.record_index import RecordIndex, index_of
 
 NAMES = ["r01-x", "r02-x", "r03-x"]
 
@@ -167,6 +168,12 @@ def _no_conditions(file: Path) -> None:
     db.close()
 
 
+def _without_a_table(file: Path) -> None:
+    with sqlite3.connect(file) as db:
+        db.execute("DROP TABLE records")
+    db.close()
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -177,6 +184,7 @@ def _no_conditions(file: Path) -> None:
         lambda file: file.unlink(),
         _foreign,
         _no_conditions,
+        _without_a_table,
     ],
 )
 def test_an_index_that_is_none_is_made_anew_from_the_records(
@@ -275,3 +283,54 @@ def test_failed_attempts_have_an_index_of_their_own(tmp_path: Path, opened: list
     assert RecordIndex(tmp_path / "failed").records() == RecordIndex(tmp_path / "failed").records() == [one]
     assert len(opened) == 1
     assert (tmp_path / "failed.sqlite").exists()
+
+
+# -- what was computed from records -------------------------------------------------------------------------------
+
+
+def test_what_was_found_in_a_record_is_found_once(trials: Path) -> None:
+    asked: list[str] = []
+
+    def find(record: Record) -> list[float]:
+        asked.append(record.id)
+        return [record.ended - record.started, 0.1]
+
+    for file in trials.glob("*/series.parquet"):
+        age(file)
+    every = RecordIndex(trials).records()
+    for _ in range(2):
+        with RecordFacts(trials, "seconds, 1", find) as seconds:
+            assert [seconds(record) for record in every] == [[10.0, 0.1]] * 3
+    assert asked == NAMES
+    with RecordFacts(trials, "another", lambda record: record.order) as order:
+        assert [order(record) for record in every] == [0, 1, 2]
+    (trials / NAMES[1] / "series.parquet").write_bytes(b"another")
+    _replaced(trials)
+    with RecordFacts(trials, "seconds, 1", find) as seconds:
+        assert [seconds(record)[0] for record in every] == [10.0] * 3
+    assert asked == [*NAMES, NAMES[1]]
+
+
+def test_what_was_found_before_something_broke_is_kept(trials: Path) -> None:
+    for file in trials.glob("*/series.parquet"):
+        age(file)
+    every = RecordIndex(trials).records()
+
+    def breaks(record: Record) -> int:
+        if record.id == NAMES[2]:
+            raise RecordBroken("series.parquet: cannot be read")
+        return record.order
+
+    with pytest.raises(RecordBroken), RecordFacts(trials, "order", breaks) as order:
+        _ = [order(record) for record in every]
+    with RecordFacts(trials, "order", lambda record: 10 + record.order) as order:
+        assert [order(record) for record in every] == [0, 1, 12]
+
+
+def test_facts_without_an_index_are_found_each_time(tmp_path: Path) -> None:
+    keep(tmp_path / "trials", "r01-x")
+    age(tmp_path / "trials" / "r01-x" / "series.parquet")
+    index_of(tmp_path / "trials").mkdir()
+    for found in (1, 2):
+        with RecordFacts(tmp_path / "trials", "x", lambda _, found=found: found) as facts:
+            assert facts(record("r01-x")) == found

@@ -10,7 +10,7 @@ from benchbook import published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, points, repeatability, scaling
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
-from benchbook.analysis.shown_trials import shown
+from benchbook.analysis.shown_trials import few_points, shown
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
@@ -185,14 +185,17 @@ class Book(Recorded):
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
         ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
         frame = points.of_metric(self.tables(), metric, [panel, x])
-        frame = frame[frame[panel].isin(ran)]
+        every = frame[frame[panel].isin(ran)]
+        frame, left_out = few_points(every, x)
         figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
         how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
+        levels = self.campaign.scaling.sentence() if self.campaign.scaling else ""
+        notes = filter(None, (self._stand_ins(), left_out, levels))
         return picture.show(
             figure,
-            f"{label} against {x} ({how}). {curves.ends_in_words(frame, panel, x)}.",
+            f"{label} against {x} ({how}). {curves.ends_in_words(every, panel, x)}.",
             f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
-            f"{self._stand_ins()} {self.campaign.scaling.sentence() if self.campaign.scaling else ''}".strip(),
+            f"{' '.join(notes)}",
             save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),
         )
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import pandas as pd
+
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
 
-# Lines in a panel, panels in a row, and rows: as many as can be read.
-MOST_LINES, MOST_ACROSS, MOST_DOWN = 9, 8, 12
+# Lines in a panel, panels in a row, and rows: as many as can be read. Points along a curve.
+MOST_LINES, MOST_ACROSS, MOST_DOWN = 7, 5, 12
+MOST_POINTS = 20
 Item = TypeVar("Item")
 
 
@@ -20,6 +23,15 @@ def evenly(items: Sequence[Item], most: int) -> list[Item]:
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
+def few_points(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
+    """Of a curve's points [x, who, ...] those at published levels and, evenly, others; a sentence where some lack."""
+    if frame[x].nunique() <= MOST_POINTS:
+        return frame, ""
+    levels = sorted(set(frame[x]))
+    kept = {*frame[frame.who == "published"][x], *evenly(levels, MOST_POINTS)}
+    return frame[frame[x].isin(kept)], f"{len(kept)} of {len(levels)} values of {x} are shown."
+
+
 def shown(
     records: Sequence[Record], *, row: str, column: str, rate: Callable[[Record], float]
 ) -> tuple[list[Record], str]:
@@ -27,27 +39,16 @@ def shown(
 
     Of too many repetitions: by their `rate` the lowest, the highest, and those at even ranks between.
     """
-    rows = list(grouped(records, lambda r: r.levels[row]).values())
-    panels = [list(grouped(mine, lambda r: r.levels[column]).items()) for mine in evenly(rows, MOST_DOWN)]
-    # Levels of one kind, but for whose kind nobody vouches.
-    across = [
-        evenly(sorted(each, key=lambda panel: (isinstance(panel[0], str), panel[0])), MOST_ACROSS) for each in panels
-    ]
-    chosen = [r for each in across for _, mine in each for r in evenly(sorted(mine, key=rate), MOST_LINES)]
-    kept = {r.id for r in chosen}
-    left_out = [
-        _of(len(panels), len(rows), f"values of {row}"),
-        _of(max(map(len, across), default=0), max(map(len, panels), default=0), f"values of {column}"),
-        _of(_most(across), _most(panels), "repetitions (the slowest, the fastest, and even ranks between)", MOST_LINES),
-    ]
-    said = ", ".join(filter(None, left_out))
-    return [r for r in records if r.id in kept], f"Shown are {said}." if said else ""
-
-
-def _most(panels: Sequence[Sequence[tuple[object, Sequence[Record]]]]) -> int:
-    return max((len(mine) for each in panels for _, mine in each), default=0)
-
-
-def _of(shown: int, all_of_them: int, what: str, most: int | None = None) -> str:
-    count = min(shown, most) if most else shown
-    return f"{count} of {all_of_them} {what}" if count < all_of_them else ""
+    rows = evenly(list(dict.fromkeys(r.levels[row] for r in records)), MOST_DOWN)
+    kept: set[str] = set()
+    for value in rows:
+        panels = grouped((r for r in records if r.levels[row] == value), lambda r: r.levels[column])
+        # Levels of one column are of one kind: all numbers, or all text.
+        for level in evenly(sorted(panels, key=lambda level: (isinstance(level, str), level)), MOST_ACROSS):
+            kept |= {r.id for r in evenly(sorted(panels[level], key=rate), MOST_LINES)}
+    chosen = [r for r in records if r.id in kept]
+    if len(chosen) == len(records):
+        return chosen, ""
+    which = f"at most {MOST_LINES} repetitions of a cell (the slowest, the fastest, and even ranks between)"
+    cells = f"{MOST_ACROSS} values of {column} and {MOST_DOWN} of {row}"
+    return chosen, f"Shown are {len(chosen):,} of {len(records):,} trials: {which}, at most {cells}."

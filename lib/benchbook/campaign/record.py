@@ -156,7 +156,11 @@ def load_series(folder: Path) -> pd.DataFrame:
 
 def load_coded_series(folder: Path) -> pa.Table:
     """The same without its units and with its words as codes, in a third of the time. Raises RecordBroken."""
-    return _read_series(folder, ["t", "host", "source", "metric", "value"], ["host", "source", "metric"])
+    try:
+        return _read_series(folder, ["t", "host", "source", "metric", "value"], ["host", "source", "metric"])
+    except KeyError:
+        # Nothing was sampled: a table without a row has no columns either.
+        return _read_series(folder)
 
 
 def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str] | None = None) -> pa.Table:

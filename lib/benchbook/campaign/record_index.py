@@ -253,12 +253,8 @@ class RowFile:
         try:
             with self._opened() as db:
                 return read(db) if _is_ours(db) else {}
-        except sqlite3.OperationalError:
-            # Held by another process: the records are read.
-            return {}
-        except (sqlite3.DatabaseError, KeyError):
-            # No index, or a broken one: it is made anew from the records.
-            self._remove()
+        except (sqlite3.DatabaseError, KeyError) as problem:
+            self._unusable(problem)
             return {}
 
     def _writing(self, write: Callable[[sqlite3.Connection], object]) -> None:
@@ -269,15 +265,16 @@ class RowFile:
                     db.execute(statement)
                 write(db)
                 db.execute("COMMIT")
-        except sqlite3.OperationalError:
-            # Held by another process, read-only, no space: the next one who asks reads these records again.
-            return
-        except sqlite3.DatabaseError:
-            # Broken where nobody had looked before: it is made anew by the next one who asks.
-            self._remove()
+        except sqlite3.DatabaseError as problem:
+            self._unusable(problem)
 
-    def _remove(self) -> None:
-        """Remove the file; where even that is refused, it stays as useless as it is."""
+    def _unusable(self, problem: Exception) -> None:
+        """Held by another process, read-only, no space: the records are read, and nothing is kept of them.
+
+        What is no index, or a broken one, is removed as well: the next one who writes makes it anew.
+        """
+        if isinstance(problem, sqlite3.OperationalError) and "no such" not in str(problem):
+            return
         # Its journal goes first: SQLite would apply it to the next file of this name.
         with suppress(OSError):
             for path in (self._path.with_name(f"{self._path.name}-journal"), self._path):

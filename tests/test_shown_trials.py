@@ -1,0 +1,75 @@
+"""Figures of single trials stay readable: which trials they show of thousands, and that they say so."""
+
+from __future__ import annotations
+
+import pandas as pd
+from records import record, with_values
+
+from benchbook import published
+from benchbook.analysis.results import Measured, Row, Table
+from benchbook.analysis.shown_trials import MOST_LINES, MOST_POINTS, evenly, few_points, shown
+from benchbook.campaign.record import Record
+from benchbook.display import show
+
+
+def trial(threads: int, repetition: int, workload: str = "a") -> Record:
+    """Rates fall with the number of the repetition."""
+    return record(
+        f"r{repetition:02d}-{workload}-{threads}", levels={"workload": workload, "threads": threads},
+        repetition=repetition, summary=with_values(tps=1000 - repetition),
+    )  # fmt: skip
+
+
+def rate(one: Record) -> float:
+    return one.summary["tps"].value
+
+
+def test_evenly_keeps_the_ends() -> None:
+    assert evenly([1, 2, 3], 3) == [1, 2, 3]
+    assert evenly(list(range(11)), 3) == [0, 5, 10]
+
+
+def test_few_trials_are_all_shown_and_nothing_is_said() -> None:
+    few = [trial(threads, repetition) for threads in (50, 100, 200) for repetition in range(1, 8)]
+    assert shown(few, row="workload", column="threads", rate=rate) == (few, "")
+
+
+def test_of_many_trials_the_slowest_and_the_fastest_are_shown() -> None:
+    many = [trial(threads, repetition) for threads in range(1, 101) for repetition in range(1, 31)]
+    found, said = shown(many, row="workload", column="threads", rate=rate)
+    assert sorted({r.levels["threads"] for r in found}) == [1, 26, 51, 75, 100]
+    mine = [r.repetition for r in found if r.levels["threads"] == 1]
+    assert (len(mine), mine[0], mine[-1]) == (MOST_LINES, 1, 30)
+    assert said.startswith(f"Shown are {5 * MOST_LINES} of 3,000 trials: ")
+
+
+def test_a_curve_keeps_its_published_points() -> None:
+    points = pd.DataFrame(
+        {"threads": range(1, 101), "who": ["published" if n == 50 else "tidb" for n in range(1, 101)]}
+    )
+    found, said = few_points(points, "threads")
+    assert {1, 50, 100} <= set(found.threads)
+    assert len(found) <= MOST_POINTS + 1
+    assert said == f"{len(found)} of 100 values of threads are shown."
+    assert few_points(points[:20], "threads")[1] == ""
+
+
+def test_a_table_of_thousands_is_cut_and_says_so() -> None:
+    html = str(show.table([{"n": n} for n in range(3000)], "Numbers").data)
+    assert html.count("<tr>") + html.count("<tr ") == 1 + show.MOST_ROWS
+    assert f"Numbers (the first {show.MOST_ROWS} of 3,000 rows)" in html
+    assert "first" not in str(show.table([{"n": n} for n in range(show.MOST_ROWS)], "Numbers").data)
+
+
+def test_of_a_long_table_the_published_rows_are_shown_first() -> None:
+    data = published.load("tidb_v7_1_3_sysbench")
+    source = data.tables["oltp_insert"]
+    about = Measured(value=1.0, n=1)
+    rows = [
+        Row.model_validate({"system": "x", "threads": n, "metric": "tps", "published": 5.0 if n == 900 else None,
+                            "measured": about})
+        for n in range(1, 1001)
+    ]  # fmt: skip
+    html = str(show.beside([Table(id=source.id, title="T", columns=[], rows=rows)], data).data)
+    assert f"{show.MOST_ROWS} of 1,000 rows: those with a published figure" in html
+    assert "<td>900</td>" in html
