@@ -348,17 +348,13 @@ def test_a_record_is_told_while_it_is_written_and_just_after(tmp_path: Path) -> 
     assert came("write", home, signs) == ["the record is being written"]
 
 
-def test_connecting_and_preparing_are_told_by_leases_folders_and_jobs(tmp_path: Path) -> None:
+def test_connecting_and_preparing_are_told_by_folders_and_jobs(tmp_path: Path) -> None:
     home = RoundHome(tmp_path, "127.9.9")
-    (home.work(CLIENT) / "leases").mkdir(parents=True)
-    (home.work(CLIENT) / "leases" / "old").touch()
-    (home.work(SERVER) / "leases").mkdir(parents=True)
-    (home.work(SERVER) / "leases" / "old").touch()
     signs = RunSigns(home)
-    (home.work(CLIENT) / "leases" / "new").touch()
+    (home.work(CLIENT) / "jobs").mkdir(parents=True)
     assert came("connect", home, signs) == ["the command has started"]
-    (home.work(SERVER) / "leases" / "new").touch()
-    assert came("connect", home, signs) == ["the command has started", "the lease is held on both hosts"]
+    (home.work(SERVER) / "jobs").mkdir(parents=True)
+    assert came("connect", home, signs) == ["the command has started", "both hosts are reached"]
 
     assert came("prepare", home, signs) == []
     (home.work(SERVER) / "mariadb" / "data").mkdir(parents=True)

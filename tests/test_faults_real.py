@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 SEED = 7
 # A round of each phase, of those in which everything holds; `benchbook faults` plays them all.
 ROUNDS: list[tuple[Phase, Fault]] = [
-    ("connect", Fault(catalogue.KILL, catalogue.DRIVER)),
-    ("prepare", Fault(catalogue.STOP, catalogue.DRIVER)),
-    ("reset", Fault(catalogue.KILL, catalogue.DRIVER)),
-    ("load", Fault(catalogue.KILL, catalogue.GENERATOR)),
     ("write", Fault(catalogue.KILL, catalogue.DRIVER)),
+    ("reset", Fault(catalogue.STOP, catalogue.DRIVER)),
+    ("load", Fault(catalogue.KILL, catalogue.GENERATOR)),
+    ("prepare", Fault(catalogue.KILL, catalogue.GENERATOR)),
+    ("connect", Fault(catalogue.STOP, catalogue.KERNEL)),
 ]
 
 

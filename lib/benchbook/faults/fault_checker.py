@@ -114,7 +114,7 @@ def check(seen: RoundSeen) -> list[Violation]:
         "one trial": [f"{seen.lost} trials were lost"] if seen.lost > 1 else [],
         "named": _unnamed(seen),
         "exit": _exits(seen.runs),
-        "traceback": (f"{run.what}: {_TRACE.search(run.output)!r}" for run in seen.runs if _TRACE.search(run.output)),
+        "traceback": (f"{run.what}: {_short(run.output)}" for run in seen.runs if _TRACE.search(run.output)),
         "secret": _told(seen),
         "whole": (problem for home in seen.homes for problem in _broken(home, seen.time_s)),
         "apart": _overlaps(seen.homes),

@@ -23,7 +23,7 @@ class RunSigns:
 
     def __init__(self, home: RoundHome) -> None:
         self.home = home
-        self._before = {*self._leases(), *home.path.glob("tmp/*/progress.jsonl")}
+        self._before = {*home.path.glob("tmp/*/progress.jsonl")}
         self._old_jobs = {*home.lab.glob("*/*/work/jobs/*")}
 
     def jobs(self, host: str, name: str) -> list[Path]:
@@ -49,11 +49,8 @@ class RunSigns:
         return told and any("ipykernel_launcher" in one.words for one in process_table.of_folder(self.home.path))
 
     def logged_in(self) -> bool:
-        """Does the run hold its lease on both hosts?"""
-        return len({path.parents[2] for path in self._leases() if path not in self._before}) > 1
-
-    def _leases(self) -> list[Path]:
-        return list(self.home.lab.glob("*/*/work/leases/*"))
+        """Has the run logged in to both hosts, and made the folder for its jobs there?"""
+        return all((self.home.work(host) / "jobs").is_dir() for host in (CLIENT, SERVER))
 
     def progress(self) -> list[dict[str, object]]:
         """What the run has said of its progress so far."""
@@ -130,7 +127,7 @@ def _writing(signs: RunSigns, records: int) -> bool:
 _CONNECT = (
     Moment("the command has started", lambda signs, _: True, _ALWAYS),
     Moment("the kernel has started", lambda signs, _: signs.kernel(), (*_ALWAYS, catalogue.KERNEL)),
-    Moment("the lease is held on both hosts", lambda signs, _: signs.logged_in(), _RUNNING),
+    Moment("both hosts are reached", lambda signs, _: signs.logged_in(), _RUNNING),
 )
 _PREPARE = (
     Moment("the server's first folder is made", lambda s, _: (s.home.work(SERVER) / "mariadb/data").exists(), _RUNNING),
