@@ -52,9 +52,10 @@ class RemoteHost:
         self.root = inventory.workdir(name)
         # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
         self.hold: Hold | None = None
-        self._lock = threading.RLock()
+        self._lock, self._aside_lock = threading.RLock(), threading.Lock()
         self._connection: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
+        self._aside: paramiko.SFTPClient | None = None
         self._pushed: set[str] = set()
         self._discarded: list[str] = []
 
@@ -81,7 +82,7 @@ class RemoteHost:
             finally:
                 if self._connection is not None:
                     self._connection.close()
-                self._connection = self._sftp = None
+                self._connection = self._sftp = self._aside = None
                 self._pushed.clear()
 
     # -- commands -----------------------------------------------------------------------------------------------
@@ -194,20 +195,36 @@ class RemoteHost:
             out.write(b"held\n")
 
     def touch_again(self, path: str) -> bool:
-        """The same for a file that is there; False where it is not."""
-        with self._lock, self._guard(path):
+        """The same for a file that is there; False where it is not.
+
+        It has a channel of its own, where the host grants one: no large file on its way keeps it waiting.
+        """
+        with self._guard(path):
+            there = self._connection
+            connection = there if there is not None and there.is_connected else self.connect()
+            with self._aside_lock:
+                if aside := self._channel_aside(connection.transport):
+                    return _touched(aside, path)
+            with self._lock:
+                return _touched(self.sftp, path)
+
+    def _channel_aside(self, transport: paramiko.Transport) -> paramiko.SFTPClient | None:
+        """None where the host refuses another channel (`MaxSessions 1`)."""
+        channel = self._aside.get_channel() if self._aside else None
+        if channel is None or channel.closed or channel.get_transport() is not transport:
             try:
-                with self.sftp.open(path, "r+") as out:
-                    out.write(b"held\n")
-            except FileNotFoundError:
-                return False
-        return True
+                self._aside = paramiko.SFTPClient.from_transport(transport)
+            except paramiko.ChannelException:
+                self._aside = None
+        return self._aside
 
     def still_ours(self) -> None:
-        """Raises ReservationLost when a host of the session that holds this one is another driver's by now."""
+        """Raises ReservationLost when a host of the session that holds this one is another driver's by now.
+
+        Raises ConnectionLost when a host does not say so.
+        """
         if self.hold:
-            self.hold.reservation.renew(timeout=60)
-            self.hold.guard()
+            self.hold.reservation.verify()
 
     def make_folder(self, path: str) -> None:
         """One new folder, without starting a shell for it."""
@@ -260,6 +277,15 @@ class RemoteHost:
 
     def _guard(self, path: str) -> _Guard:
         return _Guard(self.name, path)
+
+
+def _touched(sftp: paramiko.SFTPClient, path: str) -> bool:
+    try:
+        with sftp.open(path, "r+") as out:
+            out.write(b"held\n")
+    except FileNotFoundError:
+        return False
+    return True
 
 
 class _Guard:
