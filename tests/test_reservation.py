@@ -119,7 +119,8 @@ def test_what_is_given_back_is_free_and_tokens_only_grow(
     assert said(capsys, "release", "first") == {}
     assert not Path(first["taken"][0]["lease"]).exists()
     second = ask("take", "second", A)
-    assert (first["token"], second["token"], second["displaced"]) == (1, 2, [])
+    assert [one["token"] for one in first["taken"] + second["taken"]] == [1, 2, 3]
+    assert second["displaced"] == []
 
 
 # -- signs of life --------------------------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ def test_a_silent_driver_with_a_long_lease_is_named_before_it_ends(ask: Callable
 
 
 def test_a_driver_that_is_known_to_be_dead_is_not_watched(ask: Callable[..., Said], clocks: Clocks) -> None:
-    token = ask("take", "first", A)["token"]
+    token = ask("take", "first", A)["taken"][0]["token"]
     began = clocks.monotonic()
     assert ask("take", "second", A, gone=[token])["displaced"]
     assert clocks.monotonic() == began
@@ -206,7 +207,7 @@ def test_reservations_end_with_the_machine_s_boot(ask: Callable[..., Said], monk
     ask("take", "first", A)
     monkeypatch.setattr(reserve, "boot", lambda: "another")
     answer = ask("take", "second", A, gone=None)
-    assert (answer["token"], answer["displaced"]) == (2, [])
+    assert ([one["token"] for one in answer["taken"]], answer["displaced"]) == ([2], [])
 
 
 # -- the place ------------------------------------------------------------------------------------------------------
@@ -241,13 +242,15 @@ def test_a_file_of_reservations_that_cannot_be_read_is_named(ask: Callable[..., 
 
 
 def test_a_fence_is_lost_once_another_stands_in_its_place(ask: Callable[..., Said]) -> None:
-    first = ask("take", "first", A)
-    fence = supervise.Fence({"file": first["file"], "session": "first", "token": first["token"]})
+    first = ask("take", "first", A, B)
+    fence, other = (
+        supervise.Fence({"file": first["file"], "session": "first", "token": one["token"]}) for one in first["taken"]
+    )
     assert not fence.lost()
-    ask("take", "neighbour", B)
+    ask("take", "neighbour", "127.0.0.3:2222")
     assert not fence.lost()
-    ask("take", "second", A, gone=[first["token"]])
-    assert fence.lost()
+    ask("take", "second", A, gone=[one["token"] for one in first["taken"]])
+    assert (fence.lost(), other.lost()) == (True, False), "the session has lost one of its two doors"
     Path(first["file"]).unlink()
     assert fence.lost(), "what was lost stays lost"
     assert not supervise.Fence({"file": first["file"], "session": "x", "token": 1}).lost(), "nobody has taken it over"
