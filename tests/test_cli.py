@@ -114,3 +114,16 @@ def test_a_refused_host_is_said_before_anything_is_built_or_started(
     assert "connecting failed on 2 of 2 hosts" in said
     assert f"{path}: hosts.db1: the host cannot be reached by SSH" in said
     assert "(got '127.0.94.1:2222'). Fix: start it" in said
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch, wait: bool
+) -> None:
+    refused = headless.Executed(home.path, None, 2, "HostReserved: hosts.db1: the host is reserved by somebody")
+    done = [refused, headless.Executed(home.path, None, 0, None)]
+    monkeypatch.setattr(restage, "until_free", lambda *_, wait: None)
+    monkeypatch.setattr(restage, "_run", lambda *_: done.pop(0))
+    monkeypatch.setattr(restage, "_publish", lambda report, executed, console: executed.status)
+    asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}
+    assert restage.restage(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)

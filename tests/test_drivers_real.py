@@ -158,9 +158,9 @@ def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_co
     until(lambda: not [p for p in loads(first) if "/db1/" in " ".join(p.cmdline())], "its job on db1 has ended")
     os.kill(stalled.pid, signal.SIGCONT)
     said = stalled.hear()
-    assert stalled.status() == 1
     assert "lost its reservation of db1 to " in said
     assert f"process {taking.pid}, {second.path}" in said
+    assert stalled.status() == 1
     until(lambda: not loads(first), "nothing of it is left")
     assert len(loads(second)) == 1, "the other goes on"
     assert taking.leave() == 0
@@ -177,6 +177,15 @@ def test_a_killed_driver_frees_its_hosts_at_once_on_its_machine_and_after_its_le
     elsewhere.kill()
     with Session(load_inventory(SHORT), ["db1"]):
         until(lambda: loads(first) == [], "its supervisor has gone, too")
+
+
+def test_a_large_file_on_its_way_keeps_no_sign_of_life_waiting(first: Home) -> None:
+    with Session(load_inventory(SHORT), ["db1"]) as session:
+        host = session.hosts["db1"]
+        lease = Path(session._held(host).lease)
+        with host._lock:  # as `push` holds it
+            before = lease.stat().st_mtime_ns
+            until(lambda: lease.stat().st_mtime_ns != before, "the lease is renewed")
 
 
 # -- waiting ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from kit import Home, inventory
 
-from benchbook.hosts import holder
+from benchbook.errors import ConnectionLost, ReservationLost
+from benchbook.hosts import holder, reservation
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote import reserve, supervise
 from benchbook.hosts.session import Session
@@ -118,7 +119,8 @@ def test_what_is_given_back_is_free_and_tokens_only_grow(
     assert said(capsys, "release", "first") == {}
     assert not Path(first["taken"][0]["lease"]).exists()
     second = ask("take", "second", A)
-    assert (first["token"], second["token"], second["displaced"]) == (1, 2, [])
+    assert [one["token"] for one in first["taken"] + second["taken"]] == [1, 2, 3]
+    assert second["displaced"] == []
 
 
 # -- signs of life --------------------------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ def test_a_silent_driver_with_a_long_lease_is_named_before_it_ends(ask: Callable
 
 
 def test_a_driver_that_is_known_to_be_dead_is_not_watched(ask: Callable[..., Said], clocks: Clocks) -> None:
-    token = ask("take", "first", A)["token"]
+    token = ask("take", "first", A)["taken"][0]["token"]
     began = clocks.monotonic()
     assert ask("take", "second", A, gone=[token])["displaced"]
     assert clocks.monotonic() == began
@@ -205,7 +207,7 @@ def test_reservations_end_with_the_machine_s_boot(ask: Callable[..., Said], monk
     ask("take", "first", A)
     monkeypatch.setattr(reserve, "boot", lambda: "another")
     answer = ask("take", "second", A, gone=None)
-    assert (answer["token"], answer["displaced"]) == (2, [])
+    assert ([one["token"] for one in answer["taken"]], answer["displaced"]) == ([2], [])
 
 
 # -- the place ------------------------------------------------------------------------------------------------------
@@ -240,13 +242,15 @@ def test_a_file_of_reservations_that_cannot_be_read_is_named(ask: Callable[..., 
 
 
 def test_a_fence_is_lost_once_another_stands_in_its_place(ask: Callable[..., Said]) -> None:
-    first = ask("take", "first", A)
-    fence = supervise.Fence({"file": first["file"], "session": "first", "token": first["token"]})
+    first = ask("take", "first", A, B)
+    fence, other = (
+        supervise.Fence({"file": first["file"], "session": "first", "token": one["token"]}) for one in first["taken"]
+    )
     assert not fence.lost()
-    ask("take", "neighbour", B)
+    ask("take", "neighbour", "127.0.0.3:2222")
     assert not fence.lost()
-    ask("take", "second", A, gone=[first["token"]])
-    assert fence.lost()
+    ask("take", "second", A, gone=[one["token"] for one in first["taken"]])
+    assert (fence.lost(), other.lost()) == (True, False), "the session has lost one of its two doors"
     Path(first["file"]).unlink()
     assert fence.lost(), "what was lost stays lost"
     assert not supervise.Fence({"file": first["file"], "session": "x", "token": 1}).lost(), "nobody has taken it over"
@@ -261,6 +265,91 @@ def test_only_a_process_of_this_machine_is_known_to_have_died(monkeypatch: pytes
     assert not gone.model_copy(update={"pid_space": "pid:[1]"}).has_died_here()
     monkeypatch.setattr(holder, "_boot", lambda: "")
     assert not gone.model_copy(update={"boot": ""}).has_died_here()
+
+
+# -- the driver's side ----------------------------------------------------------------------------------------------
+
+
+class Answers:
+    """A host as a reservation sees it: is the lease there (None: the connection is broken), and who holds it?"""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.lease_there, self.held = name, True, [HELD]
+        self.touched: list[str] = []
+        self.hold: reservation.Hold | None = None
+
+    def touch_again(self, path: str) -> bool:
+        assert self.hold is not None
+        self.hold.guard()  # as every use of a connection does
+        if self.lease_there is None:
+            raise ConnectionLost("broken")
+        return self.lease_there
+
+    def read(self, path: str) -> bytes:
+        return json.dumps({"held": self.held}).encode()
+
+    def touch(self, path: str) -> None:
+        self.touched.append(path)
+
+
+HELD = {"session": "mine", "token": 7, "door": A, "shared": True, "lease": "/lease", "lease_s": LEASE_S}
+TAKEN = {**HELD, "session": "theirs", "token": 8, "since": 0, "holder": {"user": "anna", "host": "laptop", "pid": 4711}}
+
+
+@pytest.fixture
+def pair(home: Home, monkeypatch: pytest.MonkeyPatch) -> tuple[reservation.Reservation, Answers, Answers, Clocks]:
+    """A session's reservation of two hosts, a and b, and the driver's clock."""
+    time = Clocks()
+    monkeypatch.setattr(reservation, "_now", time.monotonic)
+    hosts = [Answers("a"), Answers("b")]
+    known = load_inventory(str(home.write("pair.yaml", inventory("127.0.0"))))
+    whole = reservation.Reservation("mine", known, hosts)  # type: ignore[arg-type]
+    for host in hosts:
+        arrival = reservation.Arrival(host, "place", A)  # type: ignore[arg-type]
+        host.hold = reservation.Hold(whole, arrival, HELD, file="/state", asked=time.monotonic())
+    return whole, *hosts, time
+
+
+Pair = tuple[reservation.Reservation, Answers, Answers, Clocks]
+
+
+def test_a_host_that_is_lost_ends_the_use_of_every_host_until_the_session_leaves(pair: Pair) -> None:
+    whole, a, b, _ = pair
+    a.hold.guard()
+    b.lease_there, b.held = False, [TAKEN]
+    with pytest.raises(ReservationLost, match=r"of b to anna@laptop \(process 4711, \) since 1970-01-01 00:00"):
+        whole.verify()
+    with pytest.raises(ReservationLost):
+        a.hold.guard()
+    whole.leaving = True
+    a.hold.guard()  # its jobs are ended, and it is given back
+    with pytest.raises(ReservationLost):
+        b.hold.guard()
+
+
+def test_a_lease_that_somebody_removed_is_made_anew_where_the_reservation_stands(pair: Pair) -> None:
+    whole, a, _, _ = pair
+    a.lease_there = False
+    whole.verify()
+    assert a.touched == ["/lease"]
+
+
+def test_a_host_that_does_not_say_whose_it_is_is_not_taken_for_ours(pair: Pair) -> None:
+    whole, a, _, _ = pair
+    a.lease_there = None
+    with pytest.raises(ConnectionLost, match="a: it does not say whether it is still reserved for this driver: broken"):
+        whole.verify()
+    assert whole.renew(timeout=10).failed.keys() == {"a"}, "the next renewal may succeed"
+
+
+def test_after_a_silence_of_a_lease_the_host_is_asked_before_it_is_used(pair: Pair) -> None:
+    _, a, _, time = pair
+    a.lease_there, a.held = False, [TAKEN]
+    time.sleep(16)
+    a.hold.guard()
+    time.sleep(5)
+    with pytest.raises(ReservationLost):
+        a.hold.guard()
 
 
 # -- what cannot be reserved ----------------------------------------------------------------------------------------

@@ -67,6 +67,12 @@ class Logins:
             return self._main
 
     @property
+    def standing(self) -> fabric.Connection | None:
+        """The login that stays open, if it is; nobody is waited for."""
+        there = self._main
+        return there if there is not None and there.is_connected else None
+
+    @property
     def is_open(self) -> bool:
         return self._main is not None
 

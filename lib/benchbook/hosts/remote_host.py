@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import threading
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,7 +15,7 @@ import fabric
 import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts.connection import LOST
+from benchbook.hosts.connection import LOST, silence_s
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.logins import Logins, Result
 
@@ -41,6 +42,8 @@ class RemoteHost:
         self._logins = Logins(self)
         self._lock = self._logins.lock
         self._looked = False
+        self._aside: paramiko.SFTPClient | None = None
+        self._aside_lock = threading.Lock()
         self._pushed: set[str] = set()
         self._discarded: list[str] = []
 
@@ -70,6 +73,7 @@ class RemoteHost:
                     self._discarded = []
             finally:
                 self._logins.close()
+                self._aside = None
                 self._pushed.clear()
 
     def hang_up(self) -> None:
@@ -182,20 +186,37 @@ class RemoteHost:
             out.write(b"held\n")
 
     def touch_again(self, path: str) -> bool:
-        """The same for a file that is there; False where it is not."""
-        with self._lock, self._guard(path):
+        """The same for a file that is there; False where it is not.
+
+        It has a channel of its own, where the host grants one: no large file on its way keeps it waiting.
+        """
+        with self._guard(path):
+            connection = self._logins.standing or self.connect()
+            with self._aside_lock:
+                if aside := self._channel_aside(connection.transport):
+                    return _touched(aside, path)
+            with self._lock:
+                return _touched(self.sftp, path)
+
+    def _channel_aside(self, transport: paramiko.Transport) -> paramiko.SFTPClient | None:
+        """None where the host refuses another channel (`MaxSessions 1`)."""
+        channel = self._aside.get_channel() if self._aside else None
+        if channel is None or channel.closed or channel.get_transport() is not transport:
             try:
-                with self.sftp.open(path, "r+") as out:
-                    out.write(b"held\n")
-            except FileNotFoundError:
-                return False
-        return True
+                self._aside = paramiko.SFTPClient.from_transport(transport)
+                if self._aside is not None and (opened := self._aside.get_channel()):
+                    opened.settimeout(silence_s(self.inventory.ssh.lease_s))
+            except paramiko.ChannelException:
+                self._aside = None
+        return self._aside
 
     def still_ours(self) -> None:
-        """Raises ReservationLost when a host of the session that holds this one is another driver's by now."""
+        """Raises ReservationLost when a host of the session that holds this one is another driver's by now.
+
+        Raises ConnectionLost when a host does not say so.
+        """
         if self.hold:
-            self.hold.reservation.renew(timeout=60)
-            self.hold.guard()
+            self.hold.reservation.verify()
 
     def make_folder(self, path: str) -> None:
         """One new folder, without starting a shell for it."""
@@ -248,6 +269,15 @@ class RemoteHost:
 
     def _guard(self, path: str) -> _Guard:
         return _Guard(self, path)
+
+
+def _touched(sftp: paramiko.SFTPClient, path: str) -> bool:
+    try:
+        with sftp.open(path, "r+") as out:
+            out.write(b"held\n")
+    except FileNotFoundError:
+        return False
+    return True
 
 
 class _Guard:

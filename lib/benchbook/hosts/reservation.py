@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchbook.errors import HostReserved, HostUnusable, ReservationLost
+from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
 from benchbook.grouping import grouped
-from benchbook.hosts.fanout import on_each, try_on_each
+from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
 from benchbook.hosts.holder import Holder, since_in_words, this_driver
 from benchbook.hosts.jobs import remote_program
 
@@ -118,10 +118,19 @@ class Reservation:
             one.host.hold = Hold(self, one, taken, file=said["file"], asked=asked)
         self.displaced[arrivals[0].host.name] = said["displaced"]
 
-    def renew(self, *, timeout: float) -> None:
+    def renew(self, *, timeout: float) -> Outcomes[None]:
         """A sign of life on every host that is held; one that does not answer is asked again the next time."""
         held = {host.name: host.hold for host in self._hosts if host.hold}
-        try_on_each([hold.host for hold in held.values()], lambda host: held[host.name].renew(), timeout=timeout)
+        return try_on_each([hold.host for hold in held.values()], lambda host: held[host.name].renew(), timeout=timeout)
+
+    def verify(self) -> None:
+        """Raises ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
+        if self.leaving:
+            return
+        failed = self.renew(timeout=60).failed
+        self.check()
+        for name, problem in failed.items():
+            raise ConnectionLost(f"{name}: it does not say whether it is still reserved for this driver: {problem}")
 
     def lose(self, name: str, taker: Said | None) -> None:
         """Raises ReservationLost; from here on, every host of the session does."""

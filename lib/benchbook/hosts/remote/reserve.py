@@ -106,10 +106,15 @@ def read_state():
 
 
 def write_state(state):
+    """The leases of what is no longer reserved go with it: by that its driver learns it."""
     partial = inside("reservations.json.new")
     with open(partial, "w") as out:
         json.dump(state, out)
     os.rename(partial, inside("reservations.json"))
+    leases = [one["lease"] for one in state["held"]]
+    for name in os.listdir(PLACE):
+        if name.endswith(".lease") and inside(name) not in leases:
+            os.unlink(inside(name))
 
 
 # -- who excludes whom ----------------------------------------------------------------------------------------------
@@ -193,19 +198,19 @@ def settle(request, act):
 
 def take(state, displaced, request):
     """The new reservations take the place of those that are over, whose drivers find their leases gone."""
-    token = state["token"] + 1
     common = {key: request[key] for key in ("session", "lease_s", "holder")}
-    common.update(token=token, since=time.time(), boot=boot(), clock=clock())
+    common.update(since=time.time(), boot=boot(), clock=clock())
     taken = []
     for number, door in enumerate(request["doors"]):
-        lease = inside("%s-%d.lease" % (request["session"], number))
+        # A number each: one door of a session may be lost while it keeps the others.
+        token = state["token"] + 1 + number
+        lease = inside("%s-%d.lease" % (request["session"], token))
         with open(lease, "w") as out:
             out.write("held\n")
-        taken.append(dict(common, lease=lease, **door))
+        taken.append(dict(common, token=token, lease=lease, **door))
     kept = [one for one in state["held"] if one not in displaced]
-    write_state({"token": token, "held": kept + taken})
-    drop_leases(displaced)
-    return {"token": token, "file": inside("reservations.json"), "taken": taken, "displaced": displaced}
+    write_state({"token": state["token"] + len(taken), "held": kept + taken})
+    return {"file": inside("reservations.json"), "taken": taken, "displaced": displaced}
 
 
 def nothing(state, displaced, request):
@@ -217,14 +222,7 @@ def release(session):
         state = read_state()
         mine = [one for one in state["held"] if one["session"] == session]
         write_state(dict(state, held=[one for one in state["held"] if one not in mine]))
-        drop_leases(mine)
     return {}
-
-
-def drop_leases(reservations):
-    for one in reservations:
-        if os.path.exists(one["lease"]):
-            os.unlink(one["lease"])
 
 
 def answer(argv):
