@@ -22,7 +22,7 @@ import pandas as pd
 from rich.console import Console
 
 from benchbook import paths, restage
-from benchbook.bench.analysis_bench import REPORT, child, environment, made_up, own_home
+from benchbook.bench.made_up_campaign import REPORT, child, environment, made_up, own_home
 from benchbook.campaign import record, store
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
