@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import Home, inventory
+from kit import Home, inventory, until
 
 from benchbook.errors import ConnectionLost, ReservationLost
 from benchbook.hosts import holder, reservation
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.remote import reserve, supervise
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
@@ -254,6 +257,30 @@ def test_a_fence_is_lost_once_another_stands_in_its_place(ask: Callable[..., Sai
     Path(first["file"]).unlink()
     assert fence.lost(), "what was lost stays lost"
     assert not supervise.Fence({"file": first["file"], "session": "x", "token": 1}).lost(), "nobody has taken it over"
+
+
+def test_a_job_whose_host_is_taken_over_is_ended_and_another_is_not_started(
+    ask: Callable[..., Said], tmp_path: Path
+) -> None:
+    first = ask("take", "first", A, B)
+    (tmp_path / "lease").touch()
+
+    def start(name: str, taken: Said) -> str:
+        (tmp_path / name).mkdir()
+        fence = {"file": first["file"], "session": "first", "token": taken["token"]}
+        job = {"argv": ["sleep", "60"], "lease": str(tmp_path / "lease"), "lease_s": 60, "grace_s": 1, "timeout_s": 60}
+        (tmp_path / name / "job.json").write_text(json.dumps({**job, "fence": fence}))
+        words = [sys.executable, str(remote_program("hosts", "supervise.py")), "start", str(tmp_path / name)]
+        return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE, timeout=60).stdout.strip()
+
+    assert start("on-a", first["taken"][0]).isdigit()
+    assert start("on-b", first["taken"][1]).isdigit()
+    ask("take", "second", A, gone=[first["taken"][0]["token"]])
+    ended = until(lambda: supervise.reason_of(tmp_path / "on-a"), "it is ended")
+    assert ended == "reservation"
+    assert start("late", first["taken"][0]) == "refused"
+    assert not (tmp_path / "late" / "pid").exists()
+    assert supervise.stop(str(tmp_path / "on-b")), "the host that is kept goes on until it is stopped"
 
 
 def test_only_a_process_of_this_machine_is_known_to_have_died(monkeypatch: pytest.MonkeyPatch) -> None:
