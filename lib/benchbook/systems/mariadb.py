@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchbook.errors import HostUnusable
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -27,6 +28,18 @@ OPTIONS = (
 )
 
 
+def _without_space(host: RemoteHost) -> None:
+    """mariadb-install-db takes the words of a path for several. Raises HostUnusable."""
+    if len(host.root.split()) > 1:
+        raise HostUnusable(
+            "MariaDB cannot be set up in a folder with a space in its name",
+            file=host.inventory.file,
+            key=f"hosts.{host.name}.workdir",
+            value=host.root,
+            fix="give it a workdir without one",
+        )
+
+
 class MariaDB(SqlServer):
     """The real mariadbd of the host."""
 
@@ -45,6 +58,7 @@ class MariaDB(SqlServer):
 
     def install(self) -> None:
         for host in self.hosts:
+            _without_space(host)
             # mariadb-install-db asks for it, and comes without it.
             host.require_program("my_print_defaults", package="mariadb-client-core")
             self._programs[host.name] = {
