@@ -19,11 +19,13 @@ import pytest
 from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
+from benchbook.profiles import load_profile
+from benchbook.systems.mariadb import MariaDB
 
 pytestmark = pytest.mark.real
 
@@ -106,6 +108,17 @@ def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
     folder = 'with a space, it\'s $(hard) "to" quote!'
     assert small_job(plain.inventory(workdir=str(tmp_path / folder))) == "a small job\n"
     assert (tmp_path / folder / "jobs").is_dir()
+
+
+def test_mariadb_says_that_it_takes_no_folder_with_a_space(plain: Server, tmp_path: Path) -> None:
+    inventory = plain.inventory(workdir=str(tmp_path / "a b"))
+    host = inventory.hosts["db"].model_copy(update={"roles": ("mysql",)})
+    with Session(inventory.model_copy(update={"hosts": {"db": host}}), ["db"]) as session:
+        server = MariaDB(session, load_profile("smoke"))
+        with pytest.raises(
+            HostUnusable, match=r"hosts\.db\.workdir: MariaDB cannot .* \(got '.*/a b'\)\. Fix: give it"
+        ):
+            server.install()
 
 
 def test_one_session_at_a_time_is_enough_for_threads_that_do_not_wait_for_each_other(

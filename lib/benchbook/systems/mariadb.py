@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchbook.errors import HostUnusable
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.profiles import Profile
 from benchbook.systems.mysql_system import RETRY_NOTE
@@ -32,6 +33,18 @@ OPTIONS = (
 )
 
 
+def _without_space(host: RemoteHost) -> None:
+    """mariadb-install-db takes the words of a path for several. Raises HostUnusable."""
+    if len(host.root.split()) > 1:
+        raise HostUnusable(
+            "MariaDB cannot be set up in a folder with a space in its name",
+            file=host.inventory.file,
+            key=f"hosts.{host.name}.workdir",
+            value=host.root,
+            fix="give it a workdir without one",
+        )
+
+
 class MariaDB(SqlServer):
     """The real mariadbd of the host."""
 
@@ -50,6 +63,8 @@ class MariaDB(SqlServer):
 
     def install(self) -> None:
         for host in self.hosts:
+            _without_space(host)
+            host.mkdir(self._tmp(host))
             # mariadb-install-db asks for it, and comes without it.
             host.require_program("my_print_defaults", package="mariadb-client-core")
             self._programs[host.name] = {
@@ -73,6 +88,7 @@ class MariaDB(SqlServer):
                 program,
                 "--no-defaults",
                 f"--datadir={self.data(host)}",
+                f"--tmpdir={self._tmp(host)}",
                 f"--user={login}",
                 "--skip-test-db",
                 *root,
@@ -81,6 +97,10 @@ class MariaDB(SqlServer):
             ],
             timeout=120,
         )
+
+    def _tmp(self, host: RemoteHost) -> str:
+        """A folder for temporary tables: a server that starts removes those of others from the one it shares."""
+        return host.path("mariadb-tmp")
 
     def notes(self) -> tuple[str, ...]:
         return (RETRY_NOTE,)
@@ -95,6 +115,7 @@ class MariaDB(SqlServer):
             self._programs[host.name]["mariadbd"],
             "--no-defaults",
             f"--datadir={self.data(host)}",
+            f"--tmpdir={self._tmp(host)}",
             f"--bind-address={host.address}",
             f"--port={self.port}",
             f"--user={login}",
