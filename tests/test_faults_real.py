@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 SEED = 7
 # A round of each phase, of those in which everything holds; `benchbook faults` plays them all.
 ROUNDS: list[tuple[Phase, Fault]] = [
-    ("write", Fault(catalogue.KILL, catalogue.DRIVER)),
-    ("reset", Fault(catalogue.STOP, catalogue.DRIVER)),
     ("load", Fault(catalogue.KILL, catalogue.GENERATOR)),
     ("prepare", Fault(catalogue.KILL, catalogue.GENERATOR)),
     ("connect", Fault(catalogue.STOP, catalogue.KERNEL)),
+    ("reset", Fault(catalogue.STOP, catalogue.DRIVER)),
+    ("write", Fault(catalogue.STOP, catalogue.DRIVER)),
 ]
 
 
