@@ -117,6 +117,7 @@ def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(ho
 
 def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
     host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host.mkdir(host.path("test"))
     host.write(host.path("test", "still"), "here")
     assert host.connect().transport.channel_timeout == 5, "and not an hour, for a command"
     stopped = sshd_session(host)
