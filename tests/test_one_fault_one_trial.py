@@ -19,7 +19,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.store import Campaign
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.session import Session
+from benchbook.hosts.reservation import Hold
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
@@ -178,13 +178,13 @@ def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims
 def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment, campaign = planned(short, 2, "lease")
     experiment.time_s = 10
-    hold = Session._hold
+    renew = Hold.renew
 
     def back() -> None:
-        monkeypatch.setattr(Session, "_hold", hold)
+        monkeypatch.setattr(Hold, "renew", renew)
         experiment._driver.time_s = 4
 
-    experiment.faults = {1: lambda: monkeypatch.setattr(Session, "_hold", lambda *_: None)}
+    experiment.faults = {1: lambda: monkeypatch.setattr(Hold, "renew", lambda *_: None)}
     experiment.coming_up = [back]
     campaign_run.run(campaign, experiment, lambda progress: None)
     # All that ran there ends within a second or two: which of it is found first is no matter.

@@ -16,7 +16,7 @@ from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.tries import Patience, undisturbed
-from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, TrialFailed
+from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, ReservationLost, TrialFailed
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 # the lease that a host may be away for, costs no trial. One that stays down will not come up for the rest of the plan.
 BEGIN_WAITS_S = (5.0, 30.0)
 # What no further trial can do any better; everything else that is raised on purpose fails one trial.
-ENDING = (NotWritten,)
+ENDING = (NotWritten, ReservationLost)
 
 
 class CampaignStopped(BenchbookError):

@@ -74,6 +74,9 @@ class Hold:
         try:
             if not self.host.touch_again(self.lease):
                 self._without_lease()
+        except OSError as problem:
+            # Somebody has removed the folder, say. Raised as it is, it would end the renewal on every host.
+            raise BenchbookError(f"{self.host.name}: the lease cannot be renewed: {problem}") from problem
         finally:
             self._own.renewing = False
         self._renewed = began
