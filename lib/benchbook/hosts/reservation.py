@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
+from benchbook.errors import BenchbookError, ConnectionLost, HostReserved, HostUnusable, ReservationLost
 from benchbook.grouping import grouped
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
 from benchbook.hosts.holder import Holder, since_in_words, this_driver
