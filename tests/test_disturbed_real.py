@@ -85,7 +85,8 @@ def test_what_was_stopped_in_mid_load_is_named_and_the_trial_is_run_again(ran: R
     assert kept.disturbed[0].startswith(f"{who} was stopped (SIGSTOP) for "), kept.disturbed
     assert f"disturbed: {kept.disturbed[0]}" in ran.stopper.steps
     (counted,) = [r for r in ran.campaign.records() if r.id == trial]
-    assert "stopped" not in counted.proof
+    # On a machine that is busy a supervisor may wake late, which is noted as well.
+    assert all(stop["what"] == "supervisor" for stop in counted.proof.get("stopped", []))
     assert counted.summary["total_time_s"].value > 0
 
 

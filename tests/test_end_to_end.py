@@ -92,7 +92,8 @@ def test_the_site_s_json_is_what_was_measured(restaged: tuple[Home, int, str]) -
     home, _, _ = restaged
     found = results.read(home.path / "site" / f"{REPORT}.json")
     assert (found.report, found.profile, found.inventory) == (REPORT, "tiny", "lab_test")
-    assert found.trials.model_dump() == {"planned": 4, "done": 4, "failed": 0, "disturbed": 0}
+    # Another worker of this suite may take CPU from a trial, which is then tried again.
+    assert found.trials.model_dump(exclude={"disturbed"}) == {"planned": 4, "done": 4, "failed": 0}
     assert {s.name for s in found.systems} == {"tidb", "mariadb"}
     measured = [row for table in found.tables for row in table.rows if row.measured]
     assert {row.measured.n for row in measured if row.measured} == {2}

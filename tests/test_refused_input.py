@@ -121,7 +121,7 @@ def test_a_notebook_is_told_what_is_allowed(
     home: Home, ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(restage, "restage", lambda report, said, _: seen.append(said) or 0)
+    monkeypatch.setattr(restage, "restage", lambda report, said, _, wait: seen.append(said) or 0)
     assert ends(["report", REPORT, "--allow", "a", "--allow", "b"])[0] == 0
     assert seen == [{"profile": "smoke", "allow": ["a", "b"]}]
 
@@ -142,7 +142,7 @@ def test_a_file_of_ssh_that_is_none(home: Home, name: str, make: Callable[..., N
 
 def test_an_ssh_config_that_is_none(home: Home) -> None:
     path = home.write("of_ssh", "Host\n  ???\n")
-    with pytest.raises(BadInput, match=r"of_ssh: .*Fix: "):
+    with pytest.raises(BadInput, match=r"ssh\.config: the ssh config cannot be read .*of_ssh'\)\. Fix: "):
         connection.open_connection(with_ssh(home, config=str(path)), "db1")
 
 
@@ -219,7 +219,7 @@ def test_a_paragraph_is_one_line_whatever_stands_in_it() -> None:
 def test_a_defect_is_one_paragraph_and_the_other_reports_are_tried(
     ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
 ) -> None:
-    def fails(report: str, *_: object) -> int:
+    def fails(report: str, *_: object, wait: bool) -> int:
         if report == "a":
             raise raised
         return 0

@@ -6,13 +6,13 @@ import signal
 import threading
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from kit import INVENTORY, REPORT, Home, until
 from records import record
 
 from benchbook import published
 from benchbook.analysis import checks
+from benchbook.analysis.cpu_use import HostUse
 from benchbook.campaign import design
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
@@ -22,7 +22,6 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
@@ -102,14 +101,12 @@ def test_the_series_has_the_load_and_each_client_and_the_record_how_far_apart_th
 
 
 def test_of_several_clients_the_busiest_is_judged() -> None:
-    busy = {"a": 1.0, "b": 1.9}
-    rows = [(1000.0 + i, host, "host", "cpu.user", cores, "cores") for i in range(2) for host, cores in busy.items()]
+    both = [HostUse(host, busy, 2, 0.5, 2.0) for host, busy in (("a", 1.0), ("b", 1.9))]
     facts = Environment(hosts={"a": HostFacts(cores=2, boot_id="x"), "b": HostFacts(cores=2, boot_id="y")})
-    both = record(client="a", proof={"clients": {"a": {}, "b": {}}})
-    row = checks.client_saturation(both, pd.DataFrame(rows, columns=COLUMNS), facts)
+    ran = record(client="a", proof={"clients": {"a": {}, "b": {}}})
+    row = checks.client_saturation(ran, both, facts)
     assert (row.ok, row.found) == (False, "95% of 2 cores on b, the busiest of 2 clients")
-    silent = pd.DataFrame(rows, columns=COLUMNS).query("host == 'a'")
-    assert checks.client_saturation(both, silent, facts).found == "no samples"
+    assert checks.client_saturation(ran, both[:1], facts).found == "no samples"
 
 
 # -- on real hosts ------------------------------------------------------------------------------------------------

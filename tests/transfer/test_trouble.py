@@ -86,7 +86,7 @@ def test_a_password_on_the_command_line(run: Callable[..., Command]) -> None:
 
 
 def test_a_password_file_that_is_not_there(run: Callable[..., Command], tmp_path: Path) -> None:
-    assert "cannot read the password" in refused(run("--source-password-file", str(tmp_path / "none")), 2)
+    assert "the file: does not exist" in refused(run("--source-password-file", str(tmp_path / "none")), 2)
 
 
 @pytest.mark.parametrize("option", ["--cache-bucket-num", "--source-threads", "--target-threads"])

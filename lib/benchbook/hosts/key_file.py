@@ -117,7 +117,7 @@ def _unlock(path: Path, passphrase_env: str | None, file: str) -> paramiko.PKey:
                 "the key has a passphrase, no agent holds the key, and nobody can be asked here",
                 file=file,
                 key="ssh.key",
-                value=str(path),
+                value=path,
                 fix=f"`ssh-add {path}`, or set ssh.passphrase_env to the name of an environment variable that holds it",
             )
         return _ask(path, file)
@@ -129,7 +129,6 @@ def _by_variable(path: Path, variable: str, file: str) -> paramiko.PKey:
             "the key has a passphrase, and the environment variable that should hold it is not set",
             file=file,
             key="ssh.passphrase_env",
-            value=variable,
             fix=f"export {variable}=… before the run, or `ssh-add {path}`",
         )
     try:
@@ -139,7 +138,6 @@ def _by_variable(path: Path, variable: str, file: str) -> paramiko.PKey:
             f"the passphrase in this environment variable does not open {path}",
             file=file,
             key="ssh.passphrase_env",
-            value=variable,
             fix=f"correct what {variable} holds",
         ) from problem
 
@@ -157,7 +155,7 @@ def _ask(path: Path, file: str) -> paramiko.PKey:
         f"{ASK_TIMES} passphrases did not open the key",
         file=file,
         key="ssh.key",
-        value=str(path),
+        value=path,
         fix=f"start again with the right one, or `ssh-add {path}`",
     )
 
@@ -177,4 +175,4 @@ def _unreadable(path: Path, problem: Exception, file: str) -> BadInput:
         said, fix = f"the key file cannot be read ({problem.strerror})", f"make it yours alone: chmod 600 {path}"
     elif _of_public_line(path.read_text(errors="replace")):
         said, fix = "this is a public key, and no agent holds its private half", "give the private key, or `ssh-add` it"
-    return BadInput(said, file=file, key="ssh.key", value=str(path), fix=fix)
+    return BadInput(said, file=file, key="ssh.key", value=path, fix=fix)
