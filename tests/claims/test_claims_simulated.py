@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from benchbook.claims.decide import decide, leaning
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.parts import Part, Spread, at_least, interval, probability_inside, within
 from benchbook.claims.terms import Term
-from benchbook.published.tables import Published
+from benchbook.published.tables import Field, Published
 from benchbook.stats.estimates import Array
 
 CLAIMS = 16
@@ -154,7 +155,8 @@ def test_latencies_in_buckets_decide_nothing_within_a_bucket() -> None:
     # The true ratio lies on the bound of the claim, repetitions vary less than a bucket is wide: all print alike.
     toy = published_toy()
     for frame_table in toy.tables.values():
-        object.__setattr__(frame_table.fields["y"], "unit", "ms")
+        fields = cast(dict[str, Field], frame_table.fields)
+        fields["y"] = replace(fields["y"], unit="ms")
     claim = {"hypothesis": "ratio", "table": "a", "metric": "y", "rows": {"x": 8}, "over": {"rows": {"x": 1}},
              "tolerance": 0.2}  # fmt: skip
     rng, wrong = np.random.default_rng(3), 0
