@@ -23,9 +23,8 @@ SEED = 7
 ROUNDS: list[tuple[Phase, Fault]] = [
     ("load", Fault(catalogue.KILL, catalogue.GENERATOR)),
     ("prepare", Fault(catalogue.KILL, catalogue.GENERATOR)),
-    ("connect", Fault(catalogue.STOP, catalogue.KERNEL)),
     ("reset", Fault(catalogue.STOP, catalogue.DRIVER)),
-    ("write", Fault(catalogue.STOP, catalogue.DRIVER)),
+    ("connect", Fault(catalogue.STOP, catalogue.KERNEL)),
 ]
 
 

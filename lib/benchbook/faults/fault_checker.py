@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -147,13 +147,19 @@ def done(home: Path) -> set[tuple[str, str]]:
     return {(folder.parents[1].name, folder.name) for folder in whole_records(home)}
 
 
+def _taken_by_others(record: Mapping[str, Any]) -> bool:
+    """Was a measurement disturbed by nothing but what else the machine did? No fault of a round shows in that way."""
+    told = record.get("disturbed") or []
+    return bool(told) and all("of the CPU was" in why for why in told)
+
+
 def reasons(home: Path) -> list[str]:
     """What the attempts that failed, or were disturbed, say of themselves."""
     told = []
     for campaign in campaigns(home):
         for path in sorted({*campaign.glob("failed/*/record.json"), *campaign.glob("*/*/record.json")}):
             record = _json(path)
-            if record.get("status") != "done":
+            if record.get("status") != "done" and not _taken_by_others(record):
                 told.append(json.dumps({key: record.get(key) for key in ("failure", "disturbed", "validity")}))
     return told
 
