@@ -398,7 +398,9 @@ def says(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         monkeypatch.setattr(sys, "argv", ["benchbook", "compare", *arguments])
         with pytest.raises(SystemExit) as ended:
             cli.main()
-        return int(ended.value.code or 0), capsys.readouterr().out
+        heard = capsys.readouterr()
+        print(heard.err)  # what pytest shows of a run that ended otherwise than it should
+        return int(ended.value.code or 0), heard.out
 
     return run
 

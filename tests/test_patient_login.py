@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import cast
 
 import fabric
 import pytest
 
-from benchbook.errors import HostUnreachable, HostUnusable
+from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable
+from benchbook.hosts.jobs import Job
 from benchbook.hosts.patient_login import PatientLogin
 
 OPEN = cast(fabric.Connection, object())
@@ -65,3 +68,24 @@ def test_a_host_that_stays_away_is_unreachable_after_the_lease_and_then_holds_no
     assert login.open() is OPEN
     door.back_at = 1015.0
     assert login.open() is OPEN, "the patience is a whole lease again"
+
+
+class Woken:
+    """A host whose connection died while this driver was stopped for longer than its lease: the next one works."""
+
+    name, inventory = "db1", SimpleNamespace(ssh=SimpleNamespace(lease_s=0.0))
+
+    def __init__(self) -> None:
+        self.broken = True
+
+    def read(self, path: str, *, offset: int = 0) -> bytes:
+        if self.broken:
+            self.broken = False
+            raise ConnectionLost("broken")
+        ended = {"reason": "exited", "exit": 0, "signal": None, "started": 1.0, "ended": 2.0}
+        return json.dumps(ended).encode() if path.endswith("status.json") else b""
+
+
+def test_a_driver_that_was_stopped_itself_asks_again_before_it_says_that_the_host_is_away() -> None:
+    job = Job(Woken(), "/jobs/load-1", "/supervise.py", 1)  # type: ignore[arg-type]
+    assert job.wait().reason == "exited"

@@ -129,6 +129,25 @@ def test_what_is_given_back_is_free_and_tokens_only_grow(
 # -- signs of life --------------------------------------------------------------------------------------------------
 
 
+def test_an_answer_that_nobody_hears_leaves_nothing_reserved(ask: Callable[..., Said]) -> None:
+    door = {"door": A, "shared": True, "jobs": "/jobs"}
+    request = {"session": "gone", "doors": [door], "lease_s": LEASE_S, "holder": {}, "gone": [], "wait_s": 0}
+    begins = "import sys; from benchbook.hosts.remote import reserve; reserve.PLACE = sys.argv[1]"
+    program = [sys.executable, "-c", f"{begins}; sys.exit(reserve.main(sys.argv[2:]))"]
+    heard, said_to = os.pipe()
+    os.close(heard)
+    ran = subprocess.run(
+        [*program, reserve.PLACE, "take", json.dumps(request)],
+        check=False,
+        stdout=said_to,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(said_to)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ask("look", "second", A) == {}
+
+
 def test_a_driver_that_renews_is_named_at_its_first_sign(ask: Callable[..., Said], clocks: Clocks) -> None:
     (taken,) = ask("take", "first", A)["taken"]
     began = clocks.monotonic()

@@ -12,7 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    stop_all,
+    wait_exponential,
+)
 
 from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable
 
@@ -190,7 +198,8 @@ def _patient(host: RemoteHost) -> Retrying:
 
     return Retrying(
         retry=retry_if_exception_type(ConnectionLost),
-        stop=stop_after_delay(host.inventory.ssh.lease_s),
+        # Twice at least: a driver that was itself stopped for longer finds its connection gone, and not the host.
+        stop=stop_all(stop_after_attempt(2), stop_after_delay(host.inventory.ssh.lease_s)),
         wait=wait_exponential(0.2, max=3),
         retry_error_callback=give_up,
     )

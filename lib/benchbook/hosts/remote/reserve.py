@@ -239,8 +239,21 @@ def main(argv):
         said = answer(argv)
     except (Trouble, OSError) as problem:
         said = {"trouble": str(problem)}
-    sys.stdout.write(json.dumps(said) + "\n")
+    try:
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return unheard(said)
     return 0
+
+
+def unheard(said):
+    """Who asked has gone meanwhile: what was taken for them is given back, and nothing is said about it."""
+    # What is still in the buffer would be written, and fail again, as the interpreter ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for session in {one["session"] for one in said.get("taken", [])}:
+        release(session)
+    return 1
 
 
 if __name__ == "__main__":
