@@ -11,8 +11,8 @@ BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
 TEST_SYSTEMS ?= tidb dtm mongo dm
 PYTEST_ARGS ?=
-# Tests of real servers run in one worker, one after the other; those that compute run beside them, while servers wait.
-PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadscope
+# Each worker takes a file at a time, and has labs of its own: servers mostly wait, so two of them share two cores.
+PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # Servers and Go are often missing from a user's PATH.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import database as databases
 import pytest
-from kit import INVENTORY, ROOT, Home
-from xdist.scheduler import LoadScopeScheduling
+from kit import INVENTORY, Home
 
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -24,26 +20,10 @@ from benchbook.hosts.session import Session
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class RealInOneWorker(LoadScopeScheduling):
-    """With several workers, real servers run in one of them only: two labs at once would take each other's cores."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file, _, test = nodeid.partition("::")
-        everything, by_name = _starting_servers(file)
-        return "real" if everything or test.partition("[")[0] in by_name else file
-
-
-@cache
-def _starting_servers(file: str) -> tuple[bool, set[str]]:
-    """Whether all tests of a file are marked `real`, and which are by themselves: this process collects no tests."""
-    body = ast.parse((ROOT / file).read_text()).body
-    everything = any("mark.real" in ast.unparse(line) for line in body if isinstance(line, ast.Assign))
-    tests = (each for each in body if isinstance(each, ast.FunctionDef))
-    return everything, {each.name for each in tests if any("mark.real" in ast.unparse(d) for d in each.decorator_list)}
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> RealInOneWorker:
-    return RealInOneWorker(config, log)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start servers come first: those that only compute fill what is left of the workers' time."""
+    slow = {item.path for item in items if item.get_closest_marker("real")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(autouse=True)

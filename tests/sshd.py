@@ -79,7 +79,9 @@ class Server:
         if workdir is None:
             del host["workdir"]
         ssh = {**reached, "lease_s": 10, "connect_timeout_s": 5, **ssh}
-        return Inventory.model_validate({"name": "variant", "ssh": ssh, "hosts": {"db": host}, "file": "variant.yaml"})
+        # A lab, so that other labs on this machine stand in nobody's way: the tests of another worker, say.
+        whole = {"name": "variant", "lab": True, "ssh": ssh, "hosts": {"db": host}, "file": "variant.yaml"}
+        return Inventory.model_validate(whole)
 
 
 def new_key(path: Path, passphrase: str = "") -> Path:
