@@ -77,7 +77,7 @@ def _drive(
 ) -> None:
     os.environ.update(environment)
     if elsewhere:
-        holder._boot = lambda: "another machine's"
+        holder.boot_id = lambda: "another machine's"
     if apart:
         reservation.arrive = _apart(reservation.arrive)
     try:

@@ -18,11 +18,12 @@ import pytest
 from database import Database
 from kit import Home, command_lines, until
 
+from benchbook import headless
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
 from benchbook.hosts import capacity
 from benchbook.hosts import lab as labs
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.fanout import FanOutFailed, on_each, try_on_each
+from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
 from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended, Job, remote_program
@@ -252,6 +253,10 @@ def test_small_files_are_private_and_read_from_an_offset(host: RemoteHost) -> No
 # -- many hosts ---------------------------------------------------------------------------------------------------
 
 
+def _refuse(host: RemoteHost) -> None:
+    raise HostUnusable("no disk", key=f"hosts.{host.name}")
+
+
 def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
     hosts = [RemoteHost(lab, name) for name in lab.hosts]
 
@@ -266,6 +271,9 @@ def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
     with pytest.raises(FanOutFailed, match=r"a step failed on 2 of 2 hosts: executor: .*; db1: ") as caught:
         on_each("a step", hosts, lambda host: host.run(["false"]))
     assert set(caught.value.failed) == {"executor", "db1"}
+    with pytest.raises(FanOutRefused, match=r"on 2 of 2 hosts: executor: hosts\.executor: no disk") as both:
+        on_each("a step", hosts, _refuse)
+    assert both.value.exit_status == headless._status(type(both.value).__name__) == 2
 
 
 def test_a_host_that_does_not_answer_in_time_keeps_nobody_else_waiting(lab: Inventory) -> None:

@@ -309,7 +309,7 @@ def test_only_a_process_of_this_machine_is_known_to_have_died(monkeypatch: pytes
     assert gone.has_died_here(), "another process has its number now"
     assert not gone.model_copy(update={"boot": "another"}).has_died_here()
     assert not gone.model_copy(update={"pid_space": "pid:[1]"}).has_died_here()
-    monkeypatch.setattr(holder, "_boot", lambda: "")
+    monkeypatch.setattr(holder, "boot_id", lambda: "")
     assert not gone.model_copy(update={"boot": ""}).has_died_here()
 
 

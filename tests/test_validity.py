@@ -23,6 +23,7 @@ from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
 from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.campaign.validity.standstills import driver
 from benchbook.display import differences
+from benchbook.errors import BenchbookError, HostUnreachable, LeftStopped, TrialFailed
 from benchbook.hosts import host_facts
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.remote_host import RemoteHost
@@ -30,6 +31,7 @@ from benchbook.hosts.stops import Stop, of_trial, proof, stops_in
 from benchbook.probes.metric import level
 from benchbook.probes.remote import run_probe
 from benchbook.probes.samples import COLUMNS, to_series
+from benchbook.probes.watch import watching
 
 # A load of 10 s: what stands still for a second at most is tolerated.
 STARTED, ENDED = 1000.0, 1010.0
@@ -268,6 +270,40 @@ def test_which_stops_are_a_trial_s(
     found = of_trial([[stop], []], {"a": first} if first else {}, 1000.0, {"x-1"} if alive else set())
     assert found == [stop] * concerns
     assert len(proof(found)) == concerns
+
+
+class Stopped:
+    """A session with one host, whose MariaDB somebody stopped for a while, and then stopped again."""
+
+    running = frozenset({"mariadb-0a1b2c3d"})
+
+    def __init__(self) -> None:
+        self.hosts, self.standing, self.name = {"db1": self}, {}, "db1"
+
+    def lease(self, host: object) -> str:
+        return "/lease"
+
+    def read(self, path: str) -> bytes:
+        assert path == "/lease.stopped"
+        states = [("stopped", 10.0), ("continued", 12.5), ("stopped", 1_700_000_000.0)]
+        return "".join(f"{line}\n" for line in lines(*(("mariadb-0a1b2c3d", *each) for each in states))).encode()
+
+
+def failing(session: Stopped, problem: BenchbookError) -> None:
+    with watching(session, []):  # type: ignore[arg-type]
+        raise problem
+
+
+def test_what_fails_while_a_server_stands_still_names_the_server() -> None:
+    with pytest.raises(LeftStopped) as caught:
+        failing(Stopped(), TrialFailed("sysbench took longer than it may", output="FATAL"))
+    said = "mariadb on db1 was stopped at 2023-11-14 22:13:20 UTC and has not gone on: sysbench took longer than it may"
+    assert (str(caught.value), caught.value.output) == (said, "FATAL")
+    gone = Stopped()
+    gone.running = frozenset()
+    for session, problem in ((gone, TrialFailed("late")), (Stopped(), HostUnreachable("away"))):
+        with pytest.raises(type(problem), match=str(problem)):
+            failing(session, problem)
 
 
 # -- the window -----------------------------------------------------------------------------------------------------

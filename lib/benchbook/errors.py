@@ -160,6 +160,10 @@ class TrialFailed(BenchbookError):
         self.output = output
 
 
+class LeftStopped(TrialFailed):
+    """A trial failed while a program of its run was stopped (SIGSTOP) and was not continued: names it."""
+
+
 class HostUnreachable(TrialFailed):
     """A host that had been reached could not be any more, for longer than the lease: by now it has ended our jobs."""
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchbook.campaign.record import Record
+from benchbook.campaign.taken import WAITING
 from benchbook.stats.estimates import Array
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class _Samples:
         order = np.lexsort((t, host))
         t, host, value, metric = t[order], host[order], value[order], metric[order]
         first = np.r_[True, (t[1:] != t[:-1]) | (host[1:] != host[:-1])][: len(t)]
-        waiting = _having(metric, [name in ("cpu.idle", "cpu.iowait") for name in metrics])
+        waiting = _having(metric, [name in WAITING for name in metrics])
         steal = _having(metric, [name == "cpu.steal" for name in metrics])
         starts = np.flatnonzero(first)
         sums = (

@@ -16,7 +16,8 @@ from benchbook.hosts.about import Json
 STOLEN = 0.02
 # What runs on any machine (a clock daemon, a desktop) uses a little all the time, beside what is not known to be ours.
 BY_OTHERS = 0.05
-_WAITING = ("cpu.idle", "cpu.iowait")
+# Time that nobody used.
+WAITING = ("cpu.idle", "cpu.iowait")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _of_host(cpu: pd.DataFrame, others: pd.DataFrame) -> Taken:
     return Taken(
         stolen=float(seconds.get("cpu.steal", 0.0)) / cores,
         others=float(used.get("cpu", 0.0)) / cores,
-        idle=float(sum(seconds.get(mode, 0.0) for mode in _WAITING)) / cores,
+        idle=float(sum(seconds.get(mode, 0.0) for mode in WAITING)) / cores,
         program=str(named.idxmax()).removeprefix("cpu.") if len(named) else "",
     )
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from benchbook import paths
+from benchbook import headless, paths
 from benchbook.analysis import formatting, results
 from benchbook.analysis.results import Results, Row, SystemSummary, Table, Trials
 from benchbook.compare import NOTEBOOK, address, comparison_json, history
@@ -20,7 +20,6 @@ from benchbook.compare.gate import short
 from benchbook.compare.history import Listing
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
-from benchbook.headless import execute
 from benchbook.site import publish
 
 # One line per cell, whatever the terminal or the file: a table of cut words tells nothing.
@@ -117,7 +116,7 @@ def _table(title: str, *columns: str) -> Lines:
 
 def _page(asked: CompareParameters, found: Comparison, console: Console) -> Path:
     """The executed notebook as a page of the site, with the cells as its JSON."""
-    done = execute(NOTEBOOK, asked.model_dump(), console)
+    done = headless.execute(NOTEBOOK, asked.model_dump(), console)
     written = results.write(_results(found), done.notebook.with_suffix(".json"))
     return publish.publish(_name(found), done.notebook, written, paths.site_dir())
 

@@ -26,7 +26,10 @@ class FanOutFailed(BenchbookError):
         said = "; ".join(f"{name}: {problem}" for name, problem in failed.items())
         rest = f"; done on {', '.join(done)}" if done else ""
         super().__init__(f"{what} failed on {len(failed)} of {len(failed) + len(done)} hosts: {said}{rest}")
-        self.exit_status = max(problem.exit_status for problem in failed.values())
+
+
+class FanOutRefused(FanOutFailed, BadInput):
+    """One of the hosts, or more, cannot be used until the user has mended something."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,14 @@ def on_each(
 ) -> dict[str, T]:
     """Like `try_on_each`, but any failure raises: the host's own error if one host failed, else FanOutFailed.
 
-    Bad input that all that failed name in the same words (a key that has a passphrase) is said once.
+    Bad input that all that failed name in the same words (a key that has a passphrase) is said once; where they differ,
+    FanOutRefused is raised.
     """
     outcomes = try_on_each(hosts, step, timeout=timeout, at_once=at_once)
     said = {(isinstance(problem, BadInput), str(problem)) for problem in outcomes.failed.values()}
     if len(outcomes.failed) == 1 or (len(said) == 1 and said.pop()[0]):
         raise next(iter(outcomes.failed.values()))
     if outcomes.failed:
-        raise FanOutFailed(what, outcomes.failed, list(outcomes.done))
+        refused = any(isinstance(problem, BadInput) for problem in outcomes.failed.values())
+        raise (FanOutRefused if refused else FanOutFailed)(what, outcomes.failed, list(outcomes.done))
     return outcomes.done

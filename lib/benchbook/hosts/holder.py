@@ -42,7 +42,7 @@ def this_driver() -> Holder:
         host=socket.gethostname(),
         pid=os.getpid(),
         checkout=str(paths.home()),
-        boot=_boot(),
+        boot=boot_id(),
         pid_space=_pid_space(),
         started=_started(os.getpid()),
     )
@@ -60,7 +60,7 @@ def _user() -> str:
         return f"user {os.getuid()}"
 
 
-def _boot() -> str:
+def boot_id() -> str:
     """ "" on a machine that does not say it: then nothing is known of its processes."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     return boot.read_text().strip() if boot.exists() else ""

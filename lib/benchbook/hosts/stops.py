@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchbook.hosts.about import Json
+from benchbook.hosts.holder import since_in_words
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class Stop:
     what: str
     began: float
     ended: float | None
+
+    def __str__(self) -> str:
+        who = self.job if self.what == _COMMAND else f"the supervisor of {self.job}"
+        until = f" until {since_in_words(self.ended)}" if self.ended else " and has not gone on"
+        return f"{who} on {self.host} was stopped at {since_in_words(self.began)}{until}"
 
 
 def read(host: RemoteHost, lease: str) -> list[Stop]:

@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.holder import boot_id
 from benchbook.hosts.jobs import Command, remote_program
 from benchbook.probes import libraries, probe_file
 from benchbook.probes.known_probes import OTHERS, PROCESS, find
@@ -90,8 +90,7 @@ def of_others(hosts: Iterable[RemoteHost]) -> list[Probe]:
     """CPU of the programs that are no part of the run, on each machine; the hosts of a lab are one."""
     file = probe_file.read(remote_program("probes", "others_probe.py"), OTHERS, gives=("driver",))
     # On its own machine the driver is a part of the run: this process with its children, and what waits for it.
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    driver = {"boot": boot.read_text().strip() if boot.exists() else "", "pids": [os.getpid(), os.getppid()]}
+    driver = {"boot": boot_id(), "pids": [os.getpid(), os.getppid()]}
     machines: dict[str, RemoteHost] = {}
     for host in hosts:
         machines.setdefault(host.machine, host)

@@ -10,13 +10,21 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from benchbook.errors import BenchbookError, ProbeFailed
+from benchbook.errors import (
+    BenchbookError,
+    ConnectionLost,
+    HostUnreachable,
+    LeftStopped,
+    ProbeFailed,
+    RemoteFailed,
+    TrialFailed,
+)
 from benchbook.hosts import stops
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended, Job
@@ -73,7 +81,8 @@ class Watched:
 def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded.
 
-    Raises ProbeFailed for one that was killed meanwhile: the next trial starts it anew.
+    Raises ProbeFailed for one that was killed meanwhile: the next trial starts it anew. Raises LeftStopped for what
+    failed while a job of the session, a server say, was stopped, and has not gone on.
     """
     wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
     began = time.time()
@@ -81,17 +90,28 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
         running = list(pool.map(lambda probe: _standing(session, probe), wanted))
         try:
             yield watched
-        except BenchbookError:
+        except BenchbookError as problem:
             # What went wrong is to be told, not what the probes say of it.
             for one in running:
                 if not one.probe.standing:
                     session.abandon(one.job)
+            if isinstance(problem, (TrialFailed, RemoteFailed)) and not isinstance(problem, HostUnreachable):
+                _blame_what_stands(session, problem)
             raise
         told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
         parts = list(pool.map(lambda one: _cut(session, one, watched), running))
         watched.series = pd.concat([watched.series, *parts], ignore_index=True)
         first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
         watched.stopped = stops.of_trial(told, first, began, session.running)
+
+
+def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) -> None:
+    """Raises LeftStopped where a job is stopped now. A host that does not say has its own trouble, which comes up."""
+    with suppress(ConnectionLost):
+        told = [stop for host in session.hosts.values() for stop in stops.read(host, session.lease(host))]
+        standing = [stop for stop in told if stop.ended is None and stop.folder in session.running]
+        if standing:
+            raise LeftStopped(f"{'; '.join(map(str, standing))}: {problem}", output=problem.output) from problem
 
 
 def _standing(session: Session, probe: Probe) -> Standing:
