@@ -14,9 +14,10 @@ from benchbook import published
 from benchbook.analysis import cpu_use, headroom
 from benchbook.analysis.headroom import Machine
 from benchbook.analysis.results import JudgedClaim
+from benchbook.claims.oddity import OUTLIER, REGIMES, WIDER, oddity
 from benchbook.claims.rounding import Width, last_digit, on_buckets
 from benchbook.claims.section import rows
-from benchbook.claims.spreads import OUTLIER, REGIMES, WIDER, dimension, oddity
+from benchbook.claims.spreads import dimension
 from benchbook.claims.terms import Term
 from benchbook.claims.words import effect, leans
 

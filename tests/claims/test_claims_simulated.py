@@ -15,6 +15,7 @@ from toy_report import ledger, published_toy
 from benchbook.claims import judge, spreads
 from benchbook.claims.decide import decide, leaning
 from benchbook.claims.evidence import Evidence
+from benchbook.claims.figure_spreads import RepeatedFigures
 from benchbook.claims.parts import Part, Spread, at_least, interval, probability_inside, within
 from benchbook.claims.terms import Term
 from benchbook.published.tables import Field, Published
@@ -59,8 +60,16 @@ def campaign(rng: np.random.Generator, noise: Noise, n: int, cv: float, truth: f
     return [Part(f"part {i}", row, *at_least(1.2), terms=TERMS) for i, row in enumerate(effects)]
 
 
+def never(*_: object) -> Any:
+    """These parts are not known to be made of figures: each has the spread of its own effects, and of its like."""
+    raise AssertionError
+
+
+UNASKED = RepeatedFigures(never, lambda _: False)
+
+
 def borrowed(parts: list[Part], published: Published) -> list[Part]:
-    return [part for (part,) in spreads.moderated([[part] for part in parts], published)]
+    return [part for (part,) in spreads.moderated([[part] for part in parts], published, UNASKED)]
 
 
 def table(noise: str, n: int, cv: float, campaigns: int, *, moderate: bool) -> dict[str, float]:
@@ -104,7 +113,7 @@ def test_of_claims_given_a_leaning_as_many_hold() -> None:
             [Part("p", row[k], *region, terms=TERMS) for k, region in enumerate(regions[: 1 + i % 3])]
             for i, row in enumerate(values)
         ]
-        found = spreads.moderated(claims, published)
+        found = spreads.moderated(claims, published, UNASKED)
         given += [leaning(parts) for parts in found]
         held += [all(p.inside(t[k]) for k, p in enumerate(parts)) for parts, t in zip(found, truth, strict=True)]
     bins = pd.DataFrame({"given": given, "held": held}).groupby(pd.cut(given, np.linspace(0, 1, 11)), observed=True)

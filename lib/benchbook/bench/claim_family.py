@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from benchbook.claims import ledger_check, own_drift, spreads
 from benchbook.claims.evidence import Evidence
+from benchbook.claims.figure_spreads import FigureKey, RepeatedFigures, key
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
 from benchbook.claims.terms import TIMES, unit
@@ -35,7 +36,8 @@ class ClaimFamily:
     """`claims`: the parts of each; their effects are `sums` (parts, figures) times the figures' logs.
 
     `logs`: published, (figures,); `times`: which figures are latencies, in sysbench's buckets; `cells`: the number of
-    the cell (one row of one table) that each figure belongs to.
+    the cell (one row of one table) that each figure belongs to; `terms`: what the log of each of the claims' terms is
+    made of, (figures,).
     """
 
     published: Published
@@ -44,6 +46,7 @@ class ClaimFamily:
     logs: Array
     times: NDArray[np.bool_]
     cells: NDArray[np.int64]
+    terms: dict[FigureKey, Array]
 
     @property
     def parts(self) -> list[Part]:
@@ -52,10 +55,12 @@ class ClaimFamily:
 
     def campaign(self, logs: Array) -> list[list[Part]]:
         """The claims' parts as measured: `logs` (figures, repetitions); latencies fall into buckets."""
-        steps = np.ceil((logs - math.log(_LEAST_MS)) / _STEP)
-        recorded = np.where(self.times[:, None], steps * _STEP + math.log(_LEAST_MS), logs)
-        effects = iter(self.sums @ recorded)
+        effects = iter(self.sums @ self._recorded(logs))
         return [[replace(part, effects=next(effects)) for part in parts] for parts in self.claims]
+
+    def _recorded(self, logs: Array) -> Array:
+        steps = np.ceil((logs - math.log(_LEAST_MS)) / _STEP)
+        return np.where(self.times[:, None], steps * _STEP + math.log(_LEAST_MS), logs)
 
     def judged_spreads(self, measured: list[list[Part]], logs: Array) -> list[list[Part]]:
         """What a judge makes of measured parts: drifts named, spreads moderated; `logs` as in `campaign`."""
@@ -64,7 +69,9 @@ class ClaimFamily:
             drifts[kind] = own_drift.drifts(logs[kind])
         flagged = iter([bool(row.any()) for row in np.abs(self.sums[:, drifts]) > _EXACT])
         found = [[own_drift.with_drift(part) if next(flagged) else part for part in parts] for parts in measured]
-        return spreads.moderated(found, self.published)
+        recorded = self._recorded(logs)
+        figures = RepeatedFigures(lambda term: pd.Series(self.terms[key(term)] @ recorded), lambda _: False)
+        return spreads.moderated(found, self.published, figures)
 
     def truths(self, logs: Array) -> list[Truth]:
         """Whether each claim holds where the figures' true logs are `logs`, (figures,)."""
@@ -109,7 +116,9 @@ def of_report(published: Published) -> ClaimFamily:
     cells = pd.factorize(pd.Series([f"{id} {row}" for id, row, _ in figures]))[0]
     logs = np.log([float(published.tables[id].frame.loc[row, m]) for id, row, m in figures])
     times = np.array([published.tables[id].fields[m].unit in TIMES for id, _, m in figures])
-    return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells)
+    terms = {key(term): arm.logs(term).to_numpy() for parts in claims for part in parts for term in part.terms}
+    sums = {figure: each[1:] - each[0] for figure, each in terms.items()}
+    return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells, sums)
 
 
 def _one_by_one(published: Published, figures: list[tuple[str, int, str]]) -> Evidence:

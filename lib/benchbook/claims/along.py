@@ -39,9 +39,9 @@ class FigureCurve:
 
     def part(self, a: int, b: int, region: tuple[float, float], **more: Any) -> Part:
         """Level number `a` against level number `b`."""
-        terms = (*self.claim.terms(self.levels[a]), *self.claim.terms(self.levels[b]))
+        of, against = self.claim.terms(self.levels[a]), self.claim.terms(self.levels[b])
         what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
-        return replace(self.arm.compared(what, contrast(self._logs[a], self._logs[b]), region, terms), **more)
+        return replace(self.arm.compared(what, contrast(self._logs[a], self._logs[b]), region, of, against), **more)
 
     def steps(self, region: tuple[float, float]) -> list[Part]:
         """Each level against the one before; with two levels there is no step but the whole."""

@@ -103,7 +103,7 @@ def _above(a: Figure, b: Figure, level: Rows, ratio: float, arm: Arm) -> Part:
     where = f", {words(level)}" if level else ""
     what = f"{name(a, arm.published)} against {name(b, arm.published)}{where}"
     effects = contrast(logs(a, arm.values, level), logs(b, arm.values, level))
-    return arm.compared(what, effects, at_least(ratio), (*a.terms(level), *b.terms(level)))
+    return arm.compared(what, effects, at_least(ratio), a.terms(level), b.terms(level))
 
 
 def rises_from(figure: Figure) -> list[Term]:

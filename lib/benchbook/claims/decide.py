@@ -101,7 +101,9 @@ def _decision(parts: Sequence[Part], tested: _Tested | None, p: float, level: fl
         return Decision("reproduced", main or max(parts, key=p_inside), level, p)
     total = sum(part.weight for part in parts)
     worst = min(parts, key=lambda part: p_outside(part) / part.weight)
-    return Decision("contradicted", worst, level * worst.weight / total, p)
+    # A reader is shown the main part first, wherever it fails by itself.
+    shown = main if main is not None and 2 * p_outside(main) < level * main.weight / total else worst
+    return Decision("contradicted", shown, level * shown.weight / total, p)
 
 
 def _open(parts: Sequence[Part], main: Part | None, level: float) -> Part:

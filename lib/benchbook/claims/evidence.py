@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,11 +41,13 @@ class NotMeasured(BenchbookError):
 class Evidence:
     """Per published table one row per system, levels and repetition, a column per level and metric.
 
-    `systems` were planned, whether or not anything of them was measured.
+    `systems` were planned, whether or not anything of them was measured. `set_apart`: the levels that tell the trials
+    of a table apart; its other levels (a run's component) are parts of one trial. All, where a table is not named.
     """
 
     frames: dict[str, pd.DataFrame]
     systems: list[str]
+    set_apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # Claims of a ledger ask for the same figures again and again.
     _asked: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
@@ -75,6 +78,11 @@ class Evidence:
             return 0.0
         found = self._rows(term, system)[column].dropna()
         return float(found.mean()) if len(found) else 0.0
+
+    def trial_of(self, term: Term, system: str) -> tuple[object, ...]:
+        """What is the same for all terms that one trial measured, and for no others."""
+        names = self.set_apart.get(term.table, frozenset(term.rows))
+        return term.table, system, *sorted((name, str(term.rows[name])) for name in names & set(term.rows))
 
     def _once(self, key: tuple[Any, ...], find: Callable[[], Found]) -> Found:
         if key not in self._asked:
@@ -151,7 +159,8 @@ def measured(
                 rows.setdefault(table.id, []).extend(_wide(table, repetition, of_table, errors))
     planned = [t for t in tables(published, [], trials) if t.id in published.tables]
     systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
-    return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems))
+    apart = {id: frozenset(chain(*(t.cell.levels for t in trials if t.cell.table == id))) for id in rows}
+    return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems), apart)
 
 
 def _wide(table: Table, repetition: int, records: Sequence[Record], errors: Errors) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -25,6 +26,8 @@ from benchbook.yamlfile import Strict
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 AtLeast = Annotated[float, Field(ge=1)]
+# Numerator and denominator of a figure, as they enter its log.
+_SIGNS = (1, -1)
 
 
 class NotHere(Strict):
@@ -76,6 +79,15 @@ class Arm:
         """A metric by repetition, of the system that the term names or else the arm's own. Raises NotMeasured."""
         return self.evidence.values(term, self.system_of(term))
 
+    def logs(self, term: Term) -> pd.Series[float]:
+        """The logs of a metric by repetition. Raises NotMeasured."""
+        values = self.values(term)
+        return pd.Series(np.log(values), index=values.index, dtype="float64")
+
+    def one_trial(self, terms: Sequence[Term]) -> bool:
+        """Were these terms all measured in one trial?"""
+        return len({self.evidence.trial_of(term, self.system_of(term)) for term in terms}) == 1
+
     def resolution(self, terms: Sequence[Term]) -> float:
         """Variance that rounding gives the log of these terms' ratio."""
         return sum(self._rounding(term, column) for term in terms for column in arithmetic.names(term.metric))
@@ -100,10 +112,23 @@ class Arm:
         columns = [term._replace(metric=column) for term in terms for column in arithmetic.names(term.metric)]
         return [(column, self.evidence.lost(column, self.system_of(column))) for column in columns]
 
-    def compared(self, what: str, effects: Array, region: tuple[float, float], terms: Sequence[Term]) -> Part:
-        """The comparison of `terms` whose logs differ by `effects`, with what they cannot be known better than."""
-        resolution, sampling = self.resolution(terms), self.sampling(terms)
-        return Part(what, effects, *region, terms=tuple(terms), resolution=resolution, sampling=sampling)
+    def compared(
+        self,
+        what: str,
+        effects: Array,
+        region: tuple[float, float],
+        terms: Sequence[Term],
+        against: Sequence[Term] = (),
+    ) -> Part:
+        """The comparison of a figure's `terms`, two if it is a quotient, with those of another figure, if there is one.
+
+        `effects` are the logs of the first less those of the second. What they cannot be known better than comes with
+        it.
+        """
+        every = (*terms, *against)
+        resolution, sampling = self.resolution(every), self.sampling(every)
+        signs = (*_SIGNS[: len(terms)], *(-sign for sign in _SIGNS[: len(against)]))
+        return Part(what, effects, *region, terms=every, signs=signs, resolution=resolution, sampling=sampling)
 
     def system_of(self, term: Term) -> str:
         # The report's own tables are one arm: what its rows are about stands in their levels.

@@ -16,6 +16,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, ledger_check, own_drift, room, spreads, taken_cpu, words
 from benchbook.claims.decide import Decision, decide
 from benchbook.claims.evidence import Evidence, NotMeasured, Tables
+from benchbook.claims.figure_spreads import RepeatedFigures
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
 from benchbook.claims.parts import Part, interval
@@ -105,7 +106,9 @@ def judge(
         except NotMeasured as reason:
             reasons[claim.id] = NotTestable(str(reason), "a campaign that measures this")
     compared = own_drift.widened(list(parts.values()), arm)
-    parts = dict(zip(parts, spreads.moderated(compared, published), strict=True))
+    parts = dict(
+        zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
+    )
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
     reasons |= {c.id: why for c in claims if c.id in parts and (why := _no_room(c, decisions[c.id], arm, busy))}
     return [

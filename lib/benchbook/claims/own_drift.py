@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from benchbook.claims.figure_spreads import FigureKey, key
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import Term, unit
+from benchbook.claims.terms import unit
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import moderate
 
@@ -28,14 +29,13 @@ LEAST_REPETITIONS, LEAST_FIGURES = 5, 4
 # Of figures that do not drift, this share is named as well, and their intervals get wider without need: with 0.01
 # (tried), one cell that loses 2% per repetition at 3% noise makes 17% of ledgers wrong at n = 7, with 0.05 8%.
 BY_CHANCE = 0.05
-FigureKey = tuple[object, ...]
 
 
 def widened(claims: Sequence[Sequence[Part]], arm: Arm) -> list[list[Part]]:
     """The same parts; those with a figure that drifts, in the order of the repetitions, with the drift they show."""
     drifting = _found(claims, arm)
     return [
-        [with_drift(part) if any(_key(t) in drifting for t in part.terms) else part for part in parts]
+        [with_drift(part) if any(key(t) in drifting for t in part.terms) else part for part in parts]
         for parts in claims
     ]
 
@@ -71,18 +71,14 @@ def _slopes(values: Array) -> Array:
 
 def _found(claims: Sequence[Sequence[Part]], arm: Arm) -> set[FigureKey]:
     """The figures of all parts that drift, unit by unit."""
-    terms = {_key(term): term for parts in claims for part in parts for term in part.terms}
+    terms = {key(term): term for parts in claims for part in parts for term in part.terms}
     kinds: dict[str, list[FigureKey]] = {}
-    for key, term in terms.items():
-        kinds.setdefault(unit(term, arm.published), []).append(key)
+    for figure, term in terms.items():
+        kinds.setdefault(unit(term, arm.published), []).append(figure)
     found: set[FigureKey] = set()
     for keys in kinds.values():
-        logs = pd.DataFrame({place: np.log(arm.values(terms[key])) for place, key in enumerate(keys)}).T
+        logs = pd.DataFrame({place: np.log(arm.values(terms[figure])) for place, figure in enumerate(keys)}).T
         # The repetitions that most figures have; a figure without one of them is left out.
         whole = logs.dropna(axis=1, thresh=math.ceil(len(logs) / 2)).sort_index(axis=1).dropna()
         found |= {keys[place] for place in whole.index[drifts(whole.to_numpy(dtype=np.float64))]}
     return found
-
-
-def _key(term: Term) -> FigureKey:
-    return term.table, term.metric, term.system, *term.rows.items()

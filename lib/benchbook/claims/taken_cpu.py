@@ -42,7 +42,8 @@ class Correction:
 
     def applied(self, found: Evidence, doubted: str = "") -> Evidence:
         """The evidence without what others took; with `doubted` slopes (a kind) one standard error further."""
-        return Evidence({id: self._frame(id, frame, doubted) for id, frame in found.frames.items()}, found.systems)
+        frames = {id: self._frame(id, frame, doubted) for id, frame in found.frames.items()}
+        return Evidence(frames, found.systems, found.set_apart)
 
     def slope(self, column: Term) -> float:
         """The slope of a column; 0 where nothing is corrected."""

@@ -1,0 +1,124 @@
+"""Spreads of comparisons from those of their figures: the additive model, the sums, what pairing brings, one trial."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from toy_report import published_toy
+
+from benchbook.claims import spreads
+from benchbook.claims.evidence import Evidence
+from benchbook.claims.figure_spreads import (
+    FigureSpreads,
+    RepeatedFigures,
+    additive_residuals,
+    cancels_blocks,
+    figure_spreads,
+    key,
+)
+from benchbook.claims.hypothesis import Arm
+from benchbook.claims.oddity import WIDER
+from benchbook.claims.parts import Part, Spread
+from benchbook.claims.terms import Term
+
+TERMS = [Term("a", "y", {"x": x}) for x in (1, 2, 4, 8)]
+APART = np.array([-1.0, 0.0, 1.0])
+# The factor of pairing is taken half a standard error high, where all figures have 20 degrees of freedom.
+HIGH = 1 + 0.5 * math.sqrt(2 / 20)
+
+
+def part(a: Term, b: Term, variance: float, **more: object) -> Part:
+    """The comparison of two figures whose effects of three repetitions have this variance."""
+    made = Part("p", math.sqrt(variance) * APART, terms=(a, b), signs=(1, -1))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def test_the_additive_model_by_hand() -> None:
+    # Means of rows 1 and 0, of columns 0, 0 and 1.5, of all 0.5: a figure is repeated as often as the other.
+    residuals, dfs = additive_residuals(np.array([[0.0, 0, 3], [0, 0, 0]]))
+    assert residuals == pytest.approx(np.array([[-0.5, -0.5, 1], [0.5, 0.5, -1]]))
+    assert dfs == pytest.approx([1, 1])
+
+
+def test_what_was_not_measured_costs_its_figure_a_degree_of_freedom() -> None:
+    # Eight values; three figures and three repetitions take five: their means, and two differences of repetitions.
+    values = np.array([[1.0, 2, 4], [0, 1, 5], [3, 3, math.nan]])
+    residuals, dfs = additive_residuals(values)
+    assert dfs.sum() == pytest.approx(3)
+    assert dfs[2] < dfs[0] == pytest.approx(dfs[1])
+    assert np.isnan(residuals).sum() == 1
+    assert np.nansum(residuals, axis=1) == pytest.approx([0, 0, 0])
+
+
+def test_a_figure_that_nothing_else_was_repeated_beside_knows_nothing() -> None:
+    _, dfs = additive_residuals(np.array([[1.0, 2, 4]]))
+    assert dfs.tolist() == [0]
+
+
+def test_a_comparison_varies_by_the_sum_of_its_figures() -> None:
+    a, b, c, _ = TERMS
+    known = FigureSpreads({key(a): Spread(0.04, 4), key(b): Spread(0.01, 2), key(c): Spread(9.0, 1)}, most_df=20)
+    (found,) = known.of([part(a, b, 0.05)])
+    # Satterthwaite: 0.05^2 / (0.04^2 / 4 + 0.01^2 / 2).
+    assert (found.variance, found.df) == (pytest.approx(0.05 * HIGH), pytest.approx(0.0025 / 0.00045))
+    over_c = part(a, b, 0.05, terms=(a, c, b, c), signs=(1, -1, -1, 1))
+    assert known.of([over_c]) == [found], "what both are divided by cancels"
+    (at_most,) = replace(known, most_df=3).of([part(a, b, 0.05)])
+    assert at_most.df == 3
+
+
+def test_figures_that_share_more_than_their_repetition_differ_less() -> None:
+    a, b, c, d = TERMS
+    known = FigureSpreads({key(term): Spread(0.02, 6) for term in TERMS}, most_df=20)
+    # Three comparisons say a quarter of the sums, 0.01 of 0.04, against three that are taken to say the whole.
+    pairs = [part(x, y, 0.01) for x, y in ((a, b), (b, c), (c, d))]
+    assert [each.variance for each in known.of(pairs)] == pytest.approx([0.04 * (3 + 0.75) / 6 * HIGH] * 3)
+    assert known.of([part(a, b, 0.04, resolution=0.09)])[0].variance == pytest.approx(0.09), "rounding is the least"
+
+
+def repeated(values: dict[int, list[float]]) -> RepeatedFigures:
+    return RepeatedFigures(lambda term: pd.Series(values[int(term.rows["x"])]), lambda _: False)
+
+
+def test_a_figure_that_varies_unlike_the_others_is_named_in_its_comparisons() -> None:
+    rng = np.random.default_rng(5)
+    values = {x: (0.01 * rng.standard_normal(5)).tolist() for x in range(1, 13)} | {4: [0.5, -0.5, 1.1, -1.2, 0.1]}
+    terms = [Term("a", "y", {"x": x}) for x in values]
+    found = figure_spreads(terms, repeated(values).logs)
+    assert found is not None
+    odd, calm = found.of([part(terms[3], terms[0], 1.0), part(terms[1], terms[0], 0.0002)])
+    assert (odd.odd, calm.odd) == (WIDER, "")
+    assert odd.df == pytest.approx(4 * 11 / 12, rel=0.1), "all but its own degrees of freedom count for nothing"
+    assert calm.df > 8
+
+
+def test_too_few_figures_know_nothing_of_each_other() -> None:
+    assert figure_spreads(TERMS[:2], repeated({1: [0, 1, 2], 2: [1, 0, 3]}).logs) is None
+
+
+def test_only_comparisons_of_figures_lose_what_a_repetition_shares() -> None:
+    a, b, c, _ = TERMS
+    assert cancels_blocks(part(a, b, 1.0))
+    assert not cancels_blocks(part(a, b, 1.0, terms=(a, b, c), signs=(1, -1, 1)))
+    assert not cancels_blocks(part(a, b, 1.0, signs=()))
+    assert not cancels_blocks(part(a, b, 1.0, scale="tau"))
+
+
+def test_figures_of_one_trial_are_compared_among_themselves() -> None:
+    # Both ends of a program, in one trial, go up and down together; no spread of theirs comes from single figures.
+    rows = {"x": [1, 1, 2, 2], "end": ["in", "out"] * 2, "y": 1.0, "system": "s", "repetition": 1}
+    found = Evidence({"a": pd.DataFrame(rows)}, ["s"], {"a": frozenset({"x"})})
+    arm = Arm(published_toy(), found, "s")
+    ends = [Term("a", "y", {"x": 1, "end": end}) for end in ("in", "out")]
+    assert arm.one_trial(ends)
+    assert not arm.one_trial([ends[0], Term("a", "y", {"x": 2, "end": "in"})])
+    assert not arm.one_trial([ends[0], ends[1]._replace(system="t")])
+    never = RepeatedFigures(lambda term: pytest.fail("asked for its figures"), lambda _: True)
+    a, b, c, d = TERMS
+    together = [part(a, b, 0.01), part(b, c, 0.02), part(c, d, 0.03)]
+    moderated = spreads.moderated([together], published_toy(), never)[0]
+    assert all(each.borrowed is not None for each in moderated)
