@@ -30,7 +30,7 @@ def key(term: Term) -> FigureKey:
     return term.table, term.metric, term.system, *term.rows.items()
 
 
-# By so many of its standard errors the factor of pairing is taken high: as it comes, 6 of 100 ledgers are wrong at n = 3
+# By so many standard errors the factor of pairing is taken high: as it comes, 6 of 100 ledgers are wrong at n = 3
 # (simulated, five noises), and so 5.
 _CAUTION = 0.5
 # What is known of pairing before any comparison was seen, in comparisons: that it brings nothing.
