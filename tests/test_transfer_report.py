@@ -38,7 +38,7 @@ from benchbook.reports.transfer.transfer_summary import (
     rate_series,
     summarise,
     ten_seconds,
-    too_short,
+    unsure,
 )
 from benchbook.systems import mongo
 from benchbook.transfer import peer
@@ -313,13 +313,23 @@ def test_a_real_ddt_log_and_the_servers_counts_give_the_rate_by_hand(client: Rem
     assert summarise(run)["qps"].value == pytest.approx(60_000 / 26.929)
 
 
-def test_a_copy_that_was_hardly_counted_is_too_short_for_a_rate() -> None:
-    run = load_of(Moved(1000, 12.0), counts([(11.0, 0), (12.5, 200), (13.5, 900), (14.5, 1000)]))
-    said = "1,000 documents were copied in 2.0 s, with 2 counts on the way: too few for a rate, which needs 10"
-    assert too_short(run) == f"{said}; take more documents"
-    enough = [(12.0 + n / 6, 10.0 * n) for n in range(1, 11)]
-    assert too_short(load_of(Moved(1000, 12.0), counts(enough))) is None
-    assert too_short(load_of(Moved(1000, 12.0), counts(enough[1:]))) is not None
+def test_a_copy_shorter_than_the_reports_averages_has_no_rate() -> None:
+    said = "1,000 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
+    assert unsure(load_of(Moved(1000, 12.0), counts([(13.0, 200), (14.5, 1000)]))) == said
+    # Its own end is exact, and the target's count comes later.
+    assert unsure(load_of(Moved(1000, 12.0), counts([(13.0, 200), (22.5, 1000)]), ended=22.0)) is None
+
+
+def test_an_end_that_only_counts_tell_must_be_known_to_a_tenth() -> None:
+    # Copied from 12 to 22 or to any time since 20.5: 1.5 of 10 s.
+    rough = Moved(1000, 12.0, 30.0, exact=False)
+    run = load_of(rough, counts([(13.0, 200), (20.5, 900), (22.0, 1000), (23.0, 1000)]), ended=180.0)
+    assert run.open_s == 1.5
+    said = "1,000 documents were copied in 10.0 s, of which the target's counts leave 1.5 s open: too much for a rate"
+    assert unsure(run) == said
+    assert unsure(load_of(rough, counts([(13.0, 200), (21.0, 900), (22.0, 1000)]), ended=180.0)) is None
+    # Without a count in between, all of it is open.
+    assert load_of(rough, counts([]), ended=180.0).open_s == 18
 
 
 def test_the_published_columns_are_among_the_figures(report: published.Published) -> None:
@@ -337,12 +347,12 @@ def test_ten_second_averages_begin_with_the_copying() -> None:
 
 
 def test_the_page_names_copies_too_short_for_a_rate_and_older_records_say_nothing() -> None:
-    said = "900 documents were copied in 2.0 s, with 2 counts on the way: too few for a rate, which needs 10"
-    short = record(system="ddt", proof={"too_short": said})
-    fine, older = record(proof={"too_short": None}), record()
-    assert transfer_views.too_short([fine, older]) == []
-    sentence = f"1 of 3 trials are too short for a rate. For example, ddt: {said}."
-    assert transfer_views.too_short([fine, short, older]) == [sentence]
+    said = "900 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
+    short = record(system="ddt", proof={"unsure": said})
+    fine, older = record(proof={"unsure": None}), record()
+    assert transfer_views.unsure([fine, older]) == []
+    sentence = f"The rates of 1 of 3 trials are not to be relied on. For example, ddt: {said}."
+    assert transfer_views.unsure([fine, short, older]) == [sentence]
 
 
 # -- the bottleneck --------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import longest_s, python, python_path, tool
 from benchbook.reports.transfer.copy_watch import CopyWatch
 from benchbook.reports.transfer.engines import Engine, Moved
-from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, too_short
+from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
 from benchbook.systems.blame import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
@@ -128,7 +128,7 @@ class Transfer:
                 **watched.proof,
                 "bottleneck": bottleneck(load, self._surveyed, self._places()),
                 "said": moved.about,
-                "too_short": too_short(load),
+                "unsure": unsure(load),
             },
             series=pd.concat([watched.series, rate_series(load)], ignore_index=True),
         )

@@ -32,13 +32,15 @@ LONGEST_S = 12 * 3600
 class Moved:
     """What an engine says of its run: how many documents, and from when until when it copied them.
 
-    `began` and `ended` are seconds since the epoch by its host's clock; None: its program's start, or end. `cache_full`
-    is the highest share of the cache in use, `complaint` the first error that it told, "" without any.
+    `began` and `ended` are seconds since the epoch by its host's clock; None: its program's start, or end. One that is
+    not `exact` only knows that it was done by then. `cache_full` is the highest share of the cache in use, `complaint`
+    the first error that it told, "" without any.
     """
 
     documents: int
     began: float | None = None
     ended: float | None = None
+    exact: bool = True
     cache_full: float | None = None
     processes: int = 0
     complaint: str = ""
@@ -134,8 +136,8 @@ class Pymongo(Engine):
             found["documents"],
             found["began"],
             found["began"] + found["seconds"],
-            found["most_documents_in_flight"] / within,
-            found["knobs"]["processes"],
+            cache_full=found["most_documents_in_flight"] / within,
+            processes=found["knobs"]["processes"],
             about=found,
         )
 
@@ -186,7 +188,8 @@ class Ddt(Engine):
         if not log.counts:
             raise OutputNotParseable("DDT's log has no line `number of bars written`")
         said = {"errors": log.errors, "errors_in_all": log.errors_in_all, "slowed_itself": log.slowed}
-        return Moved(log.documents, log.began, log.complete_at(), complaint=log.first_cause, about=said)
+        at = (log.began, log.complete_at())
+        return Moved(log.documents, *at, exact=False, complaint=log.first_cause, about=said)
 
     def kept(self, output: str) -> str:
         return ddt_log.without_documents(output)

@@ -25,8 +25,8 @@ WINDOW_S = 10.0
 # A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
 FULL = 0.9
 LABELS = ("transfer", "source", "target")
-# A rate is known to a tenth, and has a course, from so many of the target's counts on.
-ENOUGH_COUNTS = 10
+# A rate whose seconds may be so much fewer is not known.
+UNSURE = 0.1
 # No copy is shorter; what begins and ends within it is of one moment.
 _MOMENT_S = 1e-3
 
@@ -58,6 +58,12 @@ class CopyRun:
     def seconds(self) -> float:
         """Seconds of copying."""
         return self.end - self.begin
+
+    @property
+    def open_s(self) -> float:
+        """By how much copying may have ended earlier: since the last count that was not complete."""
+        own = self.moved.ended or self.ended.ended
+        return 0.0 if self.moved.exact and self.end >= own else self.end - float(self.counted_inside().t.iloc[-2])
 
     def counts(self) -> pd.DataFrame:
         """[t, value]: documents on the target by its own count, in order of time."""
@@ -157,13 +163,17 @@ def _rates(counts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"t": counts.t.iloc[1:], "value": (grown.value / grown.t).clip(lower=0.0)})
 
 
-def too_short(load: CopyRun) -> str | None:
-    """Why the rate is none to rely on, in words; None where the target counted often enough while it grew."""
-    inside = len(load.counted_inside()) - 2
-    if inside >= ENOUGH_COUNTS:
-        return None
-    took = f"{load.moved.documents:,} documents were copied in {load.seconds:.1f} s, with {inside} counts on the way"
-    return f"{took}: too few for a rate, which needs {ENOUGH_COUNTS}; take more documents"
+def unsure(load: CopyRun) -> str | None:
+    """Why the rate is none to rely on, in words; None where it is.
+
+    The report's own figures are averages over ten seconds; a copy shorter than that has none.
+    """
+    took = f"{load.moved.documents:,} documents were copied in {load.seconds:.1f} s"
+    if load.seconds < WINDOW_S:
+        return f"{took}: too short for a rate, which takes {WINDOW_S:g} s; take more documents"
+    if load.open_s > UNSURE * load.seconds:
+        return f"{took}, of which the target's counts leave {load.open_s:.1f} s open: too much for a rate"
+    return None
 
 
 def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:

@@ -140,17 +140,17 @@ def beside(report: Recorded) -> HTML:
     scaling = report.campaign.scaling
     tables = show.beside([_without_constants(report, part) for part in report.tables()], report.published)
     said = [scaling.sentence()] if scaling else []
-    said += [COUNTED] if any("too_short" in record.proof for record in report.records) else []
-    return show.stack([*map(show.paragraph, [*said, *too_short(report.records)]), tables])
+    said += [COUNTED] if any("unsure" in record.proof for record in report.records) else []
+    return show.stack([*map(show.paragraph, [*said, *unsure(report.records)]), tables])
 
 
-def too_short(records: Sequence[Record]) -> list[str]:
-    """A sentence where copies were too short for a rate, with one of them; records of older kits do not say."""
-    short = [record for record in records if record.proof.get("too_short")]
-    if not short:
+def unsure(records: Sequence[Record]) -> list[str]:
+    """A sentence where rates are none to rely on, with one of them; records of older kits do not say."""
+    found = [record for record in records if record.proof.get("unsure")]
+    if not found:
         return []
-    many = f"{len(short)} of {len(records)} trials are too short for a rate."
-    return [f"{many} For example, {short[0].system}: {short[0].proof['too_short']}."]
+    many = f"The rates of {len(found)} of {len(records)} trials are not to be relied on."
+    return [f"{many} For example, {found[0].system}: {found[0].proof['unsure']}."]
 
 
 def _without_constants(report: Recorded, part: Table) -> Table:
