@@ -117,12 +117,21 @@ def test_what_a_run_tells_of_its_progress() -> None:
 
 
 def failed_write(number: int) -> str:
-    """Two lines as FullSyncWriteTask logs them (lines 87 and 89), the second with the document."""
-    head = "2026-11-22 01:44:31.000 [benchbook_full_writeThreadPoolName_1] com.whaleal.ddt.X.execute(89) - ERROR -- "
-    document = f'{{"_id": {number}, "name": "secret {number} cluster state is {{"}}'
+    """What DDT 1.1.0 prints of a document that is on the target already, real but for the document's own fields.
+
+    Of 3,000 such documents it logged 6,000 lines of these two kinds, and wrote 30 stack traces to its other output.
+    """
+    task = "com.whaleal.ddt.sync.task.write.FullSyncWriteTask.singleExecute"
+    head = f"2026-11-22 14:44:42.442 [benchbook_full_writeThreadPoolName_6] {task}"
+    failed = "ERROR -- ns:ddt.c01,data write failure:"
+    document = f'{{"_id": {{"$oid": "{number:024x}"}}, "note": "secret of a cluster state is {{"}}'
+    cast = "class org.bson.BsonDocument cannot be cast to class org.bson.Document"
     return (
-        f"{head}ns:ddt.c00,data write failure:E11000 duplicate key error dup key: {{ _id: {number} }}\n"
-        f"{head}ns:ddt.c00,data write failure:type:InsertOneModel,{document}\n"
+        f"{head}(87) - {failed}E11000 duplicate key error collection: ddt.c01\n"
+        f"{head}(89) - {failed}type:InsertOneModel,,InsertOneModel{{document={document}}},{cast}\n"
+        "com.mongodb.MongoBulkWriteException: Bulk write operation error on server 127.0.83.22:27017. Write errors: "
+        "[BulkWriteError{index=0, code=11000, message='E11000 duplicate key error collection: ddt.c01', details={}}].\n"
+        "\tat com.mongodb.internal.connection.BulkWriteBatchCombiner.throwOnError(BulkWriteBatchCombiner.java:198)\n"
     )
 
 
@@ -130,14 +139,17 @@ def test_a_hundred_errors_are_kept_and_no_document() -> None:
     text = UNREACHABLE + "".join(map(failed_write, range(3000)))
     log = ddt_log.parse(text)
     assert (len(log.errors), log.errors_in_all) == (100, 6002)
+    cast = "class org.bson.BsonDocument cannot be cast to class org.bson.Document"
     assert log.errors[2:4] == [
-        "ns:ddt.c00,data write failure:E11000 duplicate key error dup key: {...}",
-        "ns:ddt.c00,data write failure:type:InsertOneModel,{...}",
+        "ns:ddt.c01,data write failure:E11000 duplicate key error collection: ddt.c01",
+        f"ns:ddt.c01,data write failure:type:InsertOneModel,,InsertOneModel{{...}},{cast}",
     ]
     kept = ddt_log.without_documents(text)
     assert "secret" not in kept + "".join(log.errors)
-    assert kept.count(" - ERROR -- ") == 100
-    assert "\n[5902 further lines of errors are left out]\n" in kept
+    # One exception of its own is in the log before: 9,003 in all.
+    assert kept.count(" - ERROR -- ") + kept.count("Exception: Bulk") + kept.count("Caused by: ") == 100
+    assert "\n[8903 further lines of errors are left out]\n" in kept
+    assert "\tat " not in kept
     assert "state=CONNECTING" in kept, "what a driver says of a server is kept"
 
 

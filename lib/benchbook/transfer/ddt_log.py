@@ -25,6 +25,9 @@ _SPLIT = re.compile(_STAMP + r"(?P<namespace>\S+) generates \d+ tasks", re.MULTI
 _ENDED = re.compile(_STAMP + r"end execute task", re.MULTILINE)
 _SLOWED = re.compile(_STAMP + r"the rate limit is enabled", re.MULTILINE)
 _ERROR = re.compile(_STAMP + r"- ERROR -- (?P<text>.+)$", re.MULTILINE)
+# A logged error, or the head of a stack trace; and the frames below it.
+_OF_ERROR = re.compile(r" - ERROR -- |^(Caused by: )?[\w.$]+(Exception|Error): ")
+_FRAME = re.compile(r"^\s+(at |\.\.\. \d+ more)")
 # Logged as errors, but no harm: a division by the zero seconds of its own statistics; and where it asks for each BSON
 # type whether a collection has an _id of it, types that the server does not know.
 _HARMLESS = re.compile(
@@ -106,11 +109,15 @@ def progress(text: str) -> set[str]:
 
 
 def without_documents(text: str) -> str:
-    """The log as it may be kept: nothing in braces, where documents stand, and of its errors the first ERRORS_KEPT."""
+    """The log as it may be kept: nothing in braces, where documents stand, and of its errors the first ERRORS_KEPT.
+
+    Frames of stack traces are left out.
+    """
     kept, errors = [], 0
     for line in text.splitlines():
-        errors += " - ERROR -- " in line
-        if errors <= ERRORS_KEPT or " - ERROR -- " not in line:
+        is_error = bool(_OF_ERROR.search(line))
+        errors += is_error
+        if not _FRAME.match(line) and not (is_error and errors > ERRORS_KEPT):
             kept.append(_shown(line))
     if errors > ERRORS_KEPT:
         kept.append(f"[{errors - ERRORS_KEPT} further lines of errors are left out]")
