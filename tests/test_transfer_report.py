@@ -212,6 +212,10 @@ def test_ddt_without_its_end_has_failed_by_its_first_cause_or_its_last_words(cli
         engine.read("", "Error: Unable to access jarfile /opt/execute.jar\n")
 
 
+def test_the_time_to_go_knows_that_ddt_splits_and_idles() -> None:
+    assert [engines.beside_s(name) for name in ("pymongo", "ddt", "mongodump")] == [2, 180, 2]
+
+
 def test_the_jar_is_named_by_its_hash_and_its_ways_are_told(client: RemoteHost) -> None:
     engine = Ddt(client, "/opt/execute-1.1.0.jar", 256)
     engine.digest = "1e7f486a05f1" + "0" * 52

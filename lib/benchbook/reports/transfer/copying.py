@@ -134,7 +134,7 @@ class Transfer:
         )
 
     def expected_s(self, trial: Trial) -> float:
-        return 2.0 + self.documents / GUESSED_RATE
+        return engines.beside_s(trial.cell.system) + self.documents / GUESSED_RATE
 
     def rate_unit(self, trial: Trial) -> str:
         return "documents/s"
