@@ -59,6 +59,9 @@ site: setup-python ## rebuild every page from data/runs, with no lab running
 build-%: setup-python ## build the system env/systems/% from source, if that is still to do
 	@$(BENCHBOOK) build $*
 
+ddt-jar: ## build the jar of DDT itself, for the report on it (docs/ddt.md); nothing else needs it
+	@env/ddt-jar
+
 setup: setup-report ## install what `make report` needs, if it is missing
 
 setup-python setup-report setup-test: setup-%:

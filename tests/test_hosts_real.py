@@ -355,6 +355,16 @@ def test_a_job_s_output_and_end_come_back(session: Session) -> None:
     assert job.host.read(f"{job.folder}/status.json") == b""
 
 
+def test_a_command_may_run_below_its_job_so_that_what_it_writes_beside_itself_goes_with_the_job(
+    session: Session,
+) -> None:
+    host = session.hosts["db1"]
+    job = session.start(host, "test", command("sh", "-c", "pwd; echo left >../beside", cwd="{job}/run"))
+    assert job.wait().exit == 0
+    assert job.stdout().decode() == f"{job.folder}/run\n"
+    assert host.read(f"{job.folder}/beside") == b"left\n"
+
+
 def test_a_command_is_started_with_no_signal_blocked_or_ignored(session: Session) -> None:
     job = session.start(session.hosts["db1"], "test", command("cat", "/proc/self/status"))
     assert job.wait().exit == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -129,6 +130,42 @@ def test_a_transfer_that_tells_nothing_may_take_as_long_as_its_target_grows() ->
         watch()
         clock.now += 0.5
     assert job.asked == pytest.approx(500 / 2, abs=1), "its servers are asked every 2 s, however often it is called"
+
+
+REAL = Path(__file__).parent / "transfer" / "ddt_logs"
+
+
+def test_ddt_whose_source_was_killed_while_it_splits_ends_by_its_real_log() -> None:
+    clock, job = Clock(), Told()
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [], 30, lambda: 0, clock, documents=3000)
+    told = (REAL / "source-killed-hangs.log").read_text()
+    count = next(line for line in told.splitlines() if "number of bars written:0" in line)
+
+    def loop() -> None:
+        job.files["stdout"] = told
+        while clock.now < 1000:
+            watch()
+            clock.now += 10
+            job.files["stdout"] += f"{count}\n"
+
+    with pytest.raises(WorkloadFailed, match=r"^the transfer by ddt has not moved for 30 s: 0 documents$"):
+        loop()
+    assert clock.now == 60
+
+
+@pytest.mark.parametrize(("documents", "end"), [(60_000, 600), (70_000, 60)])
+def test_once_all_is_copied_ddt_may_idle_as_long_as_it_is_known_to(documents: int, end: float) -> None:
+    clock, job = Clock(), Told({"stdout": (REAL / "success.log").read_text()})
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [], 30, lambda: 7, clock, documents=documents)
+
+    def idle() -> None:
+        while clock.now < 1000:
+            watch()
+            clock.now += 10
+
+    with pytest.raises(WorkloadFailed, match=r": 60000 documents$"):
+        idle()
+    assert clock.now == end
 
 
 def test_a_server_that_dies_under_a_transfer_ends_it_at_once() -> None:

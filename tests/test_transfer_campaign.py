@@ -20,7 +20,7 @@ DOCUMENTS = 1500
 def restaged(tmp_path_factory: pytest.TempPathFactory, net: str) -> tuple[Home, int, str]:
     """One combination, one repetition; DDT is a program that behaves as its jar does, run by a `java` of the test."""
     home = Home.make(tmp_path_factory.mktemp("ddt") / "home", net)
-    java = home.write("java", f'#!/bin/sh\nshift 3\nexec {sys.executable} "$@"\n')
+    java = home.write("java", f'#!/bin/sh\nshift 4\nexec {sys.executable} "$@"\n')
     java.chmod(0o755)
     lab = {
         "lab": True, "description": "lab of a test",

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from records import record
 
 from benchbook import published
 from benchbook.bench import transfer_bench
@@ -27,13 +28,22 @@ from benchbook.probes.known_probes import PROCESS
 from benchbook.probes.probe_file import read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, transfer_kind
+from benchbook.reports.transfer import engines, transfer_kind, transfer_views
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
-from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, overlapping_mean, summarise, ten_seconds
+from benchbook.reports.transfer.transfer_summary import (
+    CopyRun,
+    bottleneck,
+    overlapping_mean,
+    rate_series,
+    summarise,
+    ten_seconds,
+    unsure,
+)
 from benchbook.systems import mongo
 from benchbook.transfer import peer
 from benchbook.transfer.settings import MongoEndpoint
+from benchbook.workloads.generator import check_end
 
 LEVELS: dict[str, str | int | float] = {
     "source_threads": 5, "target_threads": 15, "cache_bucket_size": 32, "cache_bucket_num": 33, "data_batch_size": 128,
@@ -139,7 +149,10 @@ def test_ddt_gets_its_properties_as_a_secret_file(client: RemoteHost) -> None:
     engine = Ddt(client, "/opt/execute.jar", 256)
     engine.java = "/usr/bin/java"
     command = engine.command(LEVELS, SOURCE, TARGET)
-    assert command.argv == ["/usr/bin/java", "-Xms256m", "-Xmx256m", "-jar", "/opt/execute.jar", "{job}/DDT.properties"]
+    jvm = ["/usr/bin/java", "-Xms256m", "-Xmx256m", "-Duser.timezone=UTC"]
+    assert command.argv == [*jvm, "-jar", "/opt/execute.jar", "{job}/DDT.properties"]
+    # It writes ../logs: that is in the folder of its job then, and goes with it.
+    assert command.cwd == "{job}/run"
     text = command.secrets["DDT.properties"]
     for line in ("sourceThreadNum=5", "targetThreadNum=15", "bucketSize=32", "bucketNum=33", "batchSize=128"):
         assert f"{line}\n" in text
@@ -155,16 +168,78 @@ def test_the_peer_reads_its_password_from_a_file(client: RemoteHost) -> None:
 
 
 def test_what_our_transfer_says_is_read(client: RemoteHost) -> None:
-    said = {"status": "complete", "documents": 200, "seconds": 2.0, "most_documents_in_flight": 50, "error": None,
-            "knobs": {"documents_in_flight_bound": 100, "processes": 2}}  # fmt: skip
-    samples = '{"t": 1.0, "rate": 90.0}\n{"t": 2.0, "rate": 110.0}\n'
-    moved = Pymongo(client).read(json.dumps(said), "", samples)
-    assert (moved.documents, moved.seconds, moved.cache_full, moved.processes) == (200, 2.0, 0.5, 2)
-    assert moved.rates == [(1.0, 90.0), (2.0, 110.0)]
+    said = {"status": "complete", "documents": 200, "began": 1000.5, "seconds": 2.0, "most_documents_in_flight": 50,
+            "error": None, "knobs": {"documents_in_flight_bound": 100, "processes": 2}}  # fmt: skip
+    moved = Pymongo(client).read(json.dumps(said), "")
+    assert (moved.documents, moved.began, moved.ended) == (200, 1000.5, 1002.5)
+    assert (moved.cache_full, moved.processes) == (0.5, 2)
     with pytest.raises(WorkloadFailed, match="disk is full"):
-        Pymongo(client).read(json.dumps({**said, "status": "failed", "error": "disk is full"}), "", "")
+        Pymongo(client).read(json.dumps({**said, "status": "failed", "error": "disk is full"}), "")
     with pytest.raises(OutputNotParseable, match="Killed"):
-        Pymongo(client).read("", "Killed", "")
+        Pymongo(client).read("", "Killed")
+
+
+def real_log(name: str) -> str:
+    return (Path(__file__).parent / "transfer" / "ddt_logs" / f"{name}.log").read_text()
+
+
+def test_ddt_succeeds_with_status_1_its_end_and_all_documents(client: RemoteHost) -> None:
+    engine = Ddt(client, "/opt/execute.jar", 256)
+    moved = engine.read(real_log("success"), "")
+    assert moved.documents == 60_000
+    assert (moved.began, moved.ended) == (1795312687.584, 1795312714.513)  # 01:58:07.584 and 01:58:34.513 UTC
+    moved.refuse_part(60_000, "ddt on client")
+    for status in (0, 1):
+        check_end(Ended("exited", status, None, 0, 1), "", "ddt", lambda _: None, engine.good_statuses)
+    with pytest.raises(WorkloadFailed, match="ended with status 2"):
+        check_end(Ended("exited", 2, None, 0, 1), "", "ddt", lambda _: None, engine.good_statuses)
+    with pytest.raises(WorkloadFailed, match="ended with status 1"):
+        check_end(Ended("exited", 1, None, 0, 1), "", "mongodump", lambda _: None, Mongodump.good_statuses)
+
+
+def test_ddt_that_ended_its_task_without_a_document_has_failed_by_its_first_cause(client: RemoteHost) -> None:
+    moved = Ddt(client, "/opt/execute.jar", 256).read(real_log("target-unreachable"), "")
+    first = r"^ddt on client wrote 0 of 3,000 documents: benchbook_full_target failed to check data source connectivity"
+    with pytest.raises(WorkloadFailed, match=first):
+        moved.refuse_part(3000, "ddt on client")
+
+
+def test_ddt_without_its_end_has_failed_by_its_first_cause_or_its_last_words(client: RemoteHost) -> None:
+    engine = Ddt(client, "/opt/execute.jar", 256)
+    with pytest.raises(WorkloadFailed, match=r"without `end execute task`: .* execution error :Timed out"):
+        engine.read(real_log("source-killed-hangs"), "")
+    with pytest.raises(WorkloadFailed, match=r"`end execute task`: Error: Unable to access jarfile /opt/execute.jar"):
+        engine.read("", "Error: Unable to access jarfile /opt/execute.jar\n")
+
+
+def test_the_time_to_go_knows_that_ddt_splits_and_idles() -> None:
+    assert [engines.beside_s(name) for name in ("pymongo", "ddt", "mongodump")] == [2, 180, 2]
+
+
+def test_the_jar_is_named_by_its_hash_and_its_ways_are_told(client: RemoteHost) -> None:
+    engine = Ddt(client, "/opt/execute-1.1.0.jar", 256)
+    engine.digest = "1e7f486a05f1" + "0" * 52
+    about = engine.about()
+    assert about.version == "execute-1.1.0.jar (sha256 1e7f486a05f1)"
+    assert about.config == {"jar_sha256": engine.digest}
+    assert "a batch holds 2 documents more than its batchSize" in about.notes
+
+
+def test_levels_that_ddt_would_replace_are_refused_before_a_host_is_touched(report: published.Published) -> None:
+    kind, smoke = transfer_kind.TransferKind(), load_profile("smoke")
+    with_ddt = asked(ddt_jar="/x.jar")
+    assert kind.scaled(with_ddt, smoke) == (), "DDT takes no fewer threads than 2 and 4"
+    assert kind.asked(report, with_ddt, smoke, load_inventory("lab_ddt"))["levels"] == "published"
+    cells = kind.cells(report, with_ddt)
+    kind.check_cells(cells)
+    assert kind.scaled(asked(ddt_jar="/x.jar", levels="scaled"), smoke) == transfer_kind.SCALED
+    found, _ = scaled(cells, transfer_kind.SCALED, cores_here=2, cores_published=40)
+    with pytest.raises(BadInput, match="DDT takes 2 to 100"):
+        kind.check_cells(found)
+    kind.check_cells([cell for cell in found if cell.system != "ddt"])
+    many = cells[11].model_copy(update={"levels": {**cells[11].levels, "cache_bucket_num": 101}})
+    with pytest.raises(BadInput, match=r"bucketNum.*DDT takes 1 to 100"):
+        kind.check_cells([many])
 
 
 # -- figures of a trial ----------------------------------------------------------------------------------------------
@@ -174,9 +249,14 @@ def rows(metric: str, values: list[tuple[float, float]], source: str = "process"
     return pd.DataFrame([(t, host, source, metric, v, "x") for t, v in values], columns=COLUMNS)
 
 
-def load_of(moved: Moved, *parts: pd.DataFrame, cpu_s: float = 3.0) -> CopyRun:
-    """A run of 4 s from t = 10 whose copying took the last 2 s."""
-    return CopyRun(moved, Ended("exited", 0, None, 10.0, 14.0, cpu_s), pd.concat(parts), "a")
+def load_of(moved: Moved, *parts: pd.DataFrame, cpu_s: float = 3.0, ended: float = 14.0) -> CopyRun:
+    """A run from t = 10 to 14, in the tests below one whose copying took the last 2 s."""
+    return CopyRun(moved, Ended("exited", 0, None, 10.0, ended, cpu_s), pd.concat(parts), "a")
+
+
+def counts(values: list[tuple[float, float]]) -> pd.DataFrame:
+    """What the probe of the target's own count writes."""
+    return rows("documents", values, source="documents", host="mongo:target")
 
 
 def test_a_rate_is_weighted_by_the_time_that_it_holds() -> None:
@@ -191,7 +271,7 @@ def test_the_figures_of_a_trial_by_hand() -> None:
     cpu = rows("cpu.transfer", [(11.0, 1.0), (12.0, 1.0), (13.0, 0.4)])
     memory = rows("rss.transfer", [(11.0, 9e9), (13.0, 10e6), (14.0, 30e6)])
     servers = rows("cpu.target", [(12.0, 0.0), (13.0, 1.0), (14.0, 0.5)])
-    found = summarise(load_of(Moved(1000, 2.0, cache_full=0.25), cpu, memory, servers))
+    found = summarise(load_of(Moved(1000, 12.0, cache_full=0.25), cpu, memory, servers))
     plain = {name: quantity.value for name, quantity in found.items()}
     assert plain["qps"] == 500
     assert plain["wall_qps"] == 250
@@ -200,10 +280,64 @@ def test_the_figures_of_a_trial_by_hand() -> None:
     assert plain["cpu_s_per_million"] == pytest.approx(3000)
     assert (plain["source_cores"], plain["target_cores"]) == (0, 0.75)
     assert plain["cache_full"] == 0.25
+    assert (plain["prepare_s"], plain["idle_s"]) == (2, 0)
+
+
+def test_the_figures_of_a_run_that_prepares_and_idles_by_hand() -> None:
+    # Started at 10, copied from 30 to 40, ended at 180: as DDT does, it idles for 140 s.
+    known = counts([(29.0, 0), (31.0, 50), (33.0, 250), (39.0, 800), (40.0, 1000), (41.0, 1000)])
+    cpu = rows("cpu.transfer", [(30.0, 0.5), (40.0, 0.9), (180.0, 0.05)])
+    memory = rows("rss.transfer", [(20.0, 9e9), (35.0, 10e6), (40.0, 30e6), (100.0, 9e9)])
+    servers = rows("cpu.target", [(30.0, 0.0), (40.0, 1.5), (180.0, 0.0)])
+    run = load_of(Moved(1000, 30.0, 44.0), known, cpu, memory, servers, cpu_s=26.0, ended=180.0)
+    plain = {name: quantity.value for name, quantity in summarise(run).items()}
+    # Its own log says 44; the target counted them all at 40.
+    assert (plain["prepare_s"], plain["total_time_s"], plain["idle_s"]) == (20, 10, 140)
+    assert plain["qps"] == 100
+    # 26 CPU seconds less 20 x 0.5 before and 140 x 0.05 after: 9 in 10 s.
+    assert plain["cpu_percent"] == pytest.approx(90)
+    assert (plain["memory_mb"], plain["peak_memory_mb"]) == (20, 30)
+    assert plain["target_cores"] == pytest.approx(1.5)
+    series = rate_series(run)
+    rates = series[series.metric == "documents"]
+    assert list(rates.t) == [31, 33, 39, 40]
+    assert list(rates.value) == pytest.approx([50, 100, 550 / 6, 200])
+    assert list(series[series.metric == "documents.10s"].value) == pytest.approx([100])
+
+
+def test_a_real_ddt_log_and_the_servers_counts_give_the_rate_by_hand(client: RemoteHost) -> None:
+    # success.log: its first reader at 01:58:07.584 = ...687.584; a count that completes 24 s later.
+    moved = Ddt(client, "/opt/execute.jar", 256).read(real_log("success"), "")
+    began = 1795312687.584
+    known = counts([(began + 6, 2470), (began + 17, 48000), (began + 24, 60000), (began + 160, 60000)])
+    run = CopyRun(moved, Ended("exited", 1, None, began - 42, began + 170, 20.0), known, "a")
+    assert summarise(run)["qps"].value == pytest.approx(2500)
+    # Without the probe's counts, its own lines, in steps of ten seconds: 60,000 in 26.929 s.
+    run = CopyRun(moved, Ended("exited", 1, None, began - 42, began + 170, 20.0), counts([]), "a")
+    assert summarise(run)["qps"].value == pytest.approx(60_000 / 26.929)
+
+
+def test_a_copy_shorter_than_the_reports_averages_has_no_rate() -> None:
+    said = "1,000 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
+    assert unsure(load_of(Moved(1000, 12.0), counts([(13.0, 200), (14.5, 1000)]))) == said
+    # Its own end is exact, and the target's count comes later.
+    assert unsure(load_of(Moved(1000, 12.0), counts([(13.0, 200), (22.5, 1000)]), ended=22.0)) is None
+
+
+def test_an_end_that_only_counts_tell_must_be_known_to_a_tenth() -> None:
+    # Copied from 12 to 22 or to any time since 20.5: 1.5 of 10 s.
+    rough = Moved(1000, 12.0, 30.0, exact=False)
+    run = load_of(rough, counts([(13.0, 200), (20.5, 900), (22.0, 1000), (23.0, 1000)]), ended=180.0)
+    assert run.open_s == 1.5
+    said = "1,000 documents were copied in 10.0 s, of which the target's counts leave 1.5 s open: too much for a rate"
+    assert unsure(run) == said
+    assert unsure(load_of(rough, counts([(13.0, 200), (21.0, 900), (22.0, 1000)]), ended=180.0)) is None
+    # Without a count in between, all of it is open.
+    assert load_of(rough, counts([]), ended=180.0).open_s == 18
 
 
 def test_the_published_columns_are_among_the_figures(report: published.Published) -> None:
-    found = summarise(load_of(Moved(1000, None), rows("rss.transfer", [(11.0, 1e6)])))
+    found = summarise(load_of(Moved(1000), rows("rss.transfer", [(11.0, 1e6)])))
     assert set(report.table("cache_32").metrics) <= set(found)
     assert found["total_time_s"].value == 4
 
@@ -214,6 +348,15 @@ def test_ten_second_averages_begin_with_the_copying() -> None:
     found = ten_seconds(frame, 100.0).to_dict("list")
     assert found == {"t": [110.0, 115.0], "value": pytest.approx([6.3, 26.0])}
     assert ten_seconds(frame.iloc[:0], 100.0).empty
+
+
+def test_the_page_names_copies_too_short_for_a_rate_and_older_records_say_nothing() -> None:
+    said = "900 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
+    short = record(system="ddt", proof={"unsure": said})
+    fine, older = record(proof={"unsure": None}), record()
+    assert transfer_views.unsure([fine, older]) == []
+    sentence = f"The rates of 1 of 3 trials are not to be relied on. For example, ddt: {said}."
+    assert transfer_views.unsure([fine, short, older]) == [sentence]
 
 
 # -- the bottleneck --------------------------------------------------------------------------------------------------
@@ -234,12 +377,12 @@ def used(cores: dict[str, float], busy: dict[str, float]) -> list[pd.DataFrame]:
 @pytest.mark.parametrize(
     ("moved", "cores", "busy", "cpu_s", "who"),
     [
-        (Moved(1, 2.0), {"transfer": 0.5, "source": 0.5, "target": 3.0}, {"a": 0.6, "b": 3.9}, 2, "target"),
-        (Moved(1, 2.0), {"transfer": 0.5, "source": 0.5, "target": 0.5}, {"a": 3.9, "b": 0.5}, 2, "others"),
-        (Moved(1, 2.0, processes=2), {"transfer": 1.9, "source": 1.0, "target": 1.0}, {"a": 2.0}, 7.7, "transfer"),
-        (Moved(1, 2.0, cache_full=0.95), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "target"),
-        (Moved(1, 2.0, cache_full=0.10), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "source"),
-        (Moved(1, 2.0), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "servers"),
+        (Moved(1, 12.0), {"transfer": 0.5, "source": 0.5, "target": 3.0}, {"a": 0.6, "b": 3.9}, 2, "target"),
+        (Moved(1, 12.0), {"transfer": 0.5, "source": 0.5, "target": 0.5}, {"a": 3.9, "b": 0.5}, 2, "others"),
+        (Moved(1, 12.0, processes=2), {"transfer": 1.9, "source": 1.0, "target": 1.0}, {"a": 2.0}, 7.7, "transfer"),
+        (Moved(1, 12.0, cache_full=0.95), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "target"),
+        (Moved(1, 12.0, cache_full=0.10), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "source"),
+        (Moved(1, 12.0), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "servers"),
     ],
 )
 def test_who_was_the_bottleneck(
@@ -251,7 +394,7 @@ def test_who_was_the_bottleneck(
 
 def test_on_one_machine_the_largest_user_is_named() -> None:
     parts = used({"transfer": 0.5, "source": 2.5, "target": 0.9}, {"a": 3.9})
-    found = bottleneck(load_of(Moved(1, 2.0), *parts, cpu_s=2), surveyed(same=True), PLACES)
+    found = bottleneck(load_of(Moved(1, 12.0), *parts, cpu_s=2), surveyed(same=True), PLACES)
     assert (found["who"], found["why"]) == ("source", "3.9 of 4 cores are in use; source uses 2.5 of them")
 
 

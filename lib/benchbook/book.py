@@ -91,6 +91,7 @@ class Book(Recorded):
             clients = self.kind.clients if here.shared else ()
             cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, clients=clients)
             asked = {**asked, KEY: scaling.model_dump(mode="json")}
+        self.kind.check_cells(cells)
         if self.profile.repeat and self._repeating and not self.parameters.repetitions:
             asked = {**asked, "repeat": self._repeating.model_dump()}
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)

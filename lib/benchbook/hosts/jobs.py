@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # fails.
 LONGEST_S = 7 * 86_400
 
+_IN_JOB = "{job}/"
+
 # Why a job has ended that did not end by itself, in words; all but the last are the supervisor's own names.
 UNSUPERVISED = "unsupervised"
 _FROM_OUTSIDE = {
@@ -45,7 +47,10 @@ _FROM_OUTSIDE = {
 
 @dataclass(frozen=True)
 class Command:
-    """A long command. `secrets` are files (name -> content), mode 600, in the job's folder, removed at its end."""
+    """A long command. `secrets` are files (name -> content), mode 600, in the job's folder, removed at its end.
+
+    `{job}` in `argv` is that folder, and so it is at the beginning of `cwd`: a folder in it is made.
+    """
 
     argv: Sequence[object]
     timeout_s: float
@@ -57,7 +62,7 @@ class Command:
     @property
     def typed(self) -> str:
         """The command line as somebody would type it, without the folder that the job runs in."""
-        return " ".join(map(str, self.argv)).replace("{job}/", "")
+        return " ".join(map(str, self.argv)).replace(_IN_JOB, "")
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Job:
         supervisor = host.push(remote_program("hosts", "supervise.py"))
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
         host.make_folder(folder)
+        if command.cwd and command.cwd.startswith(_IN_JOB):
+            host.make_folder(_placed(command.cwd, folder))
         for secret, content in command.secrets.items():
             host.write(f"{folder}/{secret}", content)
         host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease, fence)))
@@ -209,9 +216,9 @@ def _description(
     host: RemoteHost, command: Command, folder: str, lease: str, fence: Mapping[str, object] | None
 ) -> dict[str, object]:
     return {
-        "argv": [str(word).replace("{job}", folder) for word in command.argv],
+        "argv": [_placed(str(word), folder) for word in command.argv],
         "env": dict(command.env),
-        "cwd": command.cwd,
+        "cwd": _placed(command.cwd, folder) if command.cwd else None,
         "cpus": list(host.host.cpus),
         "lease": lease,
         "fence": fence,
@@ -220,6 +227,10 @@ def _description(
         "timeout_s": command.timeout_s,
         "secret_files": list(command.secrets),
     }
+
+
+def _placed(text: str, folder: str) -> str:
+    return text.replace("{job}", folder)
 
 
 def remote_program(package: str, name: str) -> Path:

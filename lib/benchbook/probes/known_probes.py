@@ -12,9 +12,10 @@ from benchbook.probes.probe_file import ProbeFile
 
 GROUP = "probes"
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
-# Further names that stand as the source of a series: load generators' own, that of a trial's processes, and of others'.
+# Further names that stand as the source of a series: load generators' own, that of a trial's processes, of others', and
+# of the documents that a server counts.
 _SOURCES = "workloads"
-PROCESS, OTHERS = "process", "others"
+PROCESS, OTHERS, DOCUMENTS = "process", "others", "documents"
 
 
 def own() -> list[str]:
@@ -52,7 +53,7 @@ def _check_name(name: str, path: Path) -> None:
         raise BadInput(
             "not a name for a probe", file=path, key="name", value=name, fix="use letters, digits and underscores"
         )
-    if name in {*plugins.names(GROUP), *plugins.names(_SOURCES), PROCESS, OTHERS}:
+    if name in {*plugins.names(GROUP), *plugins.names(_SOURCES), PROCESS, OTHERS, DOCUMENTS}:
         raise BadInput(
             "something that is installed has this name already",
             file=path,

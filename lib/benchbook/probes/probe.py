@@ -13,7 +13,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.holder import boot_id
 from benchbook.hosts.jobs import Command, remote_program
 from benchbook.probes import libraries, probe_file
-from benchbook.probes.known_probes import OTHERS, PROCESS, find
+from benchbook.probes.known_probes import DOCUMENTS, OTHERS, PROCESS, find
 from benchbook.probes.probe_file import ProbeFile
 
 # Named in annotations only: a chain of imports ends here.
@@ -28,7 +28,7 @@ LONGEST_S = 2 * 86_400
 class Probe:
     """One probe to start on `host`; `about` is what the series call it, the host or the server that it watches.
 
-    `given` goes to `sample` by name. A probe that is not `standing` lives for one trial.
+    `given` goes to `sample` by name. A probe that is not `standing` lives for one trial. `python` runs it.
     """
 
     file: ProbeFile
@@ -38,6 +38,7 @@ class Probe:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     every_s: float = 1.0
     standing: bool = True
+    python: str = "python3"
 
     @property
     def name(self) -> str:
@@ -58,7 +59,7 @@ class Probe:
         runner = self.host.push(remote_program("probes", "run_probe.py"))
         program = self.host.push(self.file.path)
         zips = [self.host.push(libraries.zipped(package)) for package in self.file.needs]
-        argv = ["python3", runner, "{job}/samples", self.every_s, program, self._given(), *zips]
+        argv = [self.python, runner, "{job}/samples", self.every_s, program, self._given(), *zips]
         return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 
 
@@ -84,6 +85,14 @@ def of_jobs(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) 
     file = probe_file.read(remote_program("probes", "process_probe.py"), PROCESS, gives=("jobs",))
     patterns = {label: host.path("jobs", f"{name}-*", "pid") for label, name in jobs.items()}
     return Probe(file, host, host.name, {"jobs": patterns}, every_s=every_s, standing=False)
+
+
+def of_documents(host: RemoteHost, python: str, about: str, url: str, database: str, password: str | None) -> Probe:
+    """Documents that the server `about` holds in a database, counted from `host` by a Python there that has PyMongo."""
+    gives = ("url", "database", "password")
+    file = probe_file.read(remote_program("probes", "documents_probe.py"), DOCUMENTS, gives=gives)
+    secrets = {"password": password} if password else {}
+    return Probe(file, host, about, {"url": url, "database": database}, secrets, python=python)
 
 
 def of_others(hosts: Iterable[RemoteHost]) -> list[Probe]:

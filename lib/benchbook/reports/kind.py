@@ -57,6 +57,9 @@ class Kind(ABC, Generic[P]):
         """Names of the levels that are scaled with the cores here; () where the published ones are run."""
         return ()
 
+    def check_cells(self, cells: Sequence[Cell]) -> None:
+        """Raises BadInput for a level, as it is to be run, that a system or a load generator does not take."""
+
     def repetitions(self, profile: Profile) -> int:
         """How many a report takes when its parameters do not say."""
         return profile.repetitions

@@ -43,6 +43,7 @@ class TransferWatcher(Protocol):
 class _State:
     # What the crew does not know, so that a report can be made whenever the transfer ends.
     notes: list[str] = field(default_factory=list)
+    began: float = 0.0
     seconds: float = 0.0
     index_seconds: float = 0.0
 
@@ -126,7 +127,7 @@ def _document_limit(target: Client) -> int:
 def _copy(
     crew: Crew, parts: list[ranges.Range], document_limit: int, state: _State, watchers: tuple[TransferWatcher, ...]
 ) -> None:
-    started = time.monotonic()
+    started, state.began = time.monotonic(), time.time()
     last = Sample(0.0, 0, 0.0, 0.0, 0)
     try:
         for _ in crew.run(parts, document_limit):
@@ -156,6 +157,7 @@ def _report(settings: Settings, crew: Crew, state: _State, status: Status, error
         target=settings.target.name,
         knobs={key: getattr(settings, key) for key in knobs}
         | {"processes": settings.worker_count(), "documents_in_flight_bound": settings.documents_in_flight},
+        began=state.began,
         seconds=state.seconds,
         index_seconds=state.index_seconds,
         usage=crew.usage(),

@@ -17,13 +17,15 @@ class TransferReport:
     """Documents, bytes (of BSON), seconds of copying, and the CPU seconds and peak memory of all processes together.
 
     `documents` are those that this run put on the target, `already_there` those it found there unchanged.
-    `seconds` are from the start of the workers to their end; indexes and the preparation are not in them.
+    `seconds` are from the start of the workers (`began`, since the epoch) to their end; indexes and the preparation are
+    not in them.
     """
 
     status: Status
     source: str
     target: str
     knobs: dict[str, int]
+    began: float
     seconds: float
     index_seconds: float
     usage: Usage
@@ -48,6 +50,7 @@ class TransferReport:
             "documents": totals.written,
             "already_there": totals.already_there,
             "bytes": totals.bytes,
+            "began": round(self.began, 3),
             "seconds": round(self.seconds, 3),
             "index_seconds": round(self.index_seconds, 3),
             "documents_per_second": round(totals.written / self.seconds, 1) if self.seconds else 0.0,

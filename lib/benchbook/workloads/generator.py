@@ -194,13 +194,16 @@ def generator(name: str) -> type[LoadGenerator[Any]]:
     return found
 
 
-def check_end(ended: Ended, text: str, name: str, failure: Callable[[str], str | None]) -> None:
+def check_end(
+    ended: Ended, text: str, name: str, failure: Callable[[str], str | None], good: Sequence[int] = (0,)
+) -> None:
     """Raises WorkloadFailed unless the program ended by itself, well, and called nothing fatal; its output goes along.
 
-    Some programs end with status 0 although they failed: what they say counts.
+    Some programs end with status 0 although they failed: what they say counts. `good` are the statuses of one that did
+    its work.
     """
     said = failure(text)
-    if ended.reason == "exited" and ended.exit == 0 and not said:
+    if ended.reason == "exited" and ended.exit in good and not said:
         return
     how = f"was killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}"
     outside = ended.from_outside(name)

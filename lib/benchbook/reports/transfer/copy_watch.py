@@ -20,7 +20,8 @@ class CopyWatch:
     """Called as often as one likes, it looks every EVERY_S.
 
     It raises SystemFailed for a server that has died, which some engines wait for for ever, and WorkloadFailed for a
-    transfer that tells no news for `longest_s` while `weigh`, what the target holds, stands still as well.
+    transfer that tells no news for `longest_s` while `weigh`, what the target holds, stands still as well. Once it has
+    told that all its `documents` are there, it may idle for as long as the engine is known to.
     """
 
     engine: Engine
@@ -29,6 +30,7 @@ class CopyWatch:
     longest_s: float
     weigh: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
+    documents: int | None = None
     _next: float = field(init=False, default=0.0)
     _offset: int = field(init=False, default=0)
     _rest: str = field(init=False, default="")
@@ -48,7 +50,9 @@ class CopyWatch:
             server.check_alive()
         if news := self.engine.news(self._fresh()) - self._told:
             self._told |= news
-            self._last = max(news)
+            self._last = max(news, key=_by_number)
+            if f"{self.documents} documents" in news:
+                self._patience.longest_s = max(self.longest_s, self.engine.idles_s)
         self._patience.see(self._last)
 
     def _fresh(self) -> str:
@@ -57,3 +61,9 @@ class CopyWatch:
         self._offset += len(data)
         whole, _, self._rest = (self._rest + data.decode(errors="replace")).rpartition("\n")
         return whole
+
+
+def _by_number(news: str) -> tuple[int, str]:
+    """The most documents come last."""
+    first = news.partition(" ")[0]
+    return (int(first) if first.isdigit() else -1, news)

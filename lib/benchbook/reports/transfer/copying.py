@@ -20,14 +20,14 @@ from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
-from benchbook.probes.probe import Probe, make, of_jobs, of_others
+from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
-from benchbook.reports.transfer.client_python import longest_s, python, tool
+from benchbook.reports.transfer.client_python import longest_s, python, python_path, tool
 from benchbook.reports.transfer.copy_watch import CopyWatch
 from benchbook.reports.transfer.engines import Engine, Moved
-from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise
+from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
 from benchbook.systems.blame import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
@@ -128,12 +128,13 @@ class Transfer:
                 **watched.proof,
                 "bottleneck": bottleneck(load, self._surveyed, self._places()),
                 "said": moved.about,
+                "unsure": unsure(load),
             },
             series=pd.concat([watched.series, rate_series(load)], ignore_index=True),
         )
 
     def expected_s(self, trial: Trial) -> float:
-        return 2.0 + self.documents / GUESSED_RATE
+        return engines.beside_s(trial.cell.system) + self.documents / GUESSED_RATE
 
     def rate_unit(self, trial: Trial) -> str:
         return "documents/s"
@@ -170,20 +171,20 @@ class Transfer:
             raise SystemFailed(f"{name} of {server.name} failed")
 
     def _watch(self, engine: Engine, job: Job) -> CopyWatch:
-        servers = (self._source, self._target)
-        return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, self._target.weigh)
+        servers, weigh = (self._source, self._target), self._target.weigh
+        return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, weigh, documents=self.documents)
 
     def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
-        """What the engine says of its run."""
+        """What the engine says of its run. Raises TrialFailed unless it ended well and wrote all documents."""
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
-        samples = self.client.read(f"{job.folder}/samples").decode()
-        output, who = stdout + stderr, f"{engine.name} on {self.client.name}"
+        output, who = engine.kept(stdout + stderr), f"{engine.name} on {self.client.name}"
         try:
             if said := ended.from_outside(who):
                 raise WorkloadFailed(said)
             # A failed transfer says more in its report than by its status.
-            moved = engine.read(stdout, stderr, samples)
-            check_end(ended, output, who, lambda _: None)
+            moved = engine.read(stdout, stderr)
+            check_end(ended, output, who, lambda _: None, engine.good_statuses)
+            moved.refuse_part(self.documents, who)
         except TrialFailed as problem:
             problem.output = output
             raise
@@ -219,7 +220,12 @@ class Transfer:
         hosts = {name: self._session.hosts[name] for name in watched}
         processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
         of_machines = [make("host", host) for host in self._machines(hosts)]
-        return [*of_machines, *of_others(hosts.values()), *processes]
+        return [*of_machines, *of_others(hosts.values()), *processes, self._counting()]
+
+    def _counting(self) -> Probe:
+        """The target's own count, once a second: every engine's documents are taken from it alike."""
+        at, python_there = self._target.endpoint, python_path(self.client)
+        return of_documents(self.client, python_there, self._target.name, at.url, engines.DATABASE, at.password)
 
     def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""

@@ -18,8 +18,8 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.reports.transfer.client_python import environment, python
-from benchbook.systems.base import About
-from benchbook.transfer import ddt, peer
+from benchbook.systems.base import About, last_words
+from benchbook.transfer import ddt, ddt_log, peer
 from benchbook.transfer.settings import MongoEndpoint
 
 DATABASE = "ddt"
@@ -30,17 +30,27 @@ LONGEST_S = 12 * 3600
 
 @dataclass(frozen=True)
 class Moved:
-    """What an engine says of its run: documents, and the seconds in which it copied them (None: the whole run).
+    """What an engine says of its run: how many documents, and from when until when it copied them.
 
-    `rates` are (seconds since copying began, documents/s); `cache_full` the highest share of the cache in use.
+    `began` and `ended` are seconds since the epoch by its host's clock; None: its program's start, or end. One that is
+    not `exact` only knows that it was done by then. `cache_full` is the highest share of the cache in use, `complaint`
+    the first error that it told, "" without any.
     """
 
     documents: int
-    seconds: float | None
-    rates: list[tuple[float, float]] = field(default_factory=list)
+    began: float | None = None
+    ended: float | None = None
+    exact: bool = True
     cache_full: float | None = None
     processes: int = 0
+    complaint: str = ""
     about: Json = field(default_factory=dict)
+
+    def refuse_part(self, documents: int, who: str) -> None:
+        """Raises WorkloadFailed, with the first cause, unless this is how many documents it moved."""
+        if self.documents != documents:
+            why = f": {self.complaint}" if self.complaint else ""
+            raise WorkloadFailed(f"{who} wrote {self.documents:,} of {documents:,} documents{why}")
 
 
 class Engine(ABC):
@@ -51,6 +61,12 @@ class Engine(ABC):
     has_knobs = True
     # The file in its job's folder in which it tells, while it runs, how far it is.
     tells = "stdout"
+    # With which its program ends when all is copied.
+    good_statuses: tuple[int, ...] = (0,)
+    # How long it may do nothing once everything is copied.
+    idles_s = 0.0
+    # What a run takes beside the copying, for the time to go only.
+    beside_s = 2.0
 
     def __init__(self, host: RemoteHost) -> None:
         self.host = host
@@ -63,8 +79,12 @@ class Engine(ABC):
     def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command: ...
 
     @abstractmethod
-    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> Moved:
         """Raises OutputNotParseable or WorkloadFailed."""
+
+    def kept(self, output: str) -> str:
+        """What of its output may be kept: no documents."""
+        return output
 
     @abstractmethod
     def news(self, told: str) -> set[str]:
@@ -106,22 +126,21 @@ class Pymongo(Engine):
             [*argv, *options, *files, "--quiet"], timeout_s=LONGEST_S, secrets=hidden, env=environment(self.host)
         )
 
-    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> Moved:
         try:
             found = json.loads(stdout)
         except ValueError as problem:
             raise OutputNotParseable(f"the transfer printed no report: {stderr[-300:] or 'no word'}") from problem
         if found["status"] != "complete":
             raise WorkloadFailed(f"the transfer {found['status']}: {found['error']}")
-        rates = [(line["t"], line["rate"]) for line in map(json.loads, samples.splitlines())]
         within = min(found["knobs"]["documents_in_flight_bound"], found["documents"]) or 1
         return Moved(
             found["documents"],
-            found["seconds"],
-            rates,
-            found["most_documents_in_flight"] / within,
-            found["knobs"]["processes"],
-            found,
+            found["began"],
+            found["began"] + found["seconds"],
+            cache_full=found["most_documents_in_flight"] / within,
+            processes=found["knobs"]["processes"],
+            about=found,
         )
 
     def news(self, told: str) -> set[str]:
@@ -134,13 +153,18 @@ class Pymongo(Engine):
 
 
 class Ddt(Engine):
-    """The user's DDT jar."""
+    """The user's DDT jar. It runs in a folder below its job's: its log files go to `../logs`."""
 
     name = "ddt"
+    # It ends with 1 when it has copied everything, as when it has copied nothing.
+    good_statuses = (0, 1)
+    # 140 s were seen; before that, it splits for 40 s.
+    idles_s = 300.0
+    beside_s = 180.0
 
     def __init__(self, host: RemoteHost, jar: str, heap_mb: int) -> None:
         super().__init__(host)
-        self.jar, self.heap_mb = jar, heap_mb
+        self.jar, self.heap_mb, self.digest = jar, heap_mb, ""
 
     def install(self) -> None:
         if self.host.run(["test", "-f", self.jar], check=False).status != 0:
@@ -150,32 +174,58 @@ class Ddt(Engine):
                 value=self.jar,
                 fix="copy it there, and give its absolute path on that host",
             )
+        self.digest = self.host.run(["sha256sum", "--", self.jar]).stdout.split()[0].lstrip("\\")
         self.java = self.host.require_program("java", package="default-jre-headless")
 
     def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command:
-        asked = ddt.Levels(
-            int(levels["source_threads"]),
-            int(levels["target_threads"]),
-            int(levels["cache_bucket_size"]),
-            int(levels["cache_bucket_num"]),
-            int(levels["data_batch_size"]),
-        )
-        text = ddt.properties(asked, source, target, rf"{DATABASE}\..+")
+        text = ddt.properties(_as_ddt_takes(levels), source, target, rf"{DATABASE}\..+")
         argv = ddt.command(Path(self.jar), Path("{job}/DDT.properties"), heap_mb=self.heap_mb, java=self.java)
-        return Command(argv, timeout_s=LONGEST_S, secrets={"DDT.properties": text})
+        return Command(argv, timeout_s=LONGEST_S, cwd="{job}/run", secrets={"DDT.properties": text})
 
-    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
-        log = ddt.parse_log(stdout + stderr)
-        # It goes on for two minutes after its last document: the time of the transfer ends with the count.
-        last = next(count for count in log.counts if count.documents == log.documents)
-        return Moved(log.documents, float(last.seconds) or None, log.rates(), about={"errors": log.errors})
+    def read(self, stdout: str, stderr: str) -> Moved:
+        """`end execute task` is needed, and proves nothing: it printed that having written nothing, too."""
+        log = ddt_log.parse(stdout)
+        if not log.has_ended:
+            why = log.first_cause or last_words(self.kept(stdout + stderr)) or "no word"
+            raise WorkloadFailed(f"DDT ended before its work was done, without `end execute task`: {why}")
+        if not log.counts:
+            raise OutputNotParseable("DDT's log has no line `number of bars written`")
+        said = {"errors": log.errors, "errors_in_all": log.errors_in_all, "slowed_itself": log.slowed}
+        at = (log.began, log.complete_at())
+        return Moved(log.documents, *at, exact=False, complaint=log.first_cause, about=said)
+
+    def kept(self, output: str) -> str:
+        return ddt_log.without_documents(output)
 
     def news(self, told: str) -> set[str]:
-        """Documents so far; before the first it splits the collections, and goes on for ever if the source dies."""
-        return {f"{count} documents" for count in ddt.written(told)}
+        """Collections split, then documents so far; if the source dies while it splits, it goes on for ever."""
+        return ddt_log.progress(told)
 
     def about(self) -> About:
-        return About(self.name, Path(self.jar).name, "DDT", None, (f"heap {self.heap_mb} MB",), (self.host.name,))
+        notes = (
+            f"heap {self.heap_mb} MB",
+            f"a batch holds {ddt.BATCH_EXTRA} documents more than its batchSize",
+            "it splits the collections before it copies and idles for two minutes after: both are outside of its rate",
+            "it slows itself down while it finds its host busy",
+        )
+        version = f"{Path(self.jar).name} (sha256 {self.digest[:12]})"
+        return About(self.name, version, "DDT", None, notes, (self.host.name,), {"jar_sha256": self.digest})
+
+
+def _as_ddt_takes(levels: Levels) -> ddt.Levels:
+    return ddt.Levels(
+        int(levels["source_threads"]),
+        int(levels["target_threads"]),
+        int(levels["cache_bucket_size"]),
+        int(levels["cache_bucket_num"]),
+        int(levels["data_batch_size"]),
+    )
+
+
+def check_levels(name: str, levels: Levels) -> None:
+    """Raises BadInput for a level that this engine would quietly replace."""
+    if name == Ddt.name:
+        ddt.check(_as_ddt_takes(levels))
 
 
 class Mongodump(Engine):
@@ -212,11 +262,11 @@ class Mongodump(Engine):
         )
         return Command(argv, timeout_s=LONGEST_S, secrets=hidden)
 
-    def read(self, stdout: str, stderr: str, samples: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> Moved:
         found = peer.parse(stderr)
         if found.failures:
             raise WorkloadFailed(f"mongorestore could not write {found.failures} documents")
-        return Moved(found.documents, None, about={"dumped": found.dumped, "restored": found.restored})
+        return Moved(found.documents, about={"dumped": found.dumped, "restored": found.restored})
 
     def news(self, told: str) -> set[str]:
         """Its lines without their times: how much of which collection."""
@@ -249,6 +299,12 @@ def names(wanted: list[str], jar: str) -> list[str]:
         if name not in known:
             raise BadInput("unknown engine", key="engines", value=name, fix=f"use some of pymongo, ddt, {PEER}")
     return list(dict.fromkeys(wanted)) or known
+
+
+def beside_s(name: str) -> float:
+    """What a run of this engine takes beside the copying (s), as a guess."""
+    kinds: tuple[type[Engine], ...] = (Pymongo, Ddt, Mongodump)
+    return next(kind.beside_s for kind in kinds if kind.name == name)
 
 
 def make(name: str, host: RemoteHost, jar: str, heap_mb: int) -> Engine:

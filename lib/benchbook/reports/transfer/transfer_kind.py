@@ -77,6 +77,12 @@ def _wanted(levels: dict[str, Any], parameters: TransferParameters) -> bool:
     )
 
 
+def _levels_from(parameters: TransferParameters, profile: Profile) -> str:
+    """`published` or `scaled`: as asked for, else as the profile says, but never scaled for DDT unasked."""
+    unasked = "published" if "ddt" in parameters.names() else profile.levels
+    return parameters.levels or unasked
+
+
 def documents(parameters: TransferParameters, profile: Profile) -> int:
     return parameters.documents or profile.transfer.documents
 
@@ -136,7 +142,7 @@ class TransferKind(Kind[TransferParameters]):
             "cache_size_gb": f"{profile.transfer.cache_gb:g} for a mongod; FerretDB has none to set",
             "server": parameters.server,
             "ddt_jar": parameters.ddt_jar,
-            "levels": parameters.levels or profile.levels,
+            "levels": _levels_from(parameters, profile),
             **dict.fromkeys(SCALED[2:], "scaled" if self.scaled(parameters, profile) else "as published"),
             "data_batch_size": "as published",
             "reset": "the copy dropped before each trial",
@@ -163,9 +169,15 @@ class TransferKind(Kind[TransferParameters]):
         """Threads, and with them the cache that they read ahead into.
 
         The report's caches hold 131,072 documents and more, of a data set whose size it does not print. As published
-        they hold all of a small data set, so that no cache is better than another.
+        they hold all of a small data set, so that no cache is better than another. DDT takes no fewer threads than a
+        small machine's share, so where it is among the engines the levels are those published.
         """
-        return SCALED if (parameters.levels or profile.levels) == "scaled" else ()
+        return SCALED if _levels_from(parameters, profile) == "scaled" else ()
+
+    def check_cells(self, cells: Sequence[Cell]) -> None:
+        """Raises BadInput for a level in place of which DDT would quietly use another one."""
+        for cell in cells:
+            engines.check_levels(cell.system, cell.levels)
 
     def repeating(self, profile: Profile) -> Repeating | None:
         """Of the profile's transfer section, where it says."""

@@ -1,8 +1,13 @@
-"""What a transfer came to: rate, CPU, memory, ten-second averages, and whether it or a server was the bottleneck."""
+"""What a transfer came to: rate, CPU, memory, ten-second averages, and whether it or a server was the bottleneck.
+
+All of it is over the seconds of copying, from the engine's first reader to the count that completes: some engines
+prepare for as long as they copy, and idle for twice as long afterwards.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -11,6 +16,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.hosts.about import Survey
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
+from benchbook.probes.known_probes import DOCUMENTS
 from benchbook.probes.samples import busy_cores
 from benchbook.reports.transfer.engines import Moved
 
@@ -19,6 +25,10 @@ WINDOW_S = 10.0
 # A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
 FULL = 0.9
 LABELS = ("transfer", "source", "target")
+# A rate whose seconds may be so much fewer is not known.
+UNSURE = 0.1
+# No copy is shorter; what begins and ends within it is of one moment.
+_MOMENT_S = 1e-3
 
 
 @dataclass(frozen=True)
@@ -32,36 +42,61 @@ class CopyRun:
 
     @property
     def begin(self) -> float:
-        """When copying began, host's clock: its seconds are counted back from the end of the program."""
-        wall = self.ended.ended - self.ended.started
-        return self.ended.ended - min(self.seconds, wall)
+        """When copying began, host's clock; where the engine does not say, its program's start."""
+        began = self.moved.began or self.ended.started
+        return min(max(began, self.ended.started), self.ended.ended - _MOMENT_S)
+
+    @cached_property
+    def end(self) -> float:
+        """When the target first counted all documents; no later than the engine says that it was done."""
+        counts = self.counts()
+        whole = counts[(counts.value >= self.moved.documents) & (counts.t > self.begin)].t
+        told = [*whole.head(1), self.moved.ended or self.ended.ended, self.ended.ended]
+        return max(float(min(told)), self.begin + _MOMENT_S)
 
     @property
     def seconds(self) -> float:
-        """Seconds of copying; where the engine does not say, the program's whole run."""
-        return self.moved.seconds or (self.ended.ended - self.ended.started)
+        """Seconds of copying."""
+        return self.end - self.begin
+
+    @property
+    def open_s(self) -> float:
+        """By how much copying may have ended earlier: since the last count that was not complete."""
+        own = self.moved.ended or self.ended.ended
+        return 0.0 if self.moved.exact and self.end >= own else self.end - float(self.counted_inside().t.iloc[-2])
+
+    def counts(self) -> pd.DataFrame:
+        """[t, value]: documents on the target by its own count, in order of time."""
+        return self.series[self.series.metric == DOCUMENTS][["t", "value"]].sort_values("t")
+
+    def counted_inside(self) -> pd.DataFrame:
+        """The same while copying: from none at the beginning to all at the end, with what was counted between."""
+        counts = self.counts()
+        inside = counts[(counts.t > self.begin) & (counts.t < self.end)]
+        ends = [(self.begin, 0.0), (self.end, float(self.moved.documents))]
+        return pd.DataFrame([ends[0], *inside.itertuples(index=False), ends[1]], columns=["t", "value"])
 
     def process(self, metric: str) -> pd.DataFrame:
         """[t, value] of a metric of the process probes."""
         return self.series[(self.series.source == "process") & (self.series.metric == metric)][["t", "value"]]
 
     def inside(self, metric: str) -> pd.DataFrame:
-        """The same from the beginning of copying to the end."""
+        """The same from the beginning of copying to its end."""
         rows = self.process(metric)
-        return rows[(rows.t > self.begin) & (rows.t <= self.ended.ended)]
+        return rows[(rows.t > self.begin) & (rows.t <= self.end)]
 
     def cores(self, label: str) -> float:
         """Cores that a watched job used while copying.
 
         A probe cannot see what a process uses between the last sample and its end, which the transfer's supervisor
-        can: its total less what the probe saw before copying began.
+        can: its total less what the probe saw before copying began and after it was complete.
         """
         rates = self.process(f"cpu.{label}")
         if label != "transfer":
-            return overlapping_mean(rates, self.begin, self.ended.ended)
-        started = self.begin - self.ended.started
-        before = started * overlapping_mean(rates, self.ended.started, self.begin)
-        return max(0.0, self.ended.cpu_s - before) / self.seconds
+            return overlapping_mean(rates, self.begin, self.end)
+        outside = ((self.ended.started, self.begin), (self.end, self.ended.ended))
+        used = sum((until - since) * overlapping_mean(rates, since, until) for since, until in outside)
+        return max(0.0, self.ended.cpu_s - used) / self.seconds
 
     def resident(self) -> pd.Series[float]:
         """Resident memory (bytes) of the transfer's processes while copying; of the whole run if that was too short."""
@@ -82,7 +117,8 @@ def summarise(load: CopyRun) -> dict[str, Quantity]:
     """Figures by the names of the published columns (`qps`, `cpu_percent`, `memory_mb`), then ours.
 
     `qps` and CPU are over the seconds of copying; `wall_qps`, `cpu_s` and `cpu_s_per_million` are over the whole run of
-    the program, its start included. Memory is resident memory summed over the processes: the mean, and the highest.
+    the program: `prepare_s` before the copying and `idle_s` after it are in them. Memory is resident memory summed over
+    the processes: the mean, and the highest.
     """
     wall, documents = load.ended.ended - load.ended.started, load.moved.documents
     resident = load.resident()
@@ -93,6 +129,8 @@ def summarise(load: CopyRun) -> dict[str, Quantity]:
         "peak_memory_mb": (resident.max() / MEGABYTE, "MB"),
         "documents": (documents, "1"),
         "total_time_s": (load.seconds, "s"),
+        "prepare_s": (load.begin - load.ended.started, "s"),
+        "idle_s": (load.ended.ended - load.end, "s"),
         "wall_s": (wall, "s"),
         "wall_qps": (documents / wall, "1/s"),
         "cpu_s": (load.ended.cpu_s, "s"),
@@ -106,9 +144,8 @@ def summarise(load: CopyRun) -> dict[str, Quantity]:
 
 
 def rate_series(load: CopyRun) -> pd.DataFrame:
-    """Documents/s as the engine reports them, and 10-s averages of rate, CPU and memory, as rows of the long table."""
-    rates = pd.DataFrame(load.moved.rates, columns=["t", "value"])
-    rates["t"] += load.begin
+    """Documents/s by the target's counts, and 10-s averages of rate, CPU and memory, as rows of the long table."""
+    rates = _rates(load.counted_inside())
     parts = [
         _rows(rates, load.client, "documents", "1/s"),
         _rows(ten_seconds(rates, load.begin), load.client, "documents.10s", "1/s"),
@@ -118,6 +155,25 @@ def rate_series(load: CopyRun) -> pd.DataFrame:
         parts.append(_rows(averages, load.client, f"{metric}.10s", unit))
     filled = [part for part in parts if len(part)]
     return pd.concat(filled, ignore_index=True) if filled else samples.empty()
+
+
+def _rates(counts: pd.DataFrame) -> pd.DataFrame:
+    """[t, value]: documents/s from each count to the next, at its end; a count that fell is none that came."""
+    grown = counts.diff().iloc[1:]
+    return pd.DataFrame({"t": counts.t.iloc[1:], "value": (grown.value / grown.t).clip(lower=0.0)})
+
+
+def unsure(load: CopyRun) -> str | None:
+    """Why the rate is none to rely on, in words; None where it is.
+
+    The report's own figures are averages over ten seconds; a copy shorter than that has none.
+    """
+    took = f"{load.moved.documents:,} documents were copied in {load.seconds:.1f} s"
+    if load.seconds < WINDOW_S:
+        return f"{took}: too short for a rate, which takes {WINDOW_S:g} s; take more documents"
+    if load.open_s > UNSURE * load.seconds:
+        return f"{took}, of which the target's counts leave {load.open_s:.1f} s open: too much for a rate"
+    return None
 
 
 def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:
@@ -166,4 +222,4 @@ def _busy(load: CopyRun) -> dict[str, float]:
     """Cores in use while copying, by host that has a probe of its machine."""
     busy = busy_cores(load.series)
     rates = busy.rename(columns={"busy": "value"})
-    return {str(h): overlapping_mean(part, load.begin, load.ended.ended) for h, part in rates.groupby("host")}
+    return {str(h): overlapping_mean(part, load.begin, load.end) for h, part in rates.groupby("host")}

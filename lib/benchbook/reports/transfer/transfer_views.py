@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import pandas as pd
 from IPython.display import HTML
@@ -35,6 +36,12 @@ TITLES = {
     "memory_mb": "memory, mean (MB)",
     "peak_memory_mb": "memory, highest (MB)",
 }
+
+
+COUNTED = (
+    "Documents are those that the target counted itself, once a second (less often where counting takes it long), from "
+    "the engine's first reader to the count that completes; rate, CPU and memory are over these seconds."
+)
 
 
 def against_qps(report: Recorded, metric: str, *, label: str) -> HTML:
@@ -132,7 +139,18 @@ def beside(report: Recorded) -> HTML:
     """Each published table beside what was measured; the cache, which is a table's own, stands in its title alone."""
     scaling = report.campaign.scaling
     tables = show.beside([_without_constants(report, part) for part in report.tables()], report.published)
-    return show.stack([show.paragraph(scaling.sentence()), tables]) if scaling else tables
+    said = [scaling.sentence()] if scaling else []
+    said += [COUNTED] if any("unsure" in record.proof for record in report.records) else []
+    return show.stack([*map(show.paragraph, [*said, *unsure(report.records)]), tables])
+
+
+def unsure(records: Sequence[Record]) -> list[str]:
+    """A sentence where rates are none to rely on, with one of them; records of older kits do not say."""
+    found = [record for record in records if record.proof.get("unsure")]
+    if not found:
+        return []
+    many = f"The rates of {len(found)} of {len(records)} trials are not to be relied on."
+    return [f"{many} For example, {found[0].system}: {found[0].proof['unsure']}."]
 
 
 def _without_constants(report: Recorded, part: Table) -> Table:

@@ -1,0 +1,132 @@
+"""What DDT logs. Its lines are those of release 1.1.0; every ten seconds it prints
+
+    ... benchbook_full number of bars written:48000,time cost:58s,average write speed:827 per/s
+
+("bars" are documents). Its speeds are not used: they count from the program's start, which first splits the collections
+for half a minute and more. Copying begins with the first `source task starts`. After the last document it idles for
+two minutes and more, prints `end execute task`, and ends with status 1, whether it copied everything or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+
+# One run logged 6,082 errors, most of them a whole document each.
+ERRORS_KEPT = 100
+_LONGEST = 500
+_STAMP = r"^(?P<time>\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3}) .*?"
+_BEGAN = re.compile(_STAMP + r"the source task starts", re.MULTILINE)
+_WRITTEN = re.compile(_STAMP + r"number of bars written:(?P<documents>\d+),", re.MULTILINE)
+_SPLIT = re.compile(_STAMP + r"(?P<namespace>\S+) generates \d+ tasks", re.MULTILINE)
+_ENDED = re.compile(_STAMP + r"end execute task", re.MULTILINE)
+_SLOWED = re.compile(_STAMP + r"the rate limit is enabled", re.MULTILINE)
+_ERROR = re.compile(_STAMP + r"- ERROR -- (?P<text>.+)$", re.MULTILINE)
+# A logged error, or the head of a stack trace; and the frames below it.
+_OF_ERROR = re.compile(r" - ERROR -- |^(Caused by: )?[\w.$]+(Exception|Error): ")
+_FRAME = re.compile(r"^\s+(at |\.\.\. \d+ more)")
+# Logged as errors, but no harm: a division by the zero seconds of its own statistics; and where it asks for each BSON
+# type whether a collection has an _id of it, types that the server does not know.
+_HARMLESS = re.compile(
+    r"error getting full program execution|start parameter error|an error occurred when splitting the \S+ table task, "
+    r"and the error message was reported:Command failed with error (2 \(BadValue\): 'Invalid numerical type code"
+    r"|238 \(NotImplemented\): 'Type code)"
+)
+# What a driver says of servers is in braces too, and is no document.
+_OF_SERVERS = ("cluster state is {", "ServerDescription{")
+# What comes after it is a document, whatever its words are.
+_WRITE = "data write failure"
+
+
+@dataclass(frozen=True)
+class Count:
+    """Documents written by the time `t` (s since the epoch, by the host's clock)."""
+
+    t: float
+    documents: int
+
+
+@dataclass(frozen=True)
+class DdtLog:
+    """What a run logged. `began`: its first reader (s since the epoch), None if none began.
+
+    `errors` are the first ERRORS_KEPT that matter, without documents; `errors_in_all` how many there were. `slowed`:
+    how often it found the host too busy and limited its own rate.
+    """
+
+    began: float | None
+    counts: list[Count]
+    has_ended: bool
+    errors: list[str] = field(default_factory=list)
+    errors_in_all: int = 0
+    slowed: int = 0
+
+    @property
+    def documents(self) -> int:
+        return self.counts[-1].documents if self.counts else 0
+
+    @property
+    def first_cause(self) -> str:
+        """The first error that matters: those after it are its consequences. "" without any."""
+        return self.errors[0] if self.errors else ""
+
+    def complete_at(self) -> float | None:
+        """When it first printed its last count, in steps of its ten seconds."""
+        return next((count.t for count in self.counts if count.documents == self.documents), None)
+
+
+def parse(text: str) -> DdtLog:
+    """What the log of one run says, of a JVM whose time zone is UTC."""
+    began = _BEGAN.search(text)
+    counts = [Count(_epoch(found["time"]), int(found["documents"])) for found in _WRITTEN.finditer(text)]
+    return DdtLog(
+        _epoch(began["time"]) if began else None,
+        counts,
+        bool(_ENDED.search(text)),
+        list(islice(_errors(text), ERRORS_KEPT)),
+        sum(1 for _ in _errors(text)),
+        sum(1 for _ in _SLOWED.finditer(text)),
+    )
+
+
+def _epoch(time: str) -> float:
+    return datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp()
+
+
+def _errors(text: str) -> Iterator[str]:
+    for found in _ERROR.finditer(text):
+        if not _HARMLESS.search(found["text"]):
+            yield _shown(found["text"])
+
+
+def progress(text: str) -> set[str]:
+    """How far it is, by these lines: collections that it has split, and documents written."""
+    split = {f"{found['namespace']} is split" for found in _SPLIT.finditer(text)}
+    return split | {f"{int(found['documents'])} documents" for found in _WRITTEN.finditer(text)}
+
+
+def without_documents(text: str) -> str:
+    """The log as it may be kept: nothing in braces, where documents stand, and of its errors the first ERRORS_KEPT.
+
+    Frames of stack traces are left out.
+    """
+    kept, errors = [], 0
+    for line in text.splitlines():
+        is_error = bool(_OF_ERROR.search(line))
+        errors += is_error
+        if not _FRAME.match(line) and not (is_error and errors > ERRORS_KEPT):
+            kept.append(_shown(line))
+    if errors > ERRORS_KEPT:
+        kept.append(f"[{errors - ERRORS_KEPT} further lines of errors are left out]")
+    return "".join(f"{line}\n" for line in kept)
+
+
+def _shown(line: str) -> str:
+    """The line without what stands in braces, unless it describes servers; an unclosed brace ends it."""
+    start, end = line.find("{"), line.rfind("}")
+    if start >= 0 and (_WRITE in line or not any(word in line for word in _OF_SERVERS)):
+        line = f"{line[:start]}{{...}}{line[end + 1 :] if end > start else ''}"
+    return line[:_LONGEST]
