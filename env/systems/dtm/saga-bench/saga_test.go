@@ -93,6 +93,28 @@ func TestDTMsAnswerIsClassified(t *testing.T) {
 	}
 }
 
+func TestASagaIsSubmittedAgainAfterADeadlockOnly(t *testing.T) {
+	deadlock := errors.New(`{"message":"Error 1213 (40001): Deadlock found when trying to get lock; try restarting transaction"}`)
+	refused := errors.New("FAILURE")
+	for name, c := range map[string]struct {
+		answers []error
+		want    error
+		again   int64
+	}{
+		"at once":        {[]error{nil}, nil, 0},
+		"after two":      {[]error{deadlock, deadlock, nil}, nil, 2},
+		"another error":  {[]error{refused}, refused, 0},
+		"never":          {[]error{deadlock, deadlock, deadlock, deadlock, deadlock}, deadlock, 5},
+		"deadlock, then": {[]error{deadlock, refused}, refused, 1},
+	} {
+		coordinator, calls := &Coordinator{}, 0
+		got := coordinator.submitted(func() error { calls++; return c.answers[calls-1] })
+		if got != c.want || calls != len(c.answers) || coordinator.resubmitted.Load() != c.again {
+			t.Errorf("%s: got %v after %d calls, %d again", name, got, calls, coordinator.resubmitted.Load())
+		}
+	}
+}
+
 func TestOnlySagasInFlightAreKept(t *testing.T) {
 	u := newUndoing()
 	u.done("late", "01")
