@@ -69,7 +69,7 @@ class InnodbServer(SqlServer):
         super().__init__(session, profile)
         self.purpose = purpose
         self.title = f"{self.product}{purpose.called}"
-        self.stand_in_for = purpose.published if purpose.published != self.product else None
+        self.stand_in_for = None if purpose.published in ("", self.product) else purpose.published
 
     @property
     def identity(self) -> str:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/dtm-labs/dtm/client/dtmcli"
 )
@@ -58,8 +59,12 @@ type Coordinator struct {
 	resubmitted atomic.Int64 // sagas submitted again after a deadlock in DTM's store
 }
 
-// deadlocked is how DTM passes on errorDeadlock of its store.
-const deadlocked = "Error 1213 "
+// deadlocked is how DTM passes on errorDeadlock of its store. Submits that met once are likely to meet again at once.
+const (
+	deadlocked   = "Error 1213 "
+	submits      = 20
+	longestPause = 10 * time.Millisecond
+)
 
 func newCoordinator(c Config) *Coordinator {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -93,11 +98,12 @@ func (c *Coordinator) runDTM(t Transfer) (Outcome, error) {
 
 // submitted hands a saga to DTM, and again while DTM's store answers with a deadlock: then nothing of it was written.
 func (c *Coordinator) submitted(submit func() error) (err error) {
-	for range attempts {
+	for range submits {
 		if err = submit(); err == nil || !strings.Contains(err.Error(), deadlocked) {
 			return err
 		}
 		c.resubmitted.Add(1)
+		time.Sleep(rand.N(longestPause))
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -104,7 +105,7 @@ func TestASagaIsSubmittedAgainAfterADeadlockOnly(t *testing.T) {
 		"at once":        {[]error{nil}, nil, 0},
 		"after two":      {[]error{deadlock, deadlock, nil}, nil, 2},
 		"another error":  {[]error{refused}, refused, 0},
-		"never":          {[]error{deadlock, deadlock, deadlock, deadlock, deadlock}, deadlock, 5},
+		"never":          {slices.Repeat([]error{deadlock}, submits), deadlock, submits},
 		"deadlock, then": {[]error{deadlock, refused}, refused, 1},
 	} {
 		coordinator, calls := &Coordinator{}, 0

@@ -67,7 +67,7 @@ func (s *Service) runOne(ctx context.Context, rung Rung) (Outcome, error) {
 	s.stats.started()
 	began := time.Now()
 	outcome, err := s.coordinator.run(ctx, transfer)
-	s.stats.ended(outcome, time.Since(began))
+	s.stats.ended(outcome, time.Since(began), err)
 	return outcome, err
 }
 

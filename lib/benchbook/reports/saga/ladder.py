@@ -253,7 +253,7 @@ class SagaLadder:
             figures["down_s"] = Quantity(value=killed["down_s"], unit="s")
             figures["recovery_s"] = Quantity(value=max(0.0, settled - killed["at"]), unit="s")
         proof["invariants"] = saga_summary.invariants(rung, proof)
-        self._refuse(rung, proof, text)
+        self._refuse(rung, proof, text, why=stats["first_failure"])
         return Measurement(
             command=ab_command.shown(command),
             client=self.client.name,
@@ -269,11 +269,12 @@ class SagaLadder:
             timed_by_driver="killed" in moments,
         )
 
-    def _refuse(self, rung: Rung, proof: Json, text: str) -> None:
+    def _refuse(self, rung: Rung, proof: Json, text: str, why: str) -> None:
         """Without a barrier the books may be off and are shown so; behind one they may not."""
         unknown = max(proof["ab"]["non_2xx"], proof["global"]["failed"])
         if unknown and "killed" not in proof:
-            raise WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback", output=text)
+            first = f"; the first: {why}" if why else ""
+            raise WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback{first}", output=text)
         if (wrong := saga_summary.violated(proof["invariants"])) and rung.keeps_books:
             raise InvariantViolated("; ".join(wrong), output=text)
 
