@@ -80,6 +80,7 @@ def sample(address, port, user, password):
             cursor.execute(QUERY)
             values = {name: number(value) for name, value in cursor.fetchall()}
             if "Binlog_commits" not in values:
+                # Not by SELECT, which would count among the load's statements.
                 cursor.execute("SHOW GLOBAL VARIABLES LIKE 'gtid_executed'")
                 values["Binlog_commits"] = transactions("".join(value for _, value in cursor.fetchall()))
     except (pymysql.MySQLError, OSError):
