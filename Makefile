@@ -8,8 +8,8 @@ PROFILE ?= smoke
 # Where: a name in env/hosts; without one, what the notebook says (the local lab).
 INVENTORY ?=
 BENCH ?=
-# The systems that are built from source before the tests, so that no test waits for a compiler.
-TEST_SYSTEMS ?= tidb dtm mongo dm
+# The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
+TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8
 PYTEST_ARGS ?=
 # Each worker takes a file at a time, and has labs of its own: servers mostly wait, so two of them share two cores.
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
@@ -56,7 +56,7 @@ bench: setup-report ## measure the kit's own cost (BENCH= one of them)
 site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site
 
-build-%: setup-python ## build the system env/systems/% from source, if that is still to do
+build-%: setup-python ## build or fetch the system env/systems/%, if that is still to do
 	@$(BENCHBOOK) build $*
 
 ddt-jar: ## build the jar of DDT itself, for the report on it (docs/ddt.md); nothing else needs it

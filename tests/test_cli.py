@@ -105,7 +105,7 @@ def test_a_refused_host_is_said_before_anything_is_built_or_started(
     ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
-    monkeypatch.setattr(restage.programs, "build", lambda *what: begun.append(what))
+    monkeypatch.setattr(restage.artefacts, "provide", lambda *what: begun.append(what))
     monkeypatch.setattr(headless, "execute", lambda *what: begun.append(what))
     # Nobody listens there; the second host is refused as well, and both are named.
     path = home.write("variants/refused.yaml", inventory("127.0.94", lab=False))

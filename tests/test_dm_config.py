@@ -94,7 +94,16 @@ def test_the_worker_knows_its_upstream_and_does_not_resume_by_itself() -> None:
     assert said["from"] | {"password": ""} == {"host": "127.0.0.8", "port": 3306, "user": "dm", "password": ""}
     assert said["relay-dir"] == "/srv/d m/relay_log"
     assert (said["flavor"], said["source-id"], said["server-id"]) == ("mariadb", "mysql-1", 101)
+    assert said["enable-gtid"] is False
     assert said["checker"] == {"check-enable": False}
+
+
+def test_the_worker_of_a_mysql_follows_gtids() -> None:
+    worker = dm.WorkerConfig(
+        worker_address="127.0.0.6:8262", folder="/srv/dm", upstream=UPSTREAM, flavor="mysql", gtid=True
+    )
+    said = tomllib.loads(dm.render(worker))
+    assert (said["flavor"], said["enable-gtid"]) == ("mysql", True)
 
 
 def test_the_master_deploys_the_worker() -> None:

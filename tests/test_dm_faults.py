@@ -59,7 +59,7 @@ def dm_home(home: Home, net: str) -> Iterator[Home]:
     hosts = {name: {"address": f"{net}.{41 + i}", "roles": mine} for i, (name, mine) in enumerate(roles.items())}
     secret = {"password_file": ".lab/secrets/database"}
     ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
-    systems = {"tidb": {"port": 4000, "status_port": 10080, **secret}, "mariadb": {"port": 3306, **secret}}
+    systems = {"tidb": {"port": 4000, "status_port": 10080, **secret}, "mysql57": {"port": 3306, **secret}}
     home.write(f"env/hosts/{WHERE}.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
     home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": SIZE})
     labs.up(load_inventory(WHERE), by_hand=True)
@@ -114,7 +114,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
     assert "DM paused the task in unit Sync" in said["sync_worker_count 16"]
     assert "1146" in said["sync_worker_count 16"]
     assert "sbtest1" in said["sync_worker_count 16"]
-    kept = sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*"))
+    kept = sorted((dm_home.path / ".lab").glob("*/mysql/work/mysql57/datasets/*"))
     assert len(kept) == 1, "the upstream's data stay"
 
     campaign_run.run(run, experiment, lambda progress: None)
@@ -125,7 +125,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         assert len(record.proof["tables"]) == 4
         assert all(t["source_rows"] == t["target_rows"] > 0 for t in record.proof["tables"])
         assert all(check.ok for check in dm_kind.DmKind().record_checks(record)), dm_kind.DmKind().record_checks(record)
-    assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mariadb/datasets/*")) == kept
+    assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mysql57/datasets/*")) == kept
     assert not [*(dm_home.path / ".lab").glob("*/dm/work/dm/*")], "relay log, dumps and metadata are removed"
     assert not dm_home.processes("dm-worker")
     assert not dm_home.processes("tidb-server")

@@ -79,6 +79,18 @@ def test_systems_on_different_hosts_may_share_a_port(home: Home) -> None:
     assert load_inventory(str(path)).port("mariadb") == 1
 
 
+def test_servers_of_one_role_take_turns_on_a_port_and_share_settings(home: Home) -> None:
+    mine = {"port": 3307, "user": "dba"}
+    hosts = {"a": {"address": f"{NET}.1", "roles": ["client", "mysql"]}}
+    both = {"mariadb": mine, "mysql57": {"port": 3307}}
+    path = home.write("turns.yaml", inventory(NET, hosts=hosts, systems=both))
+    found = load_inventory(str(path))
+    assert [found.settings(name).user for name in ("mariadb", "mysql57", "mysql8", "tidb")] == [
+        "dba", "root", "dba", "root",
+    ]  # fmt: skip
+    assert [found.port(name) for name in ("mariadb", "mysql57", "mysql8", "tidb")] == [3307, 3307, 3307, 4000]
+
+
 def test_two_hosts_on_one_ssh_port(home: Home) -> None:
     host = {"address": f"{NET}.1", "roles": ["client"]}
     problem = refused(home, hosts={"a": host, "b": {**host, "roles": ["tidb"]}})

@@ -19,6 +19,7 @@ from refused import commands, files, values
 from refused.row import SECRET, Row, changed, parameter, ready
 
 from benchbook import cli, headless, restage
+from benchbook.build import fetched, programs
 from benchbook.campaign import design
 from benchbook.errors import BadInput, shown
 from benchbook.given import guard
@@ -43,7 +44,8 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         raise AssertionError("something was begun")
 
     for module, name in (
-        (restage.programs, "_build_into"),
+        (programs, "_build_into"),
+        (fetched, "_fetch_into"),
         (restage.lab, "up"),
         (restage, "check_reachable"),
         (headless, "execute"),

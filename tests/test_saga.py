@@ -57,7 +57,7 @@ def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
     cells = saga_kind.SagaKind().cells(PUBLISHED, parameters())
     assert [c.table for c in cells] == ["mysql_write_only", *["saga"] * 8, *["saga_failing"] * 2]
     assert cells[0] == Cell(
-        table="mysql_write_only", system="mariadb", levels={"workload": "oltp_write_only", "threads": 10}
+        table="mysql_write_only", system="mysql57", levels={"workload": "oltp_write_only", "threads": 10}
     )
     assert cells[1].levels == {"mode": "no_dtm", "sql_per_branch": 0, "concurrency": 10}
     assert [c.levels["mode"] for c in cells[2:9]] == list(PUBLISHED.table("saga").frame["mode"])

@@ -1,4 +1,4 @@
-"""The DTM report on the real DTM, MariaDB and ab: one small campaign with failing branches and a killed server."""
+"""The DTM report on the real DTM, MySQL 5.7 and ab: one small campaign with failing branches and a killed server."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_page_and_its_json(restaged: tuple[Home, str]) -> None:
         visit = open_page(page, width)
         assert (visit.console, visit.foreign_requests(page)) == ([], [])
         assert visit.scroll_width <= width
-    for part in ("DTM v1.19.0", "stands in for MySQL 5.7", "rung / ceiling", "DTM killed (SIGKILL)", "differs by"):
+    for part in ("DTM v1.19.0", "MySQL 5.7 5.7.22-log", "rung / ceiling", "DTM killed (SIGKILL)", "differs by"):
         assert part in visit.inner_text, part
     found = results.read(page.with_suffix(".json"))
     assert {table.id for table in found.tables} == {
@@ -133,7 +133,7 @@ def test_the_page_and_its_json(restaged: tuple[Home, str]) -> None:
         "saga_failing",
         "saga_killed",
     }
-    assert {s.name for s in found.systems} == {"mariadb", "dtm", "business"}
+    assert {s.name for s in found.systems} == {"mysql57", "dtm", "business"}
 
 
 def test_nothing_runs_afterwards_and_no_password_is_left(restaged: tuple[Home, str], campaign: Campaign) -> None:

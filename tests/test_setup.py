@@ -25,7 +25,7 @@ REPORT = {
     "ab",
     "mydumper",
 }
-TEST = {"chromium", "redis-check-rdb", "redis-benchmark", "redis-cli"}
+TEST = {"chromium", "redis-check-rdb", "redis-benchmark", "redis-cli", "mvn"}
 
 # Pretends to install: makes each program that the test says a package holds.
 APT_GET = """\
@@ -128,7 +128,9 @@ def test_a_user_is_told_everything_in_one_line_before_anything_happens(machine):
 
 def test_only_the_tests_need_a_browser(machine):
     machine.lacks(*TEST)
-    assert machine.setup("--programs", "report").returncode == 0
+    ran = machine.setup("--programs", "report")
+    said = "setup: without Maven (mvn; Debian package maven) MySQL cannot be fetched: MariaDB takes its place\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, said, "")
     ran = machine.setup("--programs", "test")
     assert ran.returncode == 2
     assert "install -y --no-install-recommends chromium" in ran.stderr
@@ -173,6 +175,16 @@ def test_root_on_debian_installs_what_is_missing_and_nothing_else(machine):
     assert machine.calls("apt") == [
         "noninteractive -qq install -y --no-install-recommends sysbench openssh-client",
     ]
+
+
+@pytest.mark.parametrize("brings", [["mvn"], []])
+def test_root_gets_maven_where_it_can_be_had_and_goes_on_without(machine, brings):
+    machine.lacks("mvn")
+    machine.is_root_on_debian(brings=brings)
+    ran = machine.setup("--programs", "report")
+    assert ran.returncode == 0, ran.stderr
+    assert machine.calls("apt")[0] == "noninteractive -qq install -y --no-install-recommends maven"
+    assert ("MariaDB takes its place" in ran.stdout) == (not brings)
 
 
 def test_root_refreshes_stale_package_lists_once(machine):

@@ -71,10 +71,10 @@ def site(
 @app.command()
 def build(names: Names = None) -> None:
     """Build systems from source into the cache, once per version."""
-    from benchbook.build import programs
+    from benchbook.build import artefacts
 
-    for name in names or programs.systems():
-        programs.build(name, console.print)
+    for name in names or artefacts.names():
+        artefacts.provide(name, console.print)
 
 
 @app.command()

@@ -37,6 +37,17 @@ class Parameters(BaseModel):
     allow: list[Words] = []
 
 
+class OnSystems(Parameters):
+    """For a report that runs on one system, `system`, or on several side by side, `systems`."""
+
+    system: Words
+    systems: list[Words] = []
+
+    def names(self) -> list[str]:
+        """The systems, each once."""
+        return list(dict.fromkeys(self.systems or [self.system]))
+
+
 Model = TypeVar("Model", bound=BaseModel)
 # With the outputs that a user has saved in it.
 MOST_NOTEBOOK_BYTES = 20_000_000

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from benchbook import parameters, paths, published
-from benchbook.build import programs
+from benchbook.build import artefacts
 from benchbook.campaign import store
 from benchbook.claims import ledger_check
 from benchbook.errors import BadInput, BenchbookError, HostReserved
@@ -21,7 +21,9 @@ from benchbook.given import user_file
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
+from benchbook.parameters import Parameters
 from benchbook.profiles import load_profile
+from benchbook.reports import substitutes
 from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
     kernel, so a driver that comes first between the two is met there: then this one waits again.
     """
     kind = kind_of(report)
-    asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **overrides})
+    asked = _asked(report, overrides)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     data = published.load(report)
     ledger_check.load(data)
@@ -62,9 +64,18 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
         console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
+        overrides = substitutes.available(asked, overrides, console.print)
+        asked = _asked(report, overrides)
         done = _run(report, overrides, inventory, hosts, kind.builds(asked), console)
         if not (wait and done.problem and done.problem.startswith(HostReserved.__name__)):
             return _page(report, done, console)
+
+
+def _asked(report: str, overrides: Mapping[str, object]) -> Parameters:
+    asked: Parameters = parameters.check(
+        kind_of(report).Parameters, report, {**parameters.defaults(report), **overrides}
+    )
+    return asked
 
 
 def _page(report: str, done: Executed, console: Console) -> int:
@@ -85,7 +96,7 @@ def _run(
     from benchbook.headless import execute
 
     for name in builds:
-        programs.build(name, console.print)
+        artefacts.provide(name, console.print)
     with _hosts(inventory, hosts, console):
         done = execute(report, overrides, console)
         if done.killed and (not inventory.lab or lab.by_hand(inventory)):

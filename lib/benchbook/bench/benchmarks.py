@@ -30,7 +30,7 @@ from benchbook.bench import (
     verdicts_bench,
 )
 from benchbook.bench.stopping_bench import LongLoad
-from benchbook.build import programs
+from benchbook.build import artefacts
 from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.progress import Progress
@@ -78,7 +78,7 @@ def results_file() -> Path:
 def _lab(parameters: LoadParameters) -> Iterator[LoadTrials]:
     inventory = load_inventory(parameters.inventory)
     for name in LoadKind().builds(parameters):
-        programs.build(name)
+        artefacts.provide(name)
     lab.up(inventory)
     try:
         yield LoadKind().experiment(published.load(REPORT), parameters, load_profile("smoke"), inventory)

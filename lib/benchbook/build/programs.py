@@ -11,14 +11,12 @@ one of them and the next build goes to another folder; a fresh clone finds what 
 from __future__ import annotations
 
 import datetime as dt
-import fcntl
 import hashlib
 import json
 import shutil
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,13 +26,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from benchbook import paths
 from benchbook.build import golang
+from benchbook.build.cache_folder import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.given import user_file
 from benchbook.yamlfile import load_model
 
 TICK_S = 30.0
-
-Say = Callable[[str], None]
 
 
 class NotBuilt(BadInput):
@@ -93,18 +90,18 @@ def recipe(name: str) -> Recipe:
 def artefact(name: str) -> Path:
     """The folder that holds the built programs of NAME. Raises NotBuilt, naming the command that builds them."""
     folder = folder_for(name)
-    if not (folder / "build.json").is_file():
+    if not (folder / MANIFEST).is_file():
         raise NotBuilt("its programs are not built yet", file=folder, key=name, fix=f"run `make build-{name}`")
     return folder
 
 
 def is_built(name: str) -> bool:
-    return (folder_for(name) / "build.json").is_file()
+    return (folder_for(name) / MANIFEST).is_file()
 
 
 def manifest(name: str) -> Manifest:
     """What the built programs of NAME were made of. Raises NotBuilt."""
-    return Manifest(**json.loads((artefact(name) / "build.json").read_text()))
+    return Manifest(**json.loads((artefact(name) / MANIFEST).read_text()))
 
 
 def folder_for(name: str) -> Path:
@@ -132,10 +129,8 @@ def build(name: str, say: Say = print) -> Path:
     wanted, folder = recipe(name), folder_for(name)
     if is_built(name):
         return folder
-    with _only_one(folder.parent, say):
-        for left_by_a_killed_build in folder.parent.glob(f".{folder.name}-*"):
-            shutil.rmtree(left_by_a_killed_build)
-        if not (folder / "build.json").is_file():
+    with only_one(folder.parent, say):
+        if not (folder / MANIFEST).is_file():
             _build_into(folder, name, wanted, say)
     return folder
 
@@ -143,18 +138,13 @@ def build(name: str, say: Say = print) -> Path:
 def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
     say(f"building {name}: about {wanted.minutes:g} min from empty caches on 2 cores")
     start = time.monotonic()
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with made_whole(folder) as scratch:
         for program, package in wanted.programs.items():
             _compile(_command(wanted, scratch / program, package), _systems_dir() / name, scratch, say)
         (scratch / "go.log").unlink()
         for file, source in wanted.files.items():
             shutil.copyfile(golang.module_file(_systems_dir() / name, source), scratch / file)
         _write_manifest(scratch, name, folder.name, wanted, time.monotonic() - start)
-        scratch.chmod(0o755)
-        scratch.rename(folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     say(f"built {name} in {time.monotonic() - start:.0f} s: {folder}")
 
 
@@ -205,18 +195,6 @@ def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
             process.terminate()
 
 
-@contextmanager
-def _only_one(folder: Path, say: Say) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"another process is building {folder.name}; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds: float) -> None:
     made_here = sorted(file for file in scratch.iterdir() if file.is_file())
     programs = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in made_here}
@@ -230,7 +208,7 @@ def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds:
         built=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         seconds=round(seconds, 1),
     )
-    (scratch / "build.json").write_text(json.dumps(asdict(made), indent=2) + "\n")
+    (scratch / MANIFEST).write_text(json.dumps(asdict(made), indent=2) + "\n")
 
 
 def _systems_dir() -> Path:

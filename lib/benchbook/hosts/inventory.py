@@ -188,7 +188,8 @@ class Inventory(Strict):
             for host in self.with_role(role_of(system)):
                 for port in ports:
                     door = (self.hosts[host].address, int(port or 0))
-                    if door in taken:
+                    # Servers of one role take turns: only one of them runs at a time.
+                    if role_of(taken.get(door, system)) != role_of(system):
                         raise BadInput(
                             f"two systems on one port of host {host}: {taken[door]} and {system}",
                             file=self.file,
@@ -250,7 +251,11 @@ class Inventory(Strict):
         return self.settings(system).status_port or (known.default_status_port if known else None)
 
     def settings(self, system: str) -> SystemSettings:
-        return self.systems.get(system) or SystemSettings()
+        """Its own; without any, those of another server of its role, which takes turns with it on the same hosts."""
+        if system in self.systems:
+            return self.systems[system]
+        role = role_of(system)
+        return next((mine for other, mine in self.systems.items() if role_of(other) == role), SystemSettings())
 
     def program(self, name: str) -> str:
         """What to call a program on the hosts: its name, or the path that the inventory gives."""

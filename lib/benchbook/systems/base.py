@@ -95,7 +95,8 @@ class NamedServer:
     """What a server's class declares before any host is known; the inventory and the build ask for it by its name.
 
     `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
-    `builds` are the folders of env/systems/ that it is built from.
+    `builds` are the folders of env/systems/ that it is built from, or fetched by; `instead` is the server that takes
+    its place where it cannot be fetched.
     """
 
     name: str
@@ -103,6 +104,7 @@ class NamedServer:
     default_port: ClassVar[int | None] = None
     default_status_port: ClassVar[int | None] = None
     builds: ClassVar[tuple[str, ...]] = ()
+    instead: ClassVar[str] = ""
 
     @classmethod
     def role_name(cls) -> str:

@@ -121,12 +121,16 @@ class Task(_Model):
 
 
 class WorkerConfig(_Model):
-    """dm-worker; `worker_address` is host:port. Its relay log and its metadata are in `folder`."""
+    """dm-worker; `worker_address` is host:port. Its relay log and its metadata are in `folder`.
+
+    With `gtid` its relay log asks the upstream for what follows a set of GTIDs, else for what follows a position.
+    """
 
     worker_address: str
     folder: Folder
     upstream: Account
     flavor: Literal["mysql", "mariadb"]
+    gtid: bool = False
     source_id: Name = "mysql-1"
     server_id: Positive = 101
     keep_free_gb: Positive = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -42,7 +42,9 @@ class DM:
     name = "dm"
     title = "TiDB Data Migration (DM)"
 
-    def __init__(self, session: Session, upstream: Endpoint, target: Endpoint, flavor: str = "mariadb") -> None:
+    def __init__(
+        self, session: Session, upstream: Endpoint, target: Endpoint, flavor: Literal["mysql", "mariadb"] = "mariadb"
+    ) -> None:
         self.session, self._upstream, self._target, self._flavor = session, upstream, target, flavor
         self._jobs: dict[str, Job] = {}
         self._ctl = self._mydumper = ""
@@ -107,6 +109,8 @@ class DM:
                 folder=self.folder,
                 upstream=_account(self._upstream, self.session.inventory.file),
                 flavor=self._flavor,
+                # MariaDB's sets of GTIDs are others, and were never asked for here.
+                gtid=self._flavor == "mysql",
             )
         )
 

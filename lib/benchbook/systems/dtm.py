@@ -1,4 +1,4 @@
-"""DTM: the real server on the host of role `dtm`, with its store in MariaDB; and that MariaDB."""
+"""DTM: the real server on the host of role `dtm`, with its store in MySQL or MariaDB; and what that store is for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchbook.build import programs
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import file_hash
 from benchbook.systems.http_server import HttpServer
-from benchbook.systems.mariadb import MariaDB
+from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import query
 
 SCHEMAS = ("dtmsvr.storage.mysql.sql", "dtmcli.barrier.mysql.sql")
@@ -16,32 +16,24 @@ SCHEMAS = ("dtmsvr.storage.mysql.sql", "dtmcli.barrier.mysql.sql")
 ENDS = ("succeed", "failed")
 
 
-class DtmStore(MariaDB):
-    """The MariaDB that holds DTM's tables, the barrier's and the business's."""
+def store_purpose() -> Purpose:
+    """What DTM's database is for: its tables, the barrier's and the business's.
 
-    stand_in_for = "MySQL 5.7"
+    The binlog is on: it holds every commit that wrote something, once, and the servers count these (systems.counters).
+    """
+    schemas = "-".join(file_hash(programs.artefact("dtm") / name)[:8] for name in SCHEMAS)
+    note = (
+        "its binary log is on, so that commits can be counted: one more flush to disk for each group of "
+        "commits than in a MySQL 5.7 as it comes"
+    )
+    return Purpose(binlog="binlog", published="MySQL 5.7", identity=f"-binlog-{schemas}", notes=(note,))
 
-    def options(self) -> tuple[str, ...]:
-        """The binlog is on: `Binlog_commits` is the counter that counts every commit that wrote something, once."""
-        kept = (option for option in super().options() if option != "--skip-log-bin")
-        return (*kept, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1")
 
-    @property
-    def identity(self) -> str:
-        schemas = "-".join(file_hash(programs.artefact("dtm") / name)[:8] for name in SCHEMAS)
-        return f"{super().identity}-binlog-{schemas}"
-
-    def notes(self) -> tuple[str, ...]:
-        return (
-            "its binary log is on, so that commits can be counted: one more flush to disk for each group of "
-            "commits than in a MySQL 5.7 as it comes",
-        )
-
-    def load_schemas(self) -> None:
-        """Make DTM's tables and the barrier's, by the SQL files that its module ships."""
-        for name in SCHEMAS:
-            for statement in filter(str.strip, (programs.artefact("dtm") / name).read_text().split(";")):
-                query(self.hosts[0], self.endpoints()[0], statement)
+def load_schemas(store: InnodbServer) -> None:
+    """Make DTM's tables and the barrier's, by the SQL files that its module ships."""
+    for name in SCHEMAS:
+        for statement in filter(str.strip, (programs.artefact("dtm") / name).read_text().split(";")):
+            query(store.hosts[0], store.endpoints()[0], statement)
 
 
 class Dtm(HttpServer):

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/dtm-labs/dtm/client/dtmcli"
 )
@@ -51,10 +53,18 @@ func (t Transfer) branchURL(base, step string) string {
 
 // Coordinator runs global transactions to their end.
 type Coordinator struct {
-	config  Config
-	client  *http.Client
-	undoing *undoing
+	config      Config
+	client      *http.Client
+	undoing     *undoing
+	resubmitted atomic.Int64 // sagas submitted again after a deadlock in DTM's store
 }
+
+// deadlocked is how DTM passes on errorDeadlock of its store. Submits that met once are likely to meet again at once.
+const (
+	deadlocked   = "Error 1213 "
+	submits      = 20
+	longestPause = 10 * time.Millisecond
+)
 
 func newCoordinator(c Config) *Coordinator {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -82,8 +92,20 @@ func (c *Coordinator) runDTM(t Transfer) (Outcome, error) {
 		there := t.branchURL(c.config.Advertise, step)
 		saga.Add(there, there, struct{}{})
 	}
-	err := saga.Submit()
+	err := c.submitted(saga.Submit)
 	return classify(err, c.undoing.count(t.Gid))
+}
+
+// submitted hands a saga to DTM, and again while DTM's store answers with a deadlock: then nothing of it was written.
+func (c *Coordinator) submitted(submit func() error) (err error) {
+	for range submits {
+		if err = submit(); err == nil || !strings.Contains(err.Error(), deadlocked) {
+			return err
+		}
+		c.resubmitted.Add(1)
+		time.Sleep(rand.N(longestPause))
+	}
+	return err
 }
 
 // classify reads the end of a saga from DTM's answer. DTM answers FAILURE for a saga that is rolled back, for one that

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,6 +90,28 @@ func TestDTMsAnswerIsClassified(t *testing.T) {
 		got, err := classify(c.err, c.compensated)
 		if got != c.want || (err != nil) != (c.want == Failed) {
 			t.Errorf("%v after %d compensations: got %s, %v; want %s", c.err, c.compensated, got, err, c.want)
+		}
+	}
+}
+
+func TestASagaIsSubmittedAgainAfterADeadlockOnly(t *testing.T) {
+	deadlock := errors.New(`{"message":"Error 1213 (40001): Deadlock found when trying to get lock; try restarting transaction"}`)
+	refused := errors.New("FAILURE")
+	for name, c := range map[string]struct {
+		answers []error
+		want    error
+		again   int64
+	}{
+		"at once":        {[]error{nil}, nil, 0},
+		"after two":      {[]error{deadlock, deadlock, nil}, nil, 2},
+		"another error":  {[]error{refused}, refused, 0},
+		"never":          {slices.Repeat([]error{deadlock}, submits), deadlock, submits},
+		"deadlock, then": {[]error{deadlock, refused}, refused, 1},
+	} {
+		coordinator, calls := &Coordinator{}, 0
+		got := coordinator.submitted(func() error { calls++; return c.answers[calls-1] })
+		if got != c.want || calls != len(c.answers) || coordinator.resubmitted.Load() != c.again {
+			t.Errorf("%s: got %v after %d calls, %d again", name, got, calls, coordinator.resubmitted.Load())
 		}
 	}
 }

@@ -30,6 +30,7 @@ type Stats struct {
 	global   map[string]int64
 	branches map[string]map[string]int64
 	latency  map[Outcome]*hdrhistogram.Histogram
+	failure  string // why the first one failed
 }
 
 // Latency is one outcome's latencies: milliseconds for reading, and the whole histogram (microseconds, HdrHistogram V2
@@ -51,6 +52,7 @@ type Snapshot struct {
 	Global   map[string]int64            `json:"global"`
 	Branches map[string]map[string]int64 `json:"branches"`
 	Latency  map[Outcome]Latency         `json:"latency"`
+	Failure  string                      `json:"first_failure"`
 }
 
 func newStats() *Stats {
@@ -66,6 +68,7 @@ func (s *Stats) reset() {
 	s.global = map[string]int64{"started": 0}
 	s.branches = map[string]map[string]int64{}
 	s.latency = map[Outcome]*hdrhistogram.Histogram{}
+	s.failure = ""
 	for _, outcome := range []Outcome{Committed, RolledBack, Failed} {
 		s.global[string(outcome)] = 0
 		s.latency[outcome] = hdrhistogram.New(lowestUS, highestUS, significantDigits)
@@ -78,9 +81,12 @@ func (s *Stats) started() {
 	s.global["started"]++
 }
 
-func (s *Stats) ended(outcome Outcome, took time.Duration) {
+func (s *Stats) ended(outcome Outcome, took time.Duration, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if why != nil && s.failure == "" {
+		s.failure = why.Error()
+	}
 	s.global[string(outcome)]++
 	us := min(max(took.Microseconds(), lowestUS), highestUS)
 	if err := s.latency[outcome].RecordValue(us); err != nil {
@@ -102,7 +108,7 @@ func (s *Stats) snapshot() (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	shot := Snapshot{Version: version, Since: s.since, Global: map[string]int64{}, Branches: map[string]map[string]int64{},
-		Latency: map[Outcome]Latency{}}
+		Latency: map[Outcome]Latency{}, Failure: s.failure}
 	for name, count := range s.global {
 		shot.Global[name] = count
 	}

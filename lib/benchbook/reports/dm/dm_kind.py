@@ -6,28 +6,27 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from benchbook import paths
+from benchbook import paths, systems
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
-from benchbook.build import programs
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, Rate, SecondsOrNone
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import Parameters, Words
+from benchbook.parameters import Words
 from benchbook.profiles import Profile, Repeating
 from benchbook.published.reading import known
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.reports import stated
+from benchbook.reports import mysql_family, stated
 from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.kind import Kind
+from benchbook.reports.mysql_family import OnMysql
 from benchbook.workloads import allowed, sysbench
 from benchbook.workloads.sysbench_generator import Sysbench
 
-SYSTEM = "dm"
 # Of the upstream's transactions, what may fail: small tables make concurrent writers meet.
 ERRORS = 0.01
 # Settings that no profile changes; each trial has its own among its levels.
@@ -36,8 +35,8 @@ AS_PUBLISHED = ("tables", "threads", "worker_count", "batch", "pool_size")
 SCRIPTS = {"insert_only": "oltp_insert", "write_only": "oltp_write_only"}
 
 
-class ReplicationParameters(Parameters):
-    """What every report on DM can be asked; `tables` narrows the published ones."""
+class ReplicationParameters(OnMysql):
+    """What every report on DM can be asked; `system` is its upstream, `tables` narrows the published ones."""
 
     tables: list[Words] = Field(default=[])
     time_s: SecondsOrNone = 0
@@ -126,7 +125,8 @@ class DmKind(Kind[ReplicationParameters]):
         # What this report cannot be asked is as it says.
         said = DmParameters.model_validate(parameters.model_dump())
         return [
-            Cell(table=name, system=SYSTEM, levels=levels)
+            Cell(table=name, system=system, levels=levels)
+            for system in said.names()
             for name in names(published, said)
             for levels in _levels(published, published.table(name), said)
         ]
@@ -139,6 +139,7 @@ class DmKind(Kind[ReplicationParameters]):
         return {
             "profile": profile.name,
             "inventory": inventory.name,
+            "systems": parameters.names(),
             "seed": parameters.seed,
             "report_interval_s": 1,
             "time_s": parameters.time_s or size.time_s,
@@ -165,6 +166,7 @@ class DmKind(Kind[ReplicationParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
+        mysql_family.check(parameters.names(), inventory)
         count = stated.anywhere_fixed(published, "tables")
         for design in published.report.design:
             # Of dumps and loads, the published options are mydumper's, and stay words.
@@ -180,11 +182,12 @@ class DmKind(Kind[ReplicationParameters]):
             rate=parameters.rate or profile.dm.rate,
             ladder_rate=parameters.rate or profile.dm.ladder_rate or profile.dm.rate,
             seed=parameters.seed,
+            upstreams=parameters.names(),
         )
 
     def builds(self, parameters: ReplicationParameters) -> list[str]:
-        """Systems of this run that are built from source."""
-        return [name for name in ("tidb", "dm") if name in programs.systems()]
+        """Systems of this run that are built from source, and the upstreams that are fetched."""
+        return [*systems.builds(["tidb", *parameters.names()]), "dm"]
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """The published tables in long form, measured beside published; then what the report lacks."""

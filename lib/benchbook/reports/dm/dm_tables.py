@@ -22,6 +22,8 @@ COMPONENTS = {
     "DM binlog replication unit": "dm",
     "TiDB": "tidb",
 }
+# What stands under "system" of a table without a record; older records name DM itself there, and not its upstream.
+NOT_MEASURED = "dm"
 # Columns that a record knows by another name; DM's own rate in alpha is its rate of jobs.
 NAMES = {
     ("dump", "speed_mb_s"): "dump_mb_s",
@@ -42,8 +44,14 @@ def tables(published: Published, records: Sequence[Record]) -> list[Table]:
 
 
 def _table(table: PublishedTable, records: Sequence[Record]) -> Table:
-    mine = [r for r in records if r.table == table.id]
-    rows = [row for levels, index in _lines(table, mine) for row in _rows(table, levels, index, mine)]
+    # A report is shown beside what was published even before anything was measured: that stands for no system yet.
+    by_system = grouped((r for r in records if r.table == table.id), lambda r: r.system) or {NOT_MEASURED: []}
+    rows = [
+        row
+        for system, mine in sorted(by_system.items())
+        for levels, index in _lines(table, mine)
+        for row in _rows(table, system, levels, index, mine)
+    ]
     levels = [name for name in table.levels if name not in OUTCOMES]
     columns = ["system", *levels, "metric", "unit", "published", "measured"]
     return Table(id=table.id, title=table.title, columns=columns, rows=rows)
@@ -74,7 +82,9 @@ def _plain(value: Any) -> str | int | float:
     return value if isinstance(value, str) else int(value)
 
 
-def _rows(table: PublishedTable, levels: Levels, index: int | None, records: Sequence[Record]) -> Iterable[Row]:
+def _rows(
+    table: PublishedTable, system: str, levels: Levels, index: int | None, records: Sequence[Record]
+) -> Iterable[Row]:
     known = () if "component" in levels else tuple(levels.items())
     mine = [r for r in records if all(r.levels.get(name) == value for name, value in known)]
     outcomes = [name for name in OUTCOMES if name in table.levels]
@@ -86,7 +96,7 @@ def _rows(table: PublishedTable, levels: Levels, index: int | None, records: Seq
             continue  # of a component the report prints only what it has
         yield Row.model_validate(
             {
-                "system": "dm",
+                "system": system,
                 **levels,
                 "metric": metric,
                 "unit": table.fields[metric].unit,
@@ -123,11 +133,13 @@ BEYOND = (
 def beyond(records: Sequence[Record]) -> list[Table]:
     """Lag, catch-up and statements by type of every sync, by its table and levels; none without a sync."""
     ordered = sorted(records, key=lambda r: (r.table, int(r.levels.get("worker_count", 0))))
-    groups = grouped((r for r in ordered if "catch_up_s" in r.summary), lambda r: (r.table, *r.levels.items()))
+    groups = grouped(
+        (r for r in ordered if "catch_up_s" in r.summary), lambda r: (r.system, r.table, *r.levels.items())
+    )
     rows = [
         Row.model_validate(
             {
-                "system": "dm",
+                "system": mine[0].system,
                 "table": mine[0].table,
                 **mine[0].levels,
                 "metric": name,

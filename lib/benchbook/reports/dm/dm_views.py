@@ -80,8 +80,9 @@ def syncs(report: Recorded) -> list[Record]:
     return sorted((r for r in mine if r.repetition == first), key=_order)
 
 
-def _order(record: Record) -> tuple[int, int, str]:
-    return SYNC.index(record.table), int(record.levels.get("worker_count", 0)), str(record.levels.get("workload"))
+def _order(record: Record) -> tuple[int, int, str, str]:
+    workers, workload = int(record.levels.get("worker_count", 0)), str(record.levels.get("workload"))
+    return SYNC.index(record.table), workers, workload, record.system
 
 
 def label(record: Record) -> str:
@@ -93,6 +94,12 @@ def label(record: Record) -> str:
     return words.get(
         record.table, f"{record.levels.get('threads')} threads, {record.levels.get('worker_count')} workers"
     )
+
+
+def _labels(records: Sequence[Record]) -> dict[str, str]:
+    """The label of each trial, by its id; with its system where there are several."""
+    several = len({record.system for record in records}) > 1
+    return {record.id: f"{record.system}: {label(record)}" if several else label(record) for record in records}
 
 
 def lag(report: Recorded) -> HTML:
@@ -114,7 +121,12 @@ def _wide(table: Table) -> list[dict[str, Any]]:
     lines: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in table.rows:
         extra = row.model_extra or {}
-        about = {"table": extra["table"], "workload": extra["workload"], "worker-count": extra["worker_count"]}
+        about = {
+            "system": extra["system"],
+            "table": extra["table"],
+            "workload": extra["workload"],
+            "worker-count": extra["worker_count"],
+        }
         line = lines.setdefault(tuple(extra.values()), about)
         line[f"{row.metric} ({row.unit})"] = formatting.with_interval(row.measured)
     return list(lines.values())
@@ -140,8 +152,9 @@ def _panels(report: Recorded, rows: dict[str, dict[tuple[str, str], str]], name:
     records = syncs(report)
     if not records:
         return show.paragraph(NOTHING)
-    series = {label(record): _since_begin(report.campaign.series(record.id), record) for record in records}
-    ends = {label(record): _load_s(record, series[label(record)]) for record in records}
+    called = _labels(records)
+    series = {called[record.id]: _since_begin(report.campaign.series(record.id), record) for record in records}
+    ends = {called[record.id]: _load_s(record, series[called[record.id]]) for record in records}
     lines = [_line(trial, part, *at) for trial, part in series.items() for at in _lines(rows)]
     figure = timelines.watched(pd.concat(lines, ignore_index=True), ends=ends, since="the upstream load")
     said = "; ".join(_in_words(trial, part, next(iter(rows.values()))) for trial, part in series.items())
@@ -188,11 +201,13 @@ def _in_words(trial: str, series: pd.DataFrame, lines: dict[tuple[str, str], str
 def curves(report: Recorded, table: str, *, x: str, metrics: Sequence[str]) -> HTML:
     """Published and measured metrics of one table against a level, a panel per metric, log scales."""
     found = next(part for part in report.tables() if part.id == table)
-    parts = {_title(report, table, m): points.of_metric([found], m, [x], measured=MEASURED) for m in metrics}
+    one = len({record.system for record in report.records}) <= 1
+    who = MEASURED if one else ""
+    parts = {_title(report, table, m): points.of_metric([found], m, [x], measured=who) for m in metrics}
     frame = pd.concat([part.assign(metric=title) for title, part in parts.items()], ignore_index=True)
     # A log scale has no place for a zero.
     frame = frame[frame.value > 0]
-    if not (frame.who == MEASURED).any():
+    if not (frame.who != "published").any():
         return show.paragraph("This table was not measured in this campaign.")
     figure = level_curves.curves(frame, panel="metric", x=x, metric_label="", x_label=x)
     caption = (

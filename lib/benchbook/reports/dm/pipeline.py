@@ -13,9 +13,10 @@ from benchbook.hosts.fanout import together
 from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum
 from benchbook.reports.dm.task import Databases
+from benchbook.systems import binlog
 from benchbook.systems.base import About
 from benchbook.systems.dm_server import DM
-from benchbook.systems.mariadb_binlog import BinlogMariaDB
+from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import executing, queries
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
 
+UPSTREAM = Purpose(
+    binlog="mysql-bin",
+    published="MySQL 5.7",
+    identity="-row-binlog",
+    called=", row binlog",
+    notes=("row binlog with one flush per commit group, and one flush of the redo log per commit",),
+)
+
+
 @dataclass
 class Pipeline:
     """The servers of a DM report on the hosts of a session; `program` is sysbench on the client host."""
@@ -36,13 +46,14 @@ class Pipeline:
     databases: Databases
     seed: int
     program: str
+    upstream: InnodbServer
 
     def __post_init__(self) -> None:
-        self.upstream = BinlogMariaDB(self.session, self.profile)
         self.target = TiDB(self.session, self.profile)
         # Whether nothing of a trial is left: no server or file of DM, no database in the target.
         self._as_new = False
-        self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0])
+        flavor = self.upstream.flavor
+        self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0], flavor)
 
     @property
     def client(self) -> RemoteHost:
@@ -73,7 +84,7 @@ class Pipeline:
         check_disk()
         if sync:
             self._prepare(self.databases.sync, self.databases.sync_rows)
-        self.upstream.forget_binlog()
+        binlog.forget(self.upstream)
         self.dm.start()
         self.dm.ready()
 
@@ -123,7 +134,7 @@ class Pipeline:
             for database, rows in self.databases.kept.items():
                 say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
                 self._prepare(database, rows)
-            self.upstream.forget_binlog()
+            binlog.forget(self.upstream)
             self.upstream.stop()
             self.upstream.keep(dataset)
         else:

@@ -20,13 +20,14 @@ from benchbook.hosts.jobs import Ended
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
+from benchbook.reports import mysql_family
 from benchbook.reports.dm import dump_statements
 from benchbook.reports.dm.observed import observing
-from benchbook.reports.dm.pipeline import Pipeline
+from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
 from benchbook.reports.dm.task import LADDER, SYNC, TASK, Chunks, Databases, task_of
 from benchbook.reports.dm.task_watch import TaskWatch
-from benchbook.systems import dm_config
+from benchbook.systems import binlog, dm_config
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_stream import IntervalReader, check_end
@@ -40,7 +41,10 @@ FASTEST_ROWS_S = 100_000
 
 @dataclass
 class DmReplication:
-    """The experiment; `options` are the report's sysbench options. `pipeline` lives while it runs."""
+    """The experiment; `options` are the report's sysbench options, `upstreams` take turns.
+
+    `pipeline` is the one that runs, while it runs.
+    """
 
     inventory: Inventory
     profile: Profile
@@ -50,7 +54,9 @@ class DmReplication:
     rate: int
     seed: int
     ladder_rate: int | None = None
+    upstreams: Sequence[str] = ("mysql57",)
     pipeline: Pipeline = field(init=False)
+    _pipelines: dict[str, Pipeline] = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
@@ -63,8 +69,13 @@ class DmReplication:
         with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb)
             program, version = sysbench.find(session.with_role("client")[0])
-            self.pipeline = Pipeline(session, self.profile, self.databases, self.seed, program)
-            self.pipeline.install()
+            self._pipelines = {
+                name: Pipeline(session, self.profile, self.databases, self.seed, program, upstream)
+                for name, upstream in mysql_family.make(self.upstreams, session, self.profile, UPSTREAM).items()
+            }
+            for pipeline in self._pipelines.values():
+                pipeline.install()
+            self.pipeline = pipeline
             try:
                 yield Environment.of(surveyed, load_generator=version)
             finally:
@@ -73,6 +84,11 @@ class DmReplication:
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         self.pipeline.session.reach()
+        wanted = self._pipelines[block[0].cell.system]
+        if wanted is not self.pipeline:
+            # Their servers share hosts, and so ports: one upstream at a time.
+            self.pipeline.stop()
+        self.pipeline = wanted
         self.pipeline.begin(say)
         return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
@@ -189,15 +205,15 @@ class DmReplication:
 
     def _proof(self, trial: Trial, wrote: str) -> Json:
         """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer."""
-        evidence, written, binlog = together(
+        evidence, written, logged = together(
             lambda: self.pipeline.prove(self.databases.of(trial.cell.table)),
             lambda: self.pipeline.dm.bytes_in(wrote),
-            self.pipeline.upstream.binlog_bytes,
+            lambda: binlog.size(self.pipeline.upstream),
         )
         return {
             "tables": [vars(each) for each in evidence],
             "same": True,
-            "disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": binlog},
+            "disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": logged},
         }
 
     def _check_disk(self, trial: Trial) -> None:

@@ -13,6 +13,7 @@ from benchbook.profiles import DmSize
 from benchbook.reports.dm import dm_summary
 from benchbook.reports.dm.task import TASK
 from benchbook.reports.standstill import Standstill
+from benchbook.systems import binlog
 from benchbook.systems.dm_status import BinlogPosition, CommandRefused, Status, TaskPaused
 
 # Named in annotations only: a chain of imports ends here.
@@ -60,7 +61,7 @@ class TaskWatch:
 
     def drain(self) -> None:
         """Return once DM has read up to the upstream's end and applied all it read. Raises WorkloadFailed if never."""
-        upstream, until = self.pipeline.upstream.position(), time.monotonic() + self.size.drain_s
+        upstream, until = binlog.position(self.pipeline.upstream), time.monotonic() + self.size.drain_s
         while not self._drained(upstream):
             self.look()
             if time.monotonic() > until:

@@ -18,7 +18,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import Parameters, Words
+from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
 from benchbook.reports import stated
@@ -32,22 +32,18 @@ from benchbook.workloads.generator import LoadGenerator, generator
 DEFAULT = "sysbench"
 
 
-class LoadParameters(Parameters):
+class LoadParameters(OnSystems):
     """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels.
 
     `levels`: the published threads, or `scaled` ones (times cores here / cores published); "" = as the profile says.
     """
 
     system: Words = "tidb"
-    systems: list[Words] = Field(default=[])
     workloads: list[Words] = Field(default=[])
     threads: list[Threads] = Field(default=[])
     time_s: SecondsOrNone = 0
     rate: Rate = 0
     levels: Literal["", "published", "scaled"] = ""
-
-    def names(self) -> list[str]:
-        return list(dict.fromkeys(self.systems or [self.system]))
 
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:

@@ -21,6 +21,7 @@ from benchbook.hosts.jobs import Command, Ended
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
+from benchbook.reports import mysql_family
 from benchbook.reports.driving import Driver
 from benchbook.reports.saga import saga_summary
 from benchbook.reports.saga.rung import Rung
@@ -28,7 +29,8 @@ from benchbook.reports.saga.settling import Still, until
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems import counters
 from benchbook.systems.blame import blaming
-from benchbook.systems.dtm import Dtm, DtmStore
+from benchbook.systems.dtm import Dtm, load_schemas, store_purpose
+from benchbook.systems.innodb_server import InnodbServer
 from benchbook.systems.saga_service import SagaService
 from benchbook.workloads import ab, ab_command
 from benchbook.workloads.generator import check_end
@@ -49,9 +51,9 @@ class InvariantViolated(TrialFailed):
 
 @dataclass
 class SagaLadder:
-    """The experiment. MariaDB is prepared, set aside and restored as for sysbench; DTM and the business run on it.
+    """The experiment. MySQL is prepared, set aside and restored as for sysbench; DTM and the business run on it.
 
-    Fields below `accounts` live while it runs.
+    `stores` names the servers, which take turns. Fields below live while it runs.
     """
 
     inventory: Inventory
@@ -59,8 +61,10 @@ class SagaLadder:
     generator: Sysbench
     time_s: int
     accounts: int
+    stores: Sequence[str] = ("mysql57",)
     _session: Session = field(init=False)
-    _store: DtmStore = field(init=False)
+    _stores: dict[str, InnodbServer] = field(init=False)
+    _store: InnodbServer = field(init=False)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
     _dtm: Dtm = field(init=False)
@@ -80,8 +84,10 @@ class SagaLadder:
             self._take_up()
             version = self._driver.find()
             self._ab = self.client.require_program("ab", package="apache2-utils")
-            for system in (self._store, self._dtm, self._business):
-                system.install()
+            for store in self._stores.values():
+                store.install()
+            for service in (self._dtm, self._business):
+                service.install()
             yield Environment.of(surveyed, load_generator=f"{version}, {self._ab_version()}")
             self._session.tidy(self._stop_services)
             self._session.tidy(self._start.stop)
@@ -95,21 +101,31 @@ class SagaLadder:
         return ab_version(self.client.run([self._ab, "-V"]).stdout)
 
     def _take_up(self) -> None:
-        self._store = store = DtmStore(self._session, self.profile)
-        self._dtm = Dtm(self._session, store.endpoints()[0])
-        self._business = SagaService(self._session, store.endpoints()[0], self._dtm.api, self.accounts)
+        self._stores = mysql_family.make(self.stores, self._session, self.profile, store_purpose())
+        self._turn_to(self.stores[0])
         self._driver = Driver(self._session, self.generator, [self.client], self.time_s, watched_by=self.profile.probes)
         self._start = StartingState(
-            self._session, self.client, {store.name: store}, self.generator, self.profile.reset, store.load_schemas
+            self._session, self.client, self._stores, self.generator, self.profile.reset, self._load_schemas
         )
+
+    def _turn_to(self, store: str) -> None:
+        """Have this server hold DTM's tables and the business's; what ran on another one is stopped before."""
+        self._store = self._stores[store]
+        self._dtm = Dtm(self._session, self._store.endpoints()[0])
+        self._business = SagaService(self._session, self._store.endpoints()[0], self._dtm.api, self.accounts)
+
+    def _load_schemas(self) -> None:
+        load_schemas(self._store)
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        """MariaDB in its starting state, then DTM and the business service on it."""
+        """The store in its starting state, then DTM and the business service on it."""
         self._session.reach()
         self._stop_services()
+        if self._store is not self._stores[block[0].cell.system]:
+            self._turn_to(block[0].cell.system)
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
         for server in (self._dtm, self._business):
@@ -237,7 +253,7 @@ class SagaLadder:
             figures["down_s"] = Quantity(value=killed["down_s"], unit="s")
             figures["recovery_s"] = Quantity(value=max(0.0, settled - killed["at"]), unit="s")
         proof["invariants"] = saga_summary.invariants(rung, proof)
-        self._refuse(rung, proof, text)
+        self._refuse(rung, proof, text, why=stats["first_failure"])
         return Measurement(
             command=ab_command.shown(command),
             client=self.client.name,
@@ -253,11 +269,12 @@ class SagaLadder:
             timed_by_driver="killed" in moments,
         )
 
-    def _refuse(self, rung: Rung, proof: Json, text: str) -> None:
+    def _refuse(self, rung: Rung, proof: Json, text: str, why: str) -> None:
         """Without a barrier the books may be off and are shown so; behind one they may not."""
         unknown = max(proof["ab"]["non_2xx"], proof["global"]["failed"])
         if unknown and "killed" not in proof:
-            raise WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback", output=text)
+            first = f"; the first: {why}" if why else ""
+            raise WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback{first}", output=text)
         if (wrong := saga_summary.violated(proof["invariants"])) and rung.keeps_books:
             raise InvariantViolated("; ".join(wrong), output=text)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from benchbook import paths
+from benchbook import paths, systems
 from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
@@ -15,23 +15,24 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.given.bounds import SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory
-from benchbook.parameters import Parameters, Words
+from benchbook.parameters import Words
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
-from benchbook.reports import stated
+from benchbook.reports import mysql_family, stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
+from benchbook.reports.mysql_family import OnMysql
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
 from benchbook.reports.saga.rung import CEILING, Rung
 from benchbook.reports.saga.saga_tables import FAILING, LADDER
 from benchbook.stats.latency import little
-from benchbook.systems.dtm import Dtm, DtmStore
+from benchbook.systems.dtm import Dtm
 from benchbook.workloads import allowed
 from benchbook.workloads.sysbench_generator import Sysbench
 
 
-class SagaParameters(Parameters):
+class SagaParameters(OnMysql):
     """`rungs` (MODE:SQL) and `concurrency` replace the ladder and the profile's sweep; `fail` is a share of TransIn."""
 
     rungs: list[Words] = Field(default=[])
@@ -51,14 +52,14 @@ def rungs(published: Published, parameters: SagaParameters) -> list[Rung]:
     return [CEILING, *(Rung(str(mode), number) for mode, number in zip(modes, sql, strict=True))]
 
 
-def _sysbench(published: Published) -> list[Cell]:
+def _sysbench(published: Published, store: str) -> list[Cell]:
     threads = stated.of_table(published, published.table(SYSBENCH), "threads")
-    return [Cell(table=SYSBENCH, system=DtmStore.name, levels={"workload": "oltp_write_only", "threads": threads})]
+    return [Cell(table=SYSBENCH, system=store, levels={"workload": "oltp_write_only", "threads": threads})]
 
 
-def _cell(table: str, rung: Rung, concurrency: int, **more: int) -> Cell:
+def _cell(table: str, store: str, rung: Rung, concurrency: int, **more: int) -> Cell:
     levels = {"mode": rung.mode, "sql_per_branch": rung.sql_per_branch, "concurrency": concurrency, **more}
-    return Cell(table=table, system=DtmStore.name, levels={**levels, **({"fail": rung.fail} if rung.fail else {})})
+    return Cell(table=table, system=store, levels={**levels, **({"fail": rung.fail} if rung.fail else {})})
 
 
 # Of the clients' time, what may pass outside a global transaction: connecting, and ab itself (one process).
@@ -94,13 +95,17 @@ class SagaKind(Kind[SagaParameters]):
 
     def cells(self, published: Published, parameters: SagaParameters) -> list[Cell]:
         """sysbench alone, every rung at every concurrency, and the scenarios at the lowest concurrency."""
+        return [cell for store in parameters.names() for cell in self._on(store, published, parameters)]
+
+    def _on(self, store: str, published: Published, parameters: SagaParameters) -> list[Cell]:
         sweep = parameters.concurrency or load_profile(parameters.profile).saga.concurrency
-        ladder = [_cell(LADDER, rung, c) for rung in rungs(published, parameters) for c in sweep]
-        scenarios = [_cell(FAILING, Rung(mode, 2, parameters.fail), min(sweep)) for mode in ("dtm", "dtm_barrier")]
+        ladder = [_cell(LADDER, store, rung, c) for rung in rungs(published, parameters) for c in sweep]
+        failing = [Rung(mode, 2, parameters.fail) for mode in ("dtm", "dtm_barrier")]
+        scenarios = [_cell(FAILING, store, rung, min(sweep)) for rung in failing]
         # A trial is known by its levels: the one with the kill must not be taken for the rung that it kills on.
-        killed = [_cell(KILLED, Rung("dtm_barrier", 2), min(sweep), kill=1)]
+        killed = [_cell(KILLED, store, Rung("dtm_barrier", 2), min(sweep), kill=1)]
         return [
-            *(_sysbench(published) if parameters.sysbench else []),
+            *(_sysbench(published, store) if parameters.sysbench else []),
             *ladder,
             *(scenarios if parameters.fail else []),
             *(killed if parameters.kill_dtm else []),
@@ -114,6 +119,7 @@ class SagaKind(Kind[SagaParameters]):
         return {
             "profile": profile.name,
             "inventory": inventory.name,
+            "systems": parameters.names(),
             "seed": parameters.seed,
             "tables": 10,
             "table_size": size.table_size,
@@ -133,7 +139,7 @@ class SagaKind(Kind[SagaParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        check_probes(profile, [DtmStore])
+        check_probes(profile, mysql_family.check(parameters.names(), inventory))
         size = profile.sysbench.model_copy(
             update={
                 "tables": stated.of_table(published, published.table(SYSBENCH), "tables"),
@@ -149,11 +155,12 @@ class SagaKind(Kind[SagaParameters]):
             generator=Sysbench(size, alone.options, parameters.seed),
             time_s=parameters.time_s or profile.saga.time_s,
             accounts=profile.saga.accounts,
+            stores=parameters.names(),
         )
 
     def builds(self, parameters: SagaParameters) -> list[str]:
-        """DTM and the business service come from one module."""
-        return list(Dtm.builds)
+        """DTM and the business service come from one module; their databases may be fetched."""
+        return [*systems.builds(parameters.names()), *Dtm.builds]
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """The published tables, each rung at its knee, then what the report lacks: the sweep and the scenarios."""

@@ -1,0 +1,21 @@
+"""What must be there before a run, however it comes: built from source (programs) or fetched (fetched)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchbook.build import fetched, programs
+from benchbook.build.cache_folder import Say
+
+
+def names() -> list[str]:
+    """Every system that `provide` knows, sorted."""
+    return sorted({*programs.systems(), *fetched.systems()})
+
+
+def provide(name: str, say: Say = print) -> Path:
+    """Build or fetch NAME unless it is there; returns its folder in the cache.
+
+    Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage.
+    """
+    return fetched.fetch(name, say) if name in fetched.systems() else programs.build(name, say)

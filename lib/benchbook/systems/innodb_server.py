@@ -1,0 +1,128 @@
+"""MySQL and MariaDB as the kit runs them: one durable server per host of role `mysql`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.profiles import Profile
+from benchbook.systems.mysql_system import RETRY_NOTE
+from benchbook.systems.sql_server import SqlServer
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
+
+# Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
+OPTIONS = (
+    "--innodb-flush-log-at-trx-commit=1",
+    "--sync-binlog=1",
+    "--innodb-doublewrite=1",
+    "--skip-name-resolve",
+    "--max-connections=4000",
+    "--back-log=1000",
+    "--table-open-cache=4000",
+    "--performance-schema=OFF",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_bin",
+    # sysbench prepares 9 statements per table and thread: 32 tables and 57 threads use up the default of 16,382.
+    "--max-prepared-stmt-count=1048576",
+)
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a report wants of such a server beside what it always is.
+
+    `binlog` is the base name of its binary log's files ("" = none is written); `published` the product that the report
+    measured; `identity` what else its data depends on; `called` is added to its title.
+    """
+
+    binlog: str = ""
+    published: str = ""
+    identity: str = ""
+    called: str = ""
+    notes: tuple[str, ...] = (RETRY_NOTE,)
+
+
+PLAIN = Purpose()
+
+
+class InnodbServer(SqlServer):
+    """A server of this family. `product` is the name, with the release series, that reports print."""
+
+    role = "mysql"
+    default_port = 3306
+    product: ClassVar[str]
+    daemon: ClassVar[str]
+    # What of the family's options each product has in its own way.
+    redo_log: ClassVar[str]
+    binlog_options: ClassVar[tuple[str, ...]] = ()
+    authentication: ClassVar[str] = ""
+    # What replicas call it.
+    flavor: ClassVar[Literal["mysql", "mariadb"]]
+
+    def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
+        super().__init__(session, profile)
+        self.purpose = purpose
+        self.title = f"{self.product}{purpose.called}"
+        self.stand_in_for = None if purpose.published in ("", self.product) else purpose.published
+
+    @property
+    def identity(self) -> str:
+        return f"{self.name}-{self.release()}-{self.profile.buffer_pool_mb}{self.purpose.identity}"
+
+    @abstractmethod
+    def release(self) -> str:
+        """The version of the program, known before it runs."""
+
+    @abstractmethod
+    def program(self, host: RemoteHost) -> list[str]:
+        """The server's program on this host, and the options that say where the rest of it lies."""
+
+    def notes(self) -> tuple[str, ...]:
+        return self.purpose.notes
+
+    def options(self) -> tuple[str, ...]:
+        """Server options beside addresses and paths."""
+        log = self.purpose.binlog
+        on = (f"--log-bin={log}", "--binlog-format=ROW", "--server-id=1", *self.binlog_options)
+        pool = f"--innodb-buffer-pool-size={self.profile.buffer_pool_mb}M"
+        return (*OPTIONS, self.redo_log, pool, *(on if log else ("--skip-log-bin",)))
+
+    def command(self, host: RemoteHost) -> Command:
+        argv = [
+            *self.program(host),
+            f"--datadir={self.data(host)}",
+            f"--tmpdir={self.tmp(host)}",
+            f"--bind-address={host.address}",
+            f"--port={self.port}",
+            f"--user={self.login(host)}",
+            # Relative: a path of a socket may have 107 characters at most, and the data folder may be deep.
+            f"--socket={self.daemon}.sock",
+            f"--pid-file={self.daemon}.pid",
+            "--init-file={job}/accounts.sql",
+            *self.options(),
+        ]
+        return Command(argv, timeout_s=LONGEST_S, grace_s=60, secrets={"accounts.sql": self._accounts()})
+
+    def login(self, host: RemoteHost) -> str:
+        """Who runs it there: as root it asks to be told."""
+        return host.host.user or self.session.inventory.ssh.user or host.shell("id -un").stdout.strip()
+
+    def tmp(self, host: RemoteHost) -> str:
+        """A folder for temporary tables: a server that starts removes those of others from the one it shares."""
+        return host.path(f"{self.name}-tmp")
+
+    def _accounts(self) -> str:
+        """SQL that gives the inventory's account its password, for `--init-file`: nothing shows in a process list."""
+        user, password = (text.replace("\\", "\\\\").replace("'", "''") for text in (self.settings.user, self.password))
+        how = f"WITH {self.authentication} " if self.authentication else ""
+        return (
+            f"CREATE USER IF NOT EXISTS '{user}'@'%';\n"
+            f"ALTER USER '{user}'@'%' IDENTIFIED {how}BY '{password}';\n"
+            f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'%' WITH GRANT OPTION;\n"
+        )

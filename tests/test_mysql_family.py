@@ -1,0 +1,112 @@
+"""MySQL and MariaDB as data: their options, what a report wants of them, how commits are counted, who may be named."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from kit import INVENTORY, Home
+
+from benchbook import published
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.session import Session
+from benchbook.parameters import check
+from benchbook.probes.remote import mysql_probe
+from benchbook.profiles import load_profile
+from benchbook.reports import mysql_family
+from benchbook.reports.dm import dm_kind, dm_tables
+from benchbook.reports.dm.pipeline import UPSTREAM
+from benchbook.systems import counters
+from benchbook.systems.innodb_server import PLAIN, InnodbServer, Purpose
+
+GTIDS = {
+    "": 0,
+    "cd6686fe-e67e-11f1-8517-02fc00000001:1-8": 8,
+    "cd6686fe-e67e-11f1-8517-02fc00000001:3": 1,
+    # Two servers, one of them with a gap: 5 + 1 + 1.
+    "cd6686fe-e67e-11f1-8517-02fc00000001:1-5:7,\nda79c6f4-e67e-11f1-b922-02fc00000001:3": 7,
+}
+
+
+@pytest.fixture(autouse=True)
+def _password(home: Home) -> None:
+    home.write(".lab/secrets/database", "secret\n")
+
+
+def server(name: str, purpose: Purpose = PLAIN) -> InnodbServer:
+    inventory = load_inventory(INVENTORY)
+    with Session(inventory, []) as session:
+        return mysql_family.make([name], session, load_profile("tiny"), purpose)[name]
+
+
+@pytest.mark.parametrize(("said", "count"), GTIDS.items())
+def test_a_set_of_gtids_says_how_many_transactions_were_committed(said: str, count: int) -> None:
+    assert counters.transactions(said) == count
+    # A probe shows nothing where there are no GTIDs: on MariaDB, on TiDB, before the first commit.
+    assert mysql_probe.transactions(said) == (count or None)
+
+
+def test_a_plain_server_writes_no_binary_log_and_stands_for_nothing() -> None:
+    for name in ("mysql57", "mysql8", "mariadb"):
+        plain = server(name)
+        assert "--skip-log-bin" in plain.options()
+        assert not any(option.startswith(("--log-bin", "--gtid")) for option in plain.options())
+        assert (plain.stand_in_for, plain.role_name(), plain.port) == (None, "mysql", 3306)
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "stand_in", "flavor", "gtid"),
+    [
+        ("mysql57", "MySQL 5.7, row binlog", None, "mysql", True),
+        ("mysql8", "MySQL 8.0, row binlog", "MySQL 5.7", "mysql", True),
+        ("mariadb", "MariaDB, row binlog", "MySQL 5.7", "mariadb", False),
+    ],
+)
+def test_an_upstream_of_dm_says_whom_it_stands_for(
+    name: str, title: str, stand_in: str | None, flavor: str, gtid: bool
+) -> None:
+    upstream = server(name, UPSTREAM)
+    assert (upstream.title, upstream.stand_in_for, upstream.flavor) == (title, stand_in, flavor)
+    assert ("--gtid-mode=ON" in upstream.options()) == gtid
+    wanted = {"--log-bin=mysql-bin", "--binlog-format=ROW", "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1"}
+    assert wanted <= set(upstream.options())
+    assert "--skip-log-bin" not in upstream.options()
+
+
+def test_the_data_of_one_server_or_purpose_is_not_taken_for_anothers() -> None:
+    purposes = (PLAIN, UPSTREAM)
+    names = {server(name, purpose).identity for name in ("mysql57", "mysql8") for purpose in purposes}
+    assert names == {
+        "mysql57-5.7.22-32",
+        "mysql57-5.7.22-32-row-binlog",
+        "mysql8-8.0.15-32",
+        "mysql8-8.0.15-32-row-binlog",
+    }
+
+
+def test_a_report_made_on_mysql_runs_on_mysql_57_unless_told() -> None:
+    said = {"inventory": INVENTORY, "tables": ["sync_result"]}
+    asked = check(dm_kind.DmParameters, "dm_1_0_ga", said)
+    data = published.load("dm_1_0_ga")
+    assert {cell.system for cell in dm_kind.DmKind().cells(data, asked)} == {"mysql57"}
+    assert dm_kind.DmKind().builds(asked) == ["tidb", "mysql57", "dm"]
+    both = check(dm_kind.DmParameters, "dm_1_0_ga", {**said, "systems": ["mysql57", "mariadb"]})
+    assert [cell.system for cell in dm_kind.DmKind().cells(data, both)] == ["mysql57", "mariadb"]
+
+
+def test_another_system_than_one_of_mysqls_family_is_refused() -> None:
+    with pytest.raises(BadInput, match="MySQL or MariaDB") as caught:
+        mysql_family.check(["tidb"], load_inventory(INVENTORY))
+    assert caught.value.fix == "use one of mariadb, mysql57, mysql8"
+
+
+def test_dms_tables_keep_systems_apart() -> None:
+    record = SimpleNamespace(table="dump", levels={"table_split": "off", "dump_threads": 4}, repetition=1)
+    made = [
+        SimpleNamespace(**vars(record), system=name, summary={"dump_mb_s": SimpleNamespace(value=value)})
+        for name, value in (("mysql57", 10.0), ("mariadb", 20.0))
+    ]
+    (table,) = (t for t in dm_tables.tables(published.load("dm_1_0_ga"), made) if t.id == "dump")
+    rows = [(r.system, r.measured.value) for r in table.rows if r.measured and r.metric == "speed_mb_s"]
+    assert rows == [("mariadb", 20.0), ("mysql57", 10.0)]
