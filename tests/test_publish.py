@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 from collections import Counter
@@ -11,10 +13,11 @@ import pytest
 from bs4 import BeautifulSoup
 from chromium import open_page
 from nbformat import v4
+from PIL import Image
 
 from benchbook.analysis import results
 from benchbook.errors import BadInput
-from benchbook.site import publish
+from benchbook.site import first_screen, publish
 from benchbook.site.page import TEMPLATES
 
 # One white pixel.
@@ -202,17 +205,118 @@ def test_a_failed_run_is_shown_with_its_error_as_one_paragraph(tmp_path: Path) -
     assert "An Exception" not in text(soup)
 
 
-def test_claims_stand_at_the_top_only_when_there_are_some(tmp_path: Path) -> None:
+def judged(**changes: Any) -> dict[str, Any]:
+    shown = {"system": "tidb", "unit": "times", "region": [1.2, None], "published": 3.36, "decide": "a quieter host"}
+    return {**CLAIM, **shown, **changes}
+
+
+def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: Path) -> None:
     assert rendered(tmp_path, cells()).select_one(".claims") is None
-    row = rendered(tmp_path, cells(), claims=[CLAIM]).select_one("main > .claims tbody tr")
-    assert [text(cell) for cell in row.find_all(["th", "td"])] == [
-        "Throughput rises with threads. scaling It rises in 5 of 5 workloads.",
-        "✓ reproduced",
-        "2.78 2.5 to 3.1",
-        "–",
-        "9",
-        "–",
+    own_view = html('<div class="bb-claims"><table><tr><td>Throughput rises with threads.</td></tr></table></div>')
+    content = [*cells(), code("report.verdicts()", 9, own_view)]
+    soup = rendered(tmp_path, content, claims=[judged()])
+    (claim,) = soup.select("main > .claims details.claim:not([open])")
+    assert text(claim.summary) == (
+        "Throughput rises with threads. measured 2.78x, interval 2.5 to 3.1, claimed above 1.2, published 3.36 "
+        "2.78x 2.5 to 3.1"
+    )
+    assert "Would decide it: a quieter host." in text(claim.select_one(".more"))
+    assert text(soup.main).count("Throughput rises with threads.") == 1
+    assert text(soup.select_one(".claims h3")) == "✓ 1 holds here"
+
+
+def test_a_strip_puts_effect_interval_and_range_on_one_scale(tmp_path: Path) -> None:
+    # The scale runs from 0.5 / 1.2 to 4 * 1.2 (11.52 times as much), between the edges at 2% and 98%.
+    far = judged(id="far", effect=4.0, interval=[1.0, None])
+    strips = rendered(tmp_path, cells(), claims=[far, judged(id="one", effect=1.0)]).select("svg.strip")
+    at = {1.0: 2 + 96 * 0.35818, 4.0: 98 - 96 * 0.07459}
+    assert [float(s.circle["cx"].rstrip("%")) for s in strips] == pytest.approx([at[4.0], at[1.0]], abs=0.02)
+    line = strips[0].select_one("line.interval")
+    assert [float(line[end].rstrip("%")) for end in ("x1", "x2")] == pytest.approx([at[1.0], 98.0], abs=0.02)
+    assert len(strips[0].select("path.interval")) == 1  # an arrow where the interval has no end
+
+
+def verdicts(**counts: int) -> list[dict[str, Any]]:
+    return [judged(id=f"{name}{i}", verdict=name.replace("_", " ")) for name, n in counts.items() for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"reproduced": 7, "contradicted": 2, "not_testable_here": 4, "inconclusive": 3},
+         "7 of 16 claims hold, 2 do not, 4 cannot be tested here, 3 are open."),
+        ({"reproduced": 1, "contradicted": 1, "inconclusive": 1}, "1 of 3 claims holds, 1 does not, 1 is open."),
+        ({"contradicted": 1, "inconclusive": 2}, "none of 3 claims holds, 1 does not, 2 are open."),
+        ({"inconclusive": 11}, "all 11 claims are open."),
+    ],
+)  # fmt: skip
+def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: str) -> None:
+    systems = [
+        {"name": "tidb", "version": "5.7.25-TiDB-v6.5.0-pre-e307642d9fa5", "title": "TiDB (unistore)"},
+        {"name": "tools", "version": "of July 2024", "title": "mongo-tools"},
     ]
+    setting = {"where": "2 shared cores", "data": "1,000-row tables"}
+    given = results.parse(found(systems=systems, setting=setting, claims=verdicts(**counts)))
+    assert first_screen.headline(given) == f"On 2 shared cores with TiDB 6.5 and 1,000-row tables, {said}"
+    old = results.parse(found(systems=[], claims=verdicts(**counts)))
+    assert first_screen.headline(old) == said[0].upper() + said[1:]
+
+
+def test_two_systems_are_counted_each_for_itself() -> None:
+    claims = [judged(), judged(system="mariadb", verdict="contradicted")]
+    systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
+    given = results.parse(found(systems=systems, claims=claims, setting={"where": "2 cores"}))
+    said = "On 2 cores, TiDB 6.5: 1 of 1 claim holds; mariadb 10.11: none of 1 claim holds, 1 does not."
+    assert first_screen.headline(given) == said
+
+
+@pytest.mark.parametrize(
+    ("changes", "look", "said"),
+    [
+        ({"profile": "smoke"}, "warn", "smoke: shows that it runs"),
+        ({"claims": verdicts(inconclusive=3)}, "warn", "Measured; no claim is settled"),
+        ({"claims": verdicts(inconclusive=3, contradicted=1)}, "good", "Complete"),
+        ({"trials": {"planned": 2, "done": 1, "failed": 0}}, "warn", "Incomplete"),
+        ({"trials": {"planned": 2, "done": 1, "failed": 1}}, "warn", "1 failed trial"),
+        ({"failed": "it broke"}, "bad", "Run failed"),
+    ],
+)
+def test_green_is_only_what_was_measured_whole_and_settles_something(
+    changes: dict[str, Any], look: str, said: str
+) -> None:
+    whole = {"profile": "lab", "trials": {"planned": 2, "done": 2, "failed": 0}}
+    badge = first_screen.badge(results.parse(found(**{**whole, **changes})))
+    assert (badge.look, badge.text) == (look, said)
+
+
+def test_the_main_figure_stands_at_the_top_and_nowhere_else(tmp_path: Path) -> None:
+    other = html(FIGURE.replace("Throughput rises", "Latency falls"))
+    content = [*cells(), code("report.curves()", 9, other, tags=["best-figure"])]
+    soup = rendered(tmp_path, content)
+    assert [image["alt"] for image in soup.select(".best img")] == ["Latency falls with threads"]
+    assert [image["alt"] for image in soup.select("img[alt^=Latency]")] == ["Latency falls with threads"]
+    assert soup.select_one(".tag-best-figure a[href='#best']")
+    untagged = rendered(tmp_path, cells())
+    assert [image["alt"] for image in untagged.select(".best img")] == ["Throughput rises with threads"]
+
+
+def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:
+    head = rendered(tmp_path, cells(), claims=[judged()]).head
+    said = {meta.get("name") or meta.get("property"): meta["content"] for meta in head.select("meta[content]")}
+    assert said["description"] == said["og:description"] == "With tidb 7.1, 1 of 1 claim holds."
+    assert said["og:title"] == "TiDB under sysbench · Benchbook"
+
+
+def test_a_picture_is_kept_in_fewer_bytes(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    noise = Image.effect_noise((400, 300), 40).point(lambda level: level // 8 * 8).convert("RGB")
+    noise.save(buffer, format="PNG", compress_level=0)
+    before = base64.b64encode(buffer.getvalue()).decode()
+    soup = rendered(tmp_path, [code("show()", 1, html(FIGURE.replace(PNG, before)))])
+    after = soup.select_one("img")["src"].partition(",")[2]
+    assert len(after) < len(before) / 3
+    with Image.open(io.BytesIO(base64.b64decode(after))) as kept:
+        assert kept.convert("RGB").tobytes() == noise.tobytes()  # 32 greys need no more than a palette
 
 
 def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
@@ -265,7 +369,8 @@ def test_a_run_that_ended_well_without_results_is_refused(tmp_path: Path) -> Non
 
 def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> None:
     put(tmp_path, "tidb", cells(), claims=[CLAIM])
-    site = put(tmp_path, "ddt", cells(), trials={"planned": 11, "done": 11, "failed": 0}).parent
+    done = {"planned": 11, "done": 11, "failed": 0}
+    site = put(tmp_path, "ddt", cells(), trials=done, profile="lab").parent
     results.write(results.parse(found(report="aaa")), site / "aaa.json")
     soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
     cards = soup.select(".card")
@@ -273,7 +378,7 @@ def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> Non
     assert [link["href"] for link in soup.select('a[href$=".json"]')] == ["ddt.json", "tidb.json"]
     assert "11 planned, 11 done, 0 failed" in text(cards[0])
     assert "✓ Complete" in text(cards[0])
-    for said in ("12 June 2025", "smoke", "tidb 7.1.3", "45 planned, 43 done, 2 failed", "1 reproduced"):
+    for said in ("12 June 2025", "smoke", "tidb 7.1.3", "45 planned, 43 done, 2 failed", "1 of 1 claim holds"):
         assert said in text(cards[1])
 
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
-from benchbook.site import page
+from benchbook.site import first_screen, page
 from benchbook.site.executed_notebook import load
+from benchbook.site.forest_rows import Forest
 from benchbook.analysis import results
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.analysis.results import Results, Trials, Verdict, replace_text
+from benchbook.analysis.results import Results, Trials, replace_text
 
-LIMIT = 3_000_000
+LIMIT = 1_500_000
 """The largest page that is published, in bytes: what a phone on a train still opens."""
 
 
@@ -76,7 +76,7 @@ def _write_page(notebook: NotebookNode, built: page.Page, found: Results, out: P
     size = len(html.encode())
     if size > LIMIT:
         raise PageTooLarge(
-            f"{out.name} would be {size / 1e6:.1f} MB, over the {LIMIT / 1e6:.0f} MB that a page may have. "
+            f"{out.name} would be {size / 1e6:.1f} MB, over the {LIMIT / 1e6:.1f} MB that a page may have. "
             f"Its biggest outputs: {'; '.join(_heaviest(notebook))}."
         )
     return replace_text(out, html)
@@ -148,7 +148,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
-    environment.globals.update(asset=_asset, policy=_policy, verdicts=_verdicts)
+    environment.filters.update(effect=words.effect)
+    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=_forest)
+    said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
+    environment.globals.update({each.__name__: each for each in said})
     return environment
 
 
@@ -165,10 +168,8 @@ def _policy() -> str:
     )
 
 
-def _verdicts(found: Results) -> dict[Verdict, int]:
-    """Verdict -> number of claims, in the order of the design's list; verdicts that nothing got are left out."""
-    counts = Counter(claim.verdict for claim in found.claims)
-    return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
+def _forest(found: Results) -> Forest:
+    return Forest(found.claims)
 
 
 def _day(moment: datetime) -> str:
