@@ -38,7 +38,7 @@ _BANNED += [
 _LOADING = {"src", "srcset", "href", "xlink:href", "poster", "data", "background", "action", "formaction", "ping"}
 _INERT = re.compile(r"^\s*(data:image/|#)", re.IGNORECASE)
 _LINK = re.compile(r"^\s*(https?:|mailto:|#|[\w./-]+(#.*)?$)", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?|nan|–|-|inf)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
 # `url(#name)` points into the page itself; a backslash could spell any of the other words.
 _URL = re.compile(r"url\s*\((?![\s'\"]*#)", re.IGNORECASE)
 _CSS_LOAD = re.compile(rf"{_URL.pattern}|@import|image-set|expression\s*\(|\\", re.IGNORECASE)
