@@ -14,6 +14,12 @@ PYTEST_ARGS ?=
 # Tests of real servers run in one worker, one after the other; those that compute run beside them, while servers wait.
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadscope
 
+# `make report report=x` would run everything.
+small := $(strip $(foreach name,report profile inventory bench,$(if $(filter command,$(origin $(name))),$(name))))
+ifneq ($(small),)
+  $(error variables are written in capitals: REPORT=..., PROFILE=..., INVENTORY=..., BENCH=...; not $(small)=)
+endif
+
 # Servers and Go are often missing from a user's PATH.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 export JUPYTER_PREFER_ENV_PATH := 1

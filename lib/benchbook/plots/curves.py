@@ -87,8 +87,9 @@ def _relative(line: pd.DataFrame) -> pd.DataFrame:
     """
     value = line.value.astype(float)
     half = (line.high.astype(float) - line.low.astype(float)) / 2 / value
-    ratio, reach = value / value.iloc[0], np.exp(np.hypot(half, half.iloc[0]))
-    reach.iloc[0] = np.nan
+    both = (half**2 + half.iloc[0] ** 2) ** 0.5
+    both.iloc[0] = np.nan
+    ratio, reach = value / value.iloc[0], np.exp(both.to_numpy())
     return line.assign(value=ratio, low=ratio / reach, high=ratio * reach)
 
 
