@@ -103,6 +103,15 @@ def test_runs_are_listed_with_what_became_of_them(ends: Callable[..., Ended], ho
     assert line[:3] == [kept.name, "dtm_mysql", "smoke"]
 
 
+def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callable[..., Ended], home: Home) -> None:
+    kept = ROOT / "tests" / "fixtures" / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    shutil.copytree(kept, home.path / "data" / "runs" / "dtm_mysql" / kept.name)
+    status, said = ends("publish")
+    assert status == 2
+    assert "no campaign with an executed notebook" in said
+    assert not (home.path / "public").exists()
+
+
 def test_the_doctor_names_a_program_that_is_missing_and_its_package(
     ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,20 +4,23 @@ import base64
 import io
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from chromium import open_page
+from kit import ROOT
 from nbformat import v4
 from PIL import Image
 
 from benchbook.analysis import results
 from benchbook.errors import BadInput
-from benchbook.site import first_screen, publish
+from benchbook.site import addresses, first_screen, origin, publish
 from benchbook.site.page import TEMPLATES
 
 # One white pixel.
@@ -328,9 +331,12 @@ def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page
     assert page.read_bytes() == before
 
 
-def test_publishing_leaves_page_json_and_index_and_nothing_else(tmp_path: Path) -> None:
+def test_publishing_leaves_pages_results_notebook_index_and_glossary_and_nothing_else(tmp_path: Path) -> None:
     page = put(tmp_path, "tidb", cells())
-    assert sorted(path.name for path in page.parent.iterdir()) == ["index.html", "tidb.html", "tidb.json"]
+    names = ["glossary.html", "index.html", "tidb", "tidb.html", "tidb.json"]
+    assert sorted(path.name for path in page.parent.iterdir()) == names
+    own = page.parent / "tidb" / "c1"
+    assert sorted(path.name for path in own.iterdir()) == ["executed.ipynb", "index.html", "results.json"]
     assert results.read(page.with_suffix(".json")) == results.parse(found())
 
 
@@ -387,6 +393,77 @@ def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
                "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
     page = put(tmp_path, "tidb", cells(), audit=[finding], audit_passed={"identity": 3})
     assert "1 finding in the published figures themselves" in (page.parent / "index.html").read_text()
+
+
+WHOLE = {"planned": 4, "done": 4, "failed": 0}
+
+
+def test_only_a_complete_campaign_displaces_a_complete_one_and_each_keeps_its_address(
+    tmp_path: Path,
+) -> None:
+    page = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good")
+    for name, trials in (("one-trial", {"planned": 1, "done": 1, "failed": 0}),
+                         ("partial", {"planned": 4, "done": 3, "failed": 0}),
+                         ("failing", {"planned": 4, "done": 3, "failed": 1})):  # fmt: skip
+        later = put(tmp_path, "tidb", cells(), trials=trials, campaign=name, started="2025-06-13T10:00:00Z")
+        assert later == page.parent / "tidb" / name / "index.html"
+        assert results.read(page.with_suffix(".json")).campaign == "good"
+    assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="new", started="2025-06-14T10:00:00Z") == page
+    assert results.read(page.with_suffix(".json")).campaign == "new"
+    # Made again from what was recorded, an older one stays behind the newer one.
+    assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good") != page
+    (page.parent / "compare_good_new.html").write_text("")
+    soup = BeautifulSoup(publish.build_index(page.parent).read_text(), "html.parser")
+    links = [link["href"] for link in soup.select("#tidb .others a")]
+    runs = [f"tidb/{name}/index.html" for name in ("partial", "one-trial", "failing", "good")]
+    assert links == [*runs, "compare_good_new.html"]
+    assert all((page.parent / link).is_file() for link in links)
+
+
+def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_that_of_a_broad_one() -> None:
+    def of(**changes: Any) -> results.Results:
+        return results.parse(found(trials=WHOLE, **changes))
+
+    later = {"campaign": "c2", "started": "2025-07-01T00:00:00Z"}
+    assert not addresses.takes_front(of(**later), of(profile="lab"))
+    assert addresses.takes_front(of(**{**later, "profile": "lab", "started": "2025-01-01T00:00:00Z"}), of())
+    row = {"metric": "tps", "measured": {"value": 1.0, "n": 1}}
+    broad = [{"id": name, "columns": [], "rows": [row]} for name in ("one", "two")]
+    assert not addresses.takes_front(of(**later, tables=broad[:1]), of(tables=broad))
+    assert addresses.takes_front(of(**later, tables=broad), of(tables=broad[:1]))
+
+
+def test_a_recorded_campaign_brings_its_trials_and_seconds_along(tmp_path: Path) -> None:
+    kept = ROOT / "tests" / "fixtures" / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    campaign = Path(shutil.copytree(kept, tmp_path / "runs" / kept.name))
+    given = found(report="dtm_mysql", campaign=kept.name, trials=WHOLE)
+    (campaign / "results.json").write_text(json.dumps(given))
+    page = publish.publish("dtm_mysql", save(tmp_path, cells()), campaign / "results.json", tmp_path / "site")
+    own = tmp_path / "site" / "dtm_mysql" / kept.name
+    trials, seconds = pd.read_parquet(own / "trials.parquet"), pd.read_parquet(own / "seconds.parquet")
+    assert len(trials) == len(pd.read_csv(own / "trials.csv")) == 9
+    assert set(seconds.trial) == set(trials.trial)
+    assert len(pd.read_csv(own / "seconds.csv")) == len(seconds)
+    for each in (page, own / "index.html"):
+        soup = BeautifulSoup(each.read_text(), "html.parser")
+        links = [link["href"] for link in soup.select("a[download]")]
+        assert len(links) == 6
+        assert all((each.parent / link).is_file() for link in links)
+        assert soup.select_one("footer a[href$='glossary.html']")
+
+
+@pytest.mark.parametrize(
+    ("remote", "shown"),
+    [
+        ("https://github.invalid/a/b.git", "https://github.invalid/a/b"),
+        ("https://token@github.invalid/a/b.git", ""),
+        ("git@github.invalid:a/b.git", ""),
+        ("/home/me/b", ""),
+        ("", ""),
+    ],
+)
+def test_a_page_names_a_repository_only_where_it_gives_nothing_away(remote: str, shown: str) -> None:
+    assert origin.address(remote) == shown
 
 
 def test_an_empty_site_has_an_index(tmp_path: Path) -> None:

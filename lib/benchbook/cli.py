@@ -123,6 +123,16 @@ def site(
 
 
 @app.command()
+def publish(
+    campaign: Annotated[str, typer.Argument(help="Its id; without, the latest campaign of every report.")] = "",
+) -> None:
+    """Put measured campaigns into public/, which the Pages workflow deploys; nothing is run again."""
+    from benchbook.restage import publish_campaigns
+
+    raise typer.Exit(publish_campaigns(campaign, console))
+
+
+@app.command()
 def build(names: Names = None) -> None:
     """Build systems from source into the cache, once per version."""
     from benchbook.build import programs
