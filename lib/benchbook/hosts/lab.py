@@ -169,8 +169,9 @@ def _keygen(path: Path, comment: str) -> None:
 def _start(sshd: str, host: LabHost, lab: Path) -> None:
     host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _is_taken(host):
+        who = taken_port.here(host.address, host.port)
         raise LabFailed(
-            f"{host.address}:{host.port} (lab host {host.name}) is taken by {taken_port.here(host.port)}. "
+            f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
         )
     if not (host.folder / "host_key").exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -19,9 +20,9 @@ _PORT = re.compile(r"(?:\bport[: ]+|:)(\d{2,5})\b", re.IGNORECASE)
 UNKNOWN = "another program (of another user, who alone can see which)"
 
 
-def here(port: int) -> str:
-    """The process of this machine that listens on a port, in words."""
-    command = [sys.executable, str(remote_program("hosts", "who_listens.py")), str(port)]
+def here(address: str, port: int) -> str:
+    """The process of this machine that listens on an address and port, in words."""
+    command = [sys.executable, str(remote_program("hosts", "who_listens.py")), address, str(port)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() or UNKNOWN
 
 
@@ -35,10 +36,20 @@ def in_words(host: RemoteHost, said: str) -> str:
     return f"port {ports[-1]} of {host.name} is taken by {_there(host, ports[-1])}. {fix}"
 
 
+def _number(address: str) -> str:
+    """A host's name as its IPv4 address, as far as the driver knows it; else the one that stands for all addresses."""
+    try:
+        return socket.gethostbyname(address)
+    except OSError:
+        return "0.0.0.0"
+
+
 def _there(host: RemoteHost, port: int) -> str:
     try:
         program = host.push(remote_program("hosts", "who_listens.py"))
-        return str(host.run(["python3", program, port], timeout=20).stdout).strip() or UNKNOWN
+        return (
+            str(host.run(["python3", program, _number(host.host.address), port], timeout=20).stdout).strip() or UNKNOWN
+        )
     except BenchbookError:
         # That a server died is what matters; who has its port is only good to know.
         return UNKNOWN

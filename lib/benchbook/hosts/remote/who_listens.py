@@ -1,14 +1,20 @@
-"""Names the process that listens on a TCP port of this host: "process 123 (redis-server *:6379)", or nothing."""
+"""Names the process that listens on an IPv4 address and TCP port of this host: "process 123 (redis-server)", or nobody."""
 
 import glob
 import os
+import socket
 import sys
 
 LISTEN = "0A"
 
 
-def sockets(port):
-    """Inodes of the listening sockets of a port, whatever their address."""
+def local(address):
+    """An address as /proc/net/tcp writes it; an IPv4 one in the host's byte order."""
+    return "%08X" % int.from_bytes(socket.inet_aton(address), sys.byteorder)
+
+
+def sockets(address, port):
+    """Inodes of the sockets that listen on this address and port, or on this port of all addresses."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table) as lines:
@@ -16,7 +22,9 @@ def sockets(port):
         except OSError:
             continue
         for row in rows:
-            if row[3] == LISTEN and int(row[1].rpartition(":")[2], 16) == port:
+            bound, _, number = row[1].rpartition(":")
+            mine = not bound.strip("0") or bound.endswith(local(address))
+            if row[3] == LISTEN and mine and int(number, 16) == port:
                 yield row[9]
 
 
@@ -35,6 +43,6 @@ def holder(inode):
 
 
 if __name__ == "__main__":
-    for found in filter(None, (holder(inode) for inode in sockets(int(sys.argv[1])))):
+    for found in filter(None, (holder(inode) for inode in sockets(sys.argv[1], int(sys.argv[2])))):
         print("process %s (%s)" % (found[0], found[1][:120]))
         break
