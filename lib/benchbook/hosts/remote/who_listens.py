@@ -1,4 +1,4 @@
-"""Names the process that listens on an IPv4 address and TCP port of this host: "process 123 (redis-server)", or nobody."""
+"""Names who listens on an IPv4 address and TCP port of this host: "process 123 (redis-server)"; else nothing."""
 
 import glob
 import os
