@@ -14,6 +14,12 @@ PYTEST_ARGS ?=
 # Each worker takes a file at a time, and has labs of its own: servers mostly wait, so two of them share two cores.
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
+# `make report report=x` would run everything.
+small := $(strip $(foreach name,report profile inventory bench,$(if $(filter command,$(origin $(name))),$(name))))
+ifneq ($(small),)
+  $(error variables are written in capitals: REPORT=..., PROFILE=..., INVENTORY=..., BENCH=...; not $(small)=)
+endif
+
 # Servers and Go are often missing from a user's PATH.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 export JUPYTER_PREFER_ENV_PATH := 1

@@ -69,6 +69,28 @@ def open_page(path: Path, width: int, *, dark: bool = False) -> Visit:
         return Visit(requests, browser.complaints(), base64.b64decode(shot), scroll_width, text, opened)
 
 
+def measure(path: Path, looks: list[tuple[int, str]], script: str) -> list[Any]:
+    """What `script` answers in a window of each width, on the screen or as it is printed ("screen", "print")."""
+    with _browser() as browser:
+        browser.attach()
+        for domain in ("Network", "Log", "Runtime", "Page"):
+            browser.call(f"{domain}.enable")
+        browser.call("Page.navigate", url=path.resolve().as_uri())
+        browser.wait_for("Page.loadEventFired")
+        return [_measured(browser, width, media, script) for width, media in looks]
+
+
+def _measured(browser: _Browser, width: int, media: str, script: str) -> Any:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    browser.call("Emulation.setEmulatedMedia", media=media)
+    browser.settle()
+    if media == "print":
+        browser.ask("dispatchEvent(new Event('beforeprint'))")
+    browser.settle()
+    return browser.ask(script)
+
+
 _PRESS_TOGGLE = """(() => {
   const toggle = document.querySelector("button.toggle");
   if (toggle && !toggle.hidden) toggle.click();

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import pytest
-from kit import REPORT, Home, inventory
+from kit import REPORT, ROOT, Home, inventory
 
 from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
@@ -46,7 +48,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
         return 1 if report == "fails" else 0
 
     monkeypatch.setattr(restage, "restage", run)
-    monkeypatch.setattr(restage, "reports", lambda: ["a", "b"])
+    monkeypatch.setattr(restage, "reports", lambda: ["a", "b", "fails", *ends])
     return seen
 
 
@@ -62,10 +64,74 @@ def test_the_worst_report_is_the_exit_status_and_every_one_is_tried(
 
 
 def test_without_a_name_every_report_is_run_with_the_smoke_profile(
-    ends: Callable[..., Ended], asked: list[Any]
+    ends: Callable[..., Ended], asked: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(restage, "reports", lambda: ["a", "b"])
     assert ends("report")[0] == 0
     assert asked == [("a", {"profile": "smoke"}), ("b", {"profile": "smoke"})]
+
+
+def test_a_second_name_that_is_misspelt_is_refused_before_the_first_one_runs(
+    ends: Callable[..., Ended], asked: list[Any]
+) -> None:
+    status, said = ends("report", "a", "brokn")
+    assert (status, asked) == (2, [])
+    assert "there is no such report (got 'brokn'). Fix: did you mean broken?" in said
+
+
+def test_the_version_is_said(ends: Callable[..., Ended]) -> None:
+    assert ends("--version") == (0, f"benchbook {version('benchbook')}\n")
+
+
+def test_what_there_is_is_listed_and_a_broken_inventory_costs_no_other(ends: Callable[..., Ended], home: Home) -> None:
+    home.write("env/hosts/half.yaml", {"lab": True})
+    status, said = ends("list")
+    assert status == 0
+    for name in (REPORT, "mariadb", "half", "tiny"):
+        assert name in said
+    (line,) = [line for line in said.splitlines() if line.split()[:1] == ["half"]]
+    assert "broken:" in line
+
+
+def test_runs_are_listed_with_what_became_of_them(ends: Callable[..., Ended], home: Home) -> None:
+    assert "nothing has been run yet" in ends("runs")[1]
+    kept = ROOT / "tests" / "fixtures" / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    shutil.copytree(kept, home.path / "data" / "runs" / "dtm_mysql" / kept.name)
+    status, said = ends("runs")
+    assert status == 0
+    (line,) = [line.split() for line in said.splitlines() if kept.name in line]
+    assert line[:3] == [kept.name, "dtm_mysql", "smoke"]
+
+
+def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callable[..., Ended], home: Home) -> None:
+    kept = ROOT / "tests" / "fixtures" / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    shutil.copytree(kept, home.path / "data" / "runs" / "dtm_mysql" / kept.name)
+    status, said = ends("publish")
+    assert status == 2
+    assert "no campaign with an executed notebook" in said
+    assert not (home.path / "public").exists()
+
+
+def test_the_doctor_names_a_program_that_is_missing_and_its_package(
+    ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = "report sysbench-of-nobody sysbench -\ntest browser-of-nobody chromium -\n"
+    home.path.joinpath("env", "debian-packages.txt").write_text(table)
+    status, said = ends("doctor")
+    assert status == 1
+    lines = {line.split()[1]: line for line in said.splitlines() if "-of-nobody" in line and "missing:" not in line}
+    assert "apt-get install sysbench" in lines["sysbench-of-nobody"]
+    assert lines["sysbench-of-nobody"].split()[0] == "missing"
+    assert lines["browser-of-nobody"].split()[0] == "look"  # only the tests need it
+
+
+def test_a_shell_completes_the_names_of_reports(
+    ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = {"_BENCHBOOK_COMPLETE": "complete_bash", "COMP_WORDS": "benchbook report tid", "COMP_CWORD": "2"}
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    assert REPORT in ends()[1].split()
 
 
 def test_parameters_are_yaml(ends: Callable[..., Ended], asked: list[Any]) -> None:

@@ -109,10 +109,14 @@ def test_published_is_dashed_and_measured_is_solid_with_its_interval() -> None:
     assert arrows == [("v", bottom)]
 
 
-def test_a_normalised_curve_begins_at_one_and_its_interval_is_divided_likewise() -> None:
+def test_a_normalised_curve_begins_at_one_and_its_intervals_hold_the_spread_of_both() -> None:
     found = curves.normalise(THREADS, "workload", "threads").set_index(["who", "threads"])
     assert found.value.to_dict() == {("tidb", 50): 1, ("tidb", 100): 0.5, ("published", 50): 1, ("published", 100): 2}
-    assert (found.low[("tidb", 50)], found.high[("tidb", 50)]) == (0.75, 1.25)
+    assert found.loc[("tidb", 50), ["low", "high"]].isna().all()
+    # Both points are known to 25%: the square root of 0.25^2 + 0.25^2 is 0.3536, and e to that is 1.424.
+    even = THREADS[THREADS.who == "tidb"].assign(value=[40, 80], low=[30, 60], high=[50, 100])
+    last = curves.normalise(even, "workload", "threads").iloc[-1]
+    assert (last.low, last.high) == (pytest.approx(2 / 1.42412, rel=1e-4), pytest.approx(2 * 1.42412, rel=1e-4))
 
 
 @pytest.mark.parametrize(

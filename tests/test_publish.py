@@ -1,20 +1,26 @@
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from chromium import open_page
+from kit import ROOT
 from nbformat import v4
+from PIL import Image
 
 from benchbook.analysis import results
 from benchbook.errors import BadInput
-from benchbook.site import publish
+from benchbook.site import addresses, first_screen, origin, publish
 from benchbook.site.page import TEMPLATES
 
 # One white pixel.
@@ -202,17 +208,118 @@ def test_a_failed_run_is_shown_with_its_error_as_one_paragraph(tmp_path: Path) -
     assert "An Exception" not in text(soup)
 
 
-def test_claims_stand_at_the_top_only_when_there_are_some(tmp_path: Path) -> None:
+def judged(**changes: Any) -> dict[str, Any]:
+    shown = {"system": "tidb", "unit": "times", "region": [1.2, None], "published": 3.36, "decide": "a quieter host"}
+    return {**CLAIM, **shown, **changes}
+
+
+def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: Path) -> None:
     assert rendered(tmp_path, cells()).select_one(".claims") is None
-    row = rendered(tmp_path, cells(), claims=[CLAIM]).select_one("main > .claims tbody tr")
-    assert [text(cell) for cell in row.find_all(["th", "td"])] == [
-        "Throughput rises with threads. scaling It rises in 5 of 5 workloads.",
-        "✓ reproduced",
-        "2.78 2.5 to 3.1",
-        "–",
-        "9",
-        "–",
+    own_view = html('<div class="bb-claims"><table><tr><td>Throughput rises with threads.</td></tr></table></div>')
+    content = [*cells(), code("report.verdicts()", 9, own_view)]
+    soup = rendered(tmp_path, content, claims=[judged()])
+    (claim,) = soup.select("main > .claims details.claim:not([open])")
+    assert text(claim.summary) == (
+        "Throughput rises with threads. measured 2.78x, interval 2.5 to 3.1, claimed above 1.2, published 3.36 "
+        "2.78x 2.5 to 3.1"
+    )
+    assert "Would decide it: a quieter host." in text(claim.select_one(".more"))
+    assert text(soup.main).count("Throughput rises with threads.") == 1
+    assert text(soup.select_one(".claims h3")) == "✓ 1 holds here"
+
+
+def test_a_strip_puts_effect_interval_and_range_on_one_scale(tmp_path: Path) -> None:
+    # The scale runs from 0.5 / 1.2 to 4 * 1.2 (11.52 times as much), between the edges at 2% and 98%.
+    far = judged(id="far", effect=4.0, interval=[1.0, None])
+    strips = rendered(tmp_path, cells(), claims=[far, judged(id="one", effect=1.0)]).select("svg.strip")
+    at = {1.0: 2 + 96 * 0.35818, 4.0: 98 - 96 * 0.07459}
+    assert [float(s.circle["cx"].rstrip("%")) for s in strips] == pytest.approx([at[4.0], at[1.0]], abs=0.02)
+    line = strips[0].select_one("line.interval")
+    assert [float(line[end].rstrip("%")) for end in ("x1", "x2")] == pytest.approx([at[1.0], 98.0], abs=0.02)
+    assert len(strips[0].select("path.interval")) == 1  # an arrow where the interval has no end
+
+
+def verdicts(**counts: int) -> list[dict[str, Any]]:
+    return [judged(id=f"{name}{i}", verdict=name.replace("_", " ")) for name, n in counts.items() for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"reproduced": 7, "contradicted": 2, "not_testable_here": 4, "inconclusive": 3},
+         "7 of 16 claims hold, 2 do not, 4 cannot be tested here, 3 are open."),
+        ({"reproduced": 1, "contradicted": 1, "inconclusive": 1}, "1 of 3 claims holds, 1 does not, 1 is open."),
+        ({"contradicted": 1, "inconclusive": 2}, "none of 3 claims holds, 1 does not, 2 are open."),
+        ({"inconclusive": 11}, "all 11 claims are open."),
+    ],
+)  # fmt: skip
+def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: str) -> None:
+    systems = [
+        {"name": "tidb", "version": "5.7.25-TiDB-v6.5.0-pre-e307642d9fa5", "title": "TiDB (unistore)"},
+        {"name": "tools", "version": "of July 2024", "title": "mongo-tools"},
     ]
+    setting = {"where": "2 shared cores", "data": "1,000-row tables"}
+    given = results.parse(found(systems=systems, setting=setting, claims=verdicts(**counts)))
+    assert first_screen.headline(given) == f"On 2 shared cores with TiDB 6.5 and 1,000-row tables, {said}"
+    old = results.parse(found(systems=[], claims=verdicts(**counts)))
+    assert first_screen.headline(old) == said[0].upper() + said[1:]
+
+
+def test_two_systems_are_counted_each_for_itself() -> None:
+    claims = [judged(), judged(system="mariadb", verdict="contradicted")]
+    systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
+    given = results.parse(found(systems=systems, claims=claims, setting={"where": "2 cores"}))
+    said = "On 2 cores, TiDB 6.5: 1 of 1 claim holds; mariadb 10.11: none of 1 claim holds, 1 does not."
+    assert first_screen.headline(given) == said
+
+
+@pytest.mark.parametrize(
+    ("changes", "look", "said"),
+    [
+        ({"profile": "smoke"}, "warn", "smoke: shows that it runs"),
+        ({"claims": verdicts(inconclusive=3)}, "warn", "Measured; no claim is settled"),
+        ({"claims": verdicts(inconclusive=3, contradicted=1)}, "good", "Complete"),
+        ({"trials": {"planned": 2, "done": 1, "failed": 0}}, "warn", "Incomplete"),
+        ({"trials": {"planned": 2, "done": 1, "failed": 1}}, "warn", "1 failed trial"),
+        ({"failed": "it broke"}, "bad", "Run failed"),
+    ],
+)
+def test_green_is_only_what_was_measured_whole_and_settles_something(
+    changes: dict[str, Any], look: str, said: str
+) -> None:
+    whole = {"profile": "lab", "trials": {"planned": 2, "done": 2, "failed": 0}}
+    badge = first_screen.badge(results.parse(found(**{**whole, **changes})))
+    assert (badge.look, badge.text) == (look, said)
+
+
+def test_the_main_figure_stands_at_the_top_and_nowhere_else(tmp_path: Path) -> None:
+    other = html(FIGURE.replace("Throughput rises", "Latency falls"))
+    content = [*cells(), code("report.curves()", 9, other, tags=["best-figure"])]
+    soup = rendered(tmp_path, content)
+    assert [image["alt"] for image in soup.select(".best img")] == ["Latency falls with threads"]
+    assert [image["alt"] for image in soup.select("img[alt^=Latency]")] == ["Latency falls with threads"]
+    assert soup.select_one(".tag-best-figure a[href='#best']")
+    untagged = rendered(tmp_path, cells())
+    assert [image["alt"] for image in untagged.select(".best img")] == ["Throughput rises with threads"]
+
+
+def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:
+    head = rendered(tmp_path, cells(), claims=[judged()]).head
+    said = {meta.get("name") or meta.get("property"): meta["content"] for meta in head.select("meta[content]")}
+    assert said["description"] == said["og:description"] == "With tidb 7.1, 1 of 1 claim holds."
+    assert said["og:title"] == "TiDB under sysbench · Benchbook"
+
+
+def test_a_picture_is_kept_in_fewer_bytes(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    noise = Image.effect_noise((400, 300), 40).point(lambda level: level // 8 * 8).convert("RGB")
+    noise.save(buffer, format="PNG", compress_level=0)
+    before = base64.b64encode(buffer.getvalue()).decode()
+    soup = rendered(tmp_path, [code("show()", 1, html(FIGURE.replace(PNG, before)))])
+    after = soup.select_one("img")["src"].partition(",")[2]
+    assert len(after) < len(before) / 3
+    with Image.open(io.BytesIO(base64.b64decode(after))) as kept:
+        assert kept.convert("RGB").tobytes() == noise.tobytes()  # 32 greys need no more than a palette
 
 
 def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
@@ -224,9 +331,12 @@ def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page
     assert page.read_bytes() == before
 
 
-def test_publishing_leaves_page_json_and_index_and_nothing_else(tmp_path: Path) -> None:
+def test_publishing_leaves_pages_results_notebook_index_and_glossary_and_nothing_else(tmp_path: Path) -> None:
     page = put(tmp_path, "tidb", cells())
-    assert sorted(path.name for path in page.parent.iterdir()) == ["index.html", "tidb.html", "tidb.json"]
+    names = ["glossary.html", "index.html", "tidb", "tidb.html", "tidb.json"]
+    assert sorted(path.name for path in page.parent.iterdir()) == names
+    own = page.parent / "tidb" / "c1"
+    assert sorted(path.name for path in own.iterdir()) == ["executed.ipynb", "index.html", "results.json"]
     assert results.read(page.with_suffix(".json")) == results.parse(found())
 
 
@@ -265,7 +375,8 @@ def test_a_run_that_ended_well_without_results_is_refused(tmp_path: Path) -> Non
 
 def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> None:
     put(tmp_path, "tidb", cells(), claims=[CLAIM])
-    site = put(tmp_path, "ddt", cells(), trials={"planned": 11, "done": 11, "failed": 0}).parent
+    done = {"planned": 11, "done": 11, "failed": 0}
+    site = put(tmp_path, "ddt", cells(), trials=done, profile="lab").parent
     results.write(results.parse(found(report="aaa")), site / "aaa.json")
     soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
     cards = soup.select(".card")
@@ -273,7 +384,7 @@ def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> Non
     assert [link["href"] for link in soup.select('a[href$=".json"]')] == ["ddt.json", "tidb.json"]
     assert "11 planned, 11 done, 0 failed" in text(cards[0])
     assert "✓ Complete" in text(cards[0])
-    for said in ("12 June 2025", "smoke", "tidb 7.1.3", "45 planned, 43 done, 2 failed", "1 reproduced"):
+    for said in ("12 June 2025", "smoke", "tidb 7.1.3", "45 planned, 43 done, 2 failed", "1 of 1 claim holds"):
         assert said in text(cards[1])
 
 
@@ -282,6 +393,77 @@ def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
                "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
     page = put(tmp_path, "tidb", cells(), audit=[finding], audit_passed={"identity": 3})
     assert "1 finding in the published figures themselves" in (page.parent / "index.html").read_text()
+
+
+WHOLE = {"planned": 4, "done": 4, "failed": 0}
+
+
+def test_only_a_complete_campaign_displaces_a_complete_one_and_each_keeps_its_address(
+    tmp_path: Path,
+) -> None:
+    page = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good")
+    for name, trials in (("one-trial", {"planned": 1, "done": 1, "failed": 0}),
+                         ("partial", {"planned": 4, "done": 3, "failed": 0}),
+                         ("failing", {"planned": 4, "done": 3, "failed": 1})):  # fmt: skip
+        later = put(tmp_path, "tidb", cells(), trials=trials, campaign=name, started="2025-06-13T10:00:00Z")
+        assert later == page.parent / "tidb" / name / "index.html"
+        assert results.read(page.with_suffix(".json")).campaign == "good"
+    assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="new", started="2025-06-14T10:00:00Z") == page
+    assert results.read(page.with_suffix(".json")).campaign == "new"
+    # Made again from what was recorded, an older one stays behind the newer one.
+    assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good") != page
+    (page.parent / "compare_good_new.html").write_text("")
+    soup = BeautifulSoup(publish.build_index(page.parent).read_text(), "html.parser")
+    links = [link["href"] for link in soup.select("#tidb .others a")]
+    runs = [f"tidb/{name}/index.html" for name in ("partial", "one-trial", "failing", "good")]
+    assert links == [*runs, "compare_good_new.html"]
+    assert all((page.parent / link).is_file() for link in links)
+
+
+def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_that_of_a_broad_one() -> None:
+    def of(**changes: Any) -> results.Results:
+        return results.parse(found(trials=WHOLE, **changes))
+
+    later = {"campaign": "c2", "started": "2025-07-01T00:00:00Z"}
+    assert not addresses.takes_front(of(**later), of(profile="lab"))
+    assert addresses.takes_front(of(**{**later, "profile": "lab", "started": "2025-01-01T00:00:00Z"}), of())
+    row = {"metric": "tps", "measured": {"value": 1.0, "n": 1}}
+    broad = [{"id": name, "columns": [], "rows": [row]} for name in ("one", "two")]
+    assert not addresses.takes_front(of(**later, tables=broad[:1]), of(tables=broad))
+    assert addresses.takes_front(of(**later, tables=broad), of(tables=broad[:1]))
+
+
+def test_a_recorded_campaign_brings_its_trials_and_seconds_along(tmp_path: Path) -> None:
+    kept = ROOT / "tests" / "fixtures" / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    campaign = Path(shutil.copytree(kept, tmp_path / "runs" / kept.name))
+    given = found(report="dtm_mysql", campaign=kept.name, trials=WHOLE)
+    (campaign / "results.json").write_text(json.dumps(given))
+    page = publish.publish("dtm_mysql", save(tmp_path, cells()), campaign / "results.json", tmp_path / "site")
+    own = tmp_path / "site" / "dtm_mysql" / kept.name
+    trials, seconds = pd.read_parquet(own / "trials.parquet"), pd.read_parquet(own / "seconds.parquet")
+    assert len(trials) == len(pd.read_csv(own / "trials.csv")) == 9
+    assert set(seconds.trial) == set(trials.trial)
+    assert len(pd.read_csv(own / "seconds.csv")) == len(seconds)
+    for each in (page, own / "index.html"):
+        soup = BeautifulSoup(each.read_text(), "html.parser")
+        links = [link["href"] for link in soup.select("a[download]")]
+        assert len(links) == 6
+        assert all((each.parent / link).is_file() for link in links)
+        assert soup.select_one("footer a[href$='glossary.html']")
+
+
+@pytest.mark.parametrize(
+    ("remote", "shown"),
+    [
+        ("https://github.invalid/a/b.git", "https://github.invalid/a/b"),
+        ("https://token@github.invalid/a/b.git", ""),
+        ("git@github.invalid:a/b.git", ""),
+        ("/home/me/b", ""),
+        ("", ""),
+    ],
+)
+def test_a_page_names_a_repository_only_where_it_gives_nothing_away(remote: str, shown: str) -> None:
+    assert origin.address(remote) == shown
 
 
 def test_an_empty_site_has_an_index(tmp_path: Path) -> None:

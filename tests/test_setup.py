@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = "sh awk sed cat dirname mkdir rm tail touch chmod ln sha256sum true".split()
+TOOLS = "sh awk sed grep cat dirname mkdir rm tail touch chmod ln sha256sum true".split()
 REPORT = {
     "python3",
     "sysbench",
@@ -233,6 +233,24 @@ def test_packages_are_installed_by_hash_and_once(machine):
     assert machine.calls("uv") == first
 
 
+def test_no_network_is_one_sentence_and_any_other_failure_shows_its_last_words(machine):
+    said = "error: Request failed after 3 retries\n  Caused by: dns error\n  Caused by: failed to lookup address\n"
+    machine.program(
+        "uv", f"#!/bin/sh\n[ $1 = --version ] && exit 0\n[ $1 = venv ] && exit 0\nprintf '{said}' >&2\nexit 2\n"
+    )
+    ran = machine.setup("python")
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("setup: cannot reach the package index")
+    assert "Fix: connect to the network" in line
+    machine.program(
+        "uv", (machine.bin / "uv").read_text().replace("dns error", "hash mismatch").replace("failed to", "")
+    )
+    ran = machine.setup("python")
+    assert "Caused by: hash mismatch" in ran.stderr
+    assert "cannot reach" not in ran.stderr
+
+
 def test_another_lock_installs_again_into_the_same_venv(machine):
     machine.setup("report")
     with (machine.checkout / "env" / "requirements.lock").open("a") as lock:
@@ -299,6 +317,13 @@ def test_make_help_lists_the_targets():
     listed = subprocess.run(["make", "-C", str(ROOT), "help"], capture_output=True, text=True, check=True).stdout
     targets = set(re.findall(r"^  make ([a-z-]+) ", listed, flags=re.MULTILINE))
     assert {"report", "test", "lab", "lab-down", "jupyter", "bench", "site", "clean", "help", "setup"} <= targets
+
+
+def test_a_variable_in_small_letters_runs_nothing():
+    ran = subprocess.run(["make", "-n", "report", "report=x"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "variables are written in capitals: REPORT=" in ran.stderr
+    assert ran.stdout == ""
 
 
 def test_continuous_integration_calls_make_test():

@@ -189,12 +189,13 @@ class Book(Recorded):
         every = frame[frame[panel].isin(ran)]
         frame, left_out = few_points(every, x)
         figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
+        drawn = curves.normalise(every, panel, x) if normalised else every
         how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
         levels = self.campaign.scaling.sentence() if self.campaign.scaling else ""
         notes = filter(None, (self._stand_ins(), left_out, levels))
         return picture.show(
             figure,
-            f"{label} against {x} ({how}). {curves.ends_in_words(every, panel, x)}.",
+            f"{label} against {x} ({how}). {curves.ends_in_words(drawn, panel, x)}.",
             f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
             f"{' '.join(notes)}",
             save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),

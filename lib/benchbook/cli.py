@@ -9,6 +9,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from types import FrameType
 from typing import Annotated
@@ -23,7 +24,6 @@ app = typer.Typer(
     help="Restage published database benchmark reports. With --debug, an error shows its stack.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
@@ -32,12 +32,65 @@ console = Console(highlight=False, soft_wrap=True)
 INTERRUPTED = 130
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
+
+def _known_reports() -> list[str]:
+    """What a shell completes a report's name from."""
+    from benchbook import published
+
+    return published.known_reports()
+
+
 Names = Annotated[list[str] | None, typer.Argument(help="Which; without a name, all there are.")]
+Reports = Annotated[
+    list[str] | None, typer.Argument(help="Which; without a name, all there are.", autocompletion=_known_reports)
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        console.print(f"benchbook {version('benchbook')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it, and end.")
+    ] = False,
+) -> None:
+    """Restage published database benchmark reports. With --debug, an error shows its stack."""
+
+
+@app.command("list")
+def list_() -> None:
+    """List reports, systems, inventories and profiles."""
+    from benchbook.overview import catalogue
+
+    catalogue.print_all(console)
+
+
+@app.command()
+def runs(names: Reports = None) -> None:
+    """List the campaigns that were run here, the latest first."""
+    from benchbook.overview import run_list
+
+    _check_names(names or [])
+    run_list.print_runs(names or [], console)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is missing on this machine, and what it has. Exit status: 1 when something is missing."""
+    from benchbook.overview import doctor as examination
+
+    raise typer.Exit(examination.print_all(console))
 
 
 @app.command()
 def report(
-    names: Names = None,
+    names: Reports = None,
     profile: Annotated[str, typer.Option(help="How big and how long: a name in env/profiles, or a file.")] = "smoke",
     inventory: Annotated[str, typer.Option(help="Where: a name in env/hosts, or a file.")] = "",
     parameter: Annotated[
@@ -52,6 +105,7 @@ def report(
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
     from benchbook.restage import restage
 
+    _check_names(names or [])
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update({"allow": allow} if allow else {})
     said.update(_parameters(parameter or []))
@@ -60,12 +114,22 @@ def report(
 
 @app.command()
 def site(
-    names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
+    names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Rebuild pages and figures from data/runs; no host is needed."""
     from benchbook.restage import replay
 
     raise typer.Exit(max(_each(_recorded(names), lambda name: replay(name, campaign, console))))
+
+
+@app.command()
+def publish(
+    campaign: Annotated[str, typer.Argument(help="Its id; without, the latest campaign of every report.")] = "",
+) -> None:
+    """Put measured campaigns into public/, which the Pages workflow deploys; nothing is run again."""
+    from benchbook.restage import publish_campaigns
+
+    raise typer.Exit(publish_campaigns(campaign, console))
 
 
 @app.command()
@@ -79,7 +143,7 @@ def build(names: Names = None) -> None:
 
 @app.command()
 def check(
-    names: Names = None,
+    names: Reports = None,
     suggest: Annotated[bool, typer.Option("--suggest", help="Print relations that hold and are not declared.")] = False,
 ) -> None:
     """Check published tables, claims and your probes: shape, types, units, and that every declaration is used."""
@@ -104,7 +168,7 @@ def check(
 
 @app.command()
 def audit(
-    names: Names = None,
+    names: Reports = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything was found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
 ) -> None:
@@ -118,7 +182,7 @@ def audit(
 
 @app.command()
 def claims(
-    names: Names = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
+    names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
     from benchbook.restage import judge_claims
@@ -257,10 +321,23 @@ def _recorded(names: list[str] | None) -> list[str]:
     """The reports that are named, else all that have records. Raises BadInput where there is none."""
     from benchbook.restage import has_records, reports
 
+    _check_names(names or [])
     found = names or [name for name in reports() if has_records(name)]
     if not found:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
     return found
+
+
+def _check_names(names: list[str]) -> None:
+    """Raises BadInput for the first name that is no report: before the first report begins, not after it."""
+    from benchbook.restage import reports
+
+    known = reports()
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            fix = f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
+            raise BadInput("there is no such report", key="report", value=name, fix=fix)
 
 
 def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
@@ -313,7 +390,7 @@ def main() -> None:
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        sys.exit(guard.status_of(app, say))
+        sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say))
     except SystemExit as done:
         if done.code == INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")

@@ -27,6 +27,8 @@ from benchbook.given import guard
 from benchbook.hosts.about import Json
 from benchbook.site import kernel_death
 
+# A kernel is interrupted before it is shut down, and says so as an error; what cells raise comes by another way.
+_QUIET = ["--IPKernelApp.log_level=50"]
 # Executed notebooks of runs that ended before they had a campaign: so many stay, for who looks for the reason.
 KEPT = 10
 
@@ -93,7 +95,7 @@ def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> N
             cwd=str(paths.home()),
             progress_bar=False,
             # Over sockets of the file system nobody else on the machine can listen to the kernel.
-            config=Config({"KernelManager": {"transport": "ipc"}}),
+            config=Config({"KernelManager": {"transport": "ipc"}, "NotebookClient": {"extra_arguments": _QUIET}}),
             # Saving after every cell costs 40 ms each, in the middle of a measurement.
             request_save_on_cell_execute=False,
             engine_name=kernel_death.ENGINE,

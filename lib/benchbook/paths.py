@@ -31,6 +31,11 @@ def site_dir() -> Path:
     return home() / "site"
 
 
+def public_dir() -> Path:
+    """The site of measured campaigns, kept in git: the Pages workflow deploys it."""
+    return home() / "public"
+
+
 def lab_dir() -> Path:
     return home() / ".lab"
 

@@ -153,6 +153,25 @@ def judge_claims(report: str, which: str, console: Console) -> int:
     return 0
 
 
+def publish_campaigns(which: str, console: Console) -> int:
+    """Put a campaign (without `which`, the latest of every report) into `public/`, which is deployed; returns 0.
+
+    Nothing is run again: the page is made of the notebook that the campaign's run has left.
+    """
+    folders = [path for path in store.recorded() if which in ("", path.name)]
+    chosen = {folder.parent.name: folder for folder in folders if (folder / "executed.ipynb").is_file()}
+    if not chosen:
+        fix = "`benchbook runs` lists those that were; run it again, or `benchbook site` for one without a notebook"
+        raise BadInput("no campaign with an executed notebook", key="campaign", value=which or "any", fix=fix)
+    from benchbook.site import publish
+
+    for report, folder in sorted(chosen.items()):
+        page = publish.publish(report, folder / "executed.ipynb", folder / "results.json", paths.public_dir())
+        console.print(f"{report}: {page}", highlight=False)
+    console.print("deploy it: commit public/, push, and run the workflow `pages`")
+    return 0
+
+
 @contextmanager
 def _hosts(inventory: Inventory, hosts: list[str], console: Console) -> Iterator[None]:
     """A lab inventory's hosts are started and stopped; on real hosts, what an interrupted run left is ended.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchbook.analysis import formatting, machine_time, results
+from benchbook.analysis import circumstances, formatting, machine_time, results
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table, Trials
 from benchbook.audit.whole import audit
 from benchbook.campaign.environment import Environment
@@ -31,6 +31,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table], claims:
         started=datetime.fromtimestamp(min(moments), UTC),
         finished=datetime.fromtimestamp(max(moments), UTC),
         systems=_systems(campaign),
+        setting=circumstances.of_campaign(published, campaign),
         trials=Trials(
             planned=len(campaign.trials),
             done=len(records),

@@ -1,7 +1,7 @@
 """What a run found, as `site/<report>.json`: the one file that other programs, and the site's index, read.
 
 History of the format: 1 = first (report, systems, trials, tables; audit, claims and figures may be empty; files from
-before `audit_passed` existed have none).
+before `audit_passed` or `setting` existed have none).
 """
 
 from __future__ import annotations
@@ -152,21 +152,41 @@ class MachineTime(_Strict):
     ended: str = ""
 
 
+class Circumstances(_Strict):
+    """What was measured on what, and what was published on what; short texts for people, empty where nobody knows.
+
+    `where` and `data` are words of a sentence ("2 shared cores", "1,000-row tables"); the lists hold a line each.
+    """
+
+    where: str = ""
+    data: str = ""
+    hosts: list[str] = []
+    load: list[str] = []
+    published_product: str = ""
+    published_cores: int | None = None
+    published_systems: list[str] = []
+    published_hosts: list[str] = []
+    published_load: list[str] = []
+
+
 class Results(_Strict):
     """All that one run of one report found; `failed` holds the reason when the run itself broke off.
 
-    `audit` is what does not fit in the published report, `audit_passed` how many checks of each kind found nothing.
+    `said` is the sentence that stands first, where it is not made of the claims. `audit` is what does not fit in the
+    published report, `audit_passed` how many checks of each kind found nothing.
     """
 
     format: Literal[1] = 1
     report: str
     title: str
+    said: str = ""
     profile: str
     inventory: str
     campaign: str
     started: UtcTime
     finished: UtcTime | None = None
     systems: list[SystemSummary] = []
+    setting: Circumstances = Circumstances()
     trials: Trials
     machine_time: MachineTime | None = None
     tables: list[Table] = []

@@ -54,7 +54,8 @@ def html(claims: Sequence[JudgedClaim], folder: Path) -> HTML:
     if not claims:
         return show.paragraph("This report has no ledger of claims.")
     parts = [_system(name, [c for c in claims if c.system == name], folder) for name in dict.fromkeys(_names(claims))]
-    return show.stack(parts)
+    # A page that shows the claims itself finds this view by its class.
+    return HTML(f'<div class="bb-claims">{show.stack(parts).data}</div>')
 
 
 def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:

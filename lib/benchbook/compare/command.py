@@ -143,6 +143,7 @@ def _results(found: Comparison) -> Results:
     return Results(
         report=_name(found),
         title=f"{found.a.report}: two runs compared",
+        said=found.sentence(),
         profile=_both(found, "profile"),
         inventory=_both(found, "inventory"),
         campaign=f"{found.a.id} (A), {found.b.id} (B)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
@@ -16,6 +17,7 @@ from benchbook.published.tables import Published, PublishedTable
 
 # Rows of a table on a page; nobody reads more of them, and a page of thousands does not open on a phone.
 MOST_ROWS = 250
+_INTERVAL = re.compile("\u00a0(\\[[^]<]*\\])(?=</td>)")
 
 
 def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
@@ -26,7 +28,9 @@ def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
     frame = pd.DataFrame(every[:MOST_ROWS])
     body = frame.to_html(index=False, border=0, classes="bb-table", escape=True, na_rep="–")
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return HTML(body.replace("<thead>", f"{title}<thead>", 1))
+    # An interval stands under its value: half as wide, and still one text for who copies it.
+    narrow = _INTERVAL.sub("\u00a0<small>\\1</small>", body)
+    return HTML(narrow.replace("<thead>", f"{title}<thead>", 1))
 
 
 def stack(parts: Sequence[HTML]) -> HTML:
@@ -86,13 +90,28 @@ def _beside(part: Table, source: PublishedTable) -> HTML:
         line[f"{label}, published"] = number(row.published)
         line[f"{label}, measured"] = with_interval(row.measured)
         line["n"] = str(row.measured.n) if row.measured else line.get("n", "0")
-    columns = [*(name for name in dict.fromkeys(key for line in lines.values() for key in line) if name != "n"), "n"]
-    caption = f"{part.title}: published beside measured, mean [95% interval over n repetitions]"
-    shown = _most_telling(list(lines.values()))
+    every = list(lines.values())
+    constant = _constants(every, [*(name for row in part.rows[:1] for name in row.model_extra or {}), "n"])
+    names = dict.fromkeys(key for line in every for key in line)
+    columns = [
+        *(name for name in names if name not in constant and name != "n"),
+        *(["n"] if "n" not in constant else []),
+    ]
+    held = "".join(f"; {name} {value}" if name != "n" else f", n = {value}" for name, value in constant.items())
+    caption = f"{part.title}: published beside measured, mean [95% interval over n repetitions]{held}"
+    shown = _most_telling(every)
     if len(shown) < len(lines):
         which = f"{len(shown)} of {len(lines):,} rows: those with a published figure, and others evenly between"
         caption += f"; {which} (all stand in the JSON file)"
     return table([{name: line.get(name, "–") for name in columns} for line in shown], caption)
+
+
+def _constants(lines: Sequence[Mapping[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """What is the same in every line stands in the caption; of a single line, only what says nothing by itself."""
+    if len(lines) < 2:
+        return {}
+    found = {name: {line.get(name, "–") for line in lines} for name in names}
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
 
 
 def _most_telling(lines: Sequence[dict[str, str]]) -> list[dict[str, str]]:

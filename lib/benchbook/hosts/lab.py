@@ -6,6 +6,7 @@ the client's key, the hosts' keys, known_hosts, a password for the databases, an
 
 from __future__ import annotations
 
+import errno
 import getpass
 import os
 import secrets
@@ -23,15 +24,16 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable
+from benchbook.hosts import taken_port
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.reservation import check_lab_free
 
 _SSHD_CONFIG = """\
 ListenAddress {address}:{port}
-HostKey {folder}/host_key
-AuthorizedKeysFile {lab}/keys/client.pub
-PidFile {folder}/sshd.pid
+HostKey "{folder}/host_key"
+AuthorizedKeysFile "{tokens}/keys/client.pub"
+PidFile "{folder}/sshd.pid"
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
@@ -70,7 +72,8 @@ class LabHost:
         file = self.folder / "sshd.pid"
         try:
             process = psutil.Process(int(file.read_text()))
-            return process.pid if str(self.folder / "sshd_config") in process.cmdline() else None
+            # sshd writes its command line anew, as one text: a path with a space is no word of it.
+            return process.pid if str(self.folder / "sshd_config") in " ".join(process.cmdline()) else None
         except (OSError, ValueError, psutil.NoSuchProcess):
             return None
 
@@ -165,9 +168,10 @@ def _keygen(path: Path, comment: str) -> None:
 
 def _start(sshd: str, host: LabHost, lab: Path) -> None:
     host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if _answers(host):
+    if _is_taken(host):
+        who = taken_port.here(host.address, host.port)
         raise LabFailed(
-            f"{host.address}:{host.port} (lab host {host.name}) is taken by another program. "
+            f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
         )
     if not (host.folder / "host_key").exists():
@@ -176,14 +180,27 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
         # sshd that is started by root insists on its privilege separation folder.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     config = host.folder / "sshd_config"
+    # In the path of the keys sshd takes %u and the like for names of the login.
+    tokens, user = str(lab).replace("%", "%%"), getpass.getuser()
     config.write_text(
-        _SSHD_CONFIG.format(address=host.address, port=host.port, folder=host.folder, lab=lab, user=getpass.getuser())
+        _SSHD_CONFIG.format(address=host.address, port=host.port, folder=host.folder, tokens=tokens, user=user)
     )
     log = host.folder / "sshd.log"
     subprocess.run([sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
     if not _comes_up(host):
         tail = log.read_text().splitlines()[-3:] if log.exists() else []
         raise LabFailed(f"sshd of lab host {host.name} did not start: {' | '.join(tail)}")
+
+
+def _is_taken(host: LabHost) -> bool:
+    with socket.socket() as door:
+        # As sshd does: a port that a session of a moment ago was on is free.
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            door.bind((host.address, host.port))
+        except OSError as problem:
+            return problem.errno == errno.EADDRINUSE
+    return False
 
 
 def _answers(host: LabHost) -> bool:

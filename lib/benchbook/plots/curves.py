@@ -36,7 +36,7 @@ def curves(
     """One panel per value of `panel`: published and measured `value` against `x`, with intervals.
 
     `frame`: [panel, x, who ("published" or a system), value, low, high]. Normalised = divided by the value at the
-    lowest x, so that shapes can be compared across hardware; its interval is divided likewise.
+    lowest x, so that shapes can be compared across hardware; its interval holds the spread of that value too.
     """
     data = (normalise(frame, panel, x) if normalised else frame).astype({"value": float, "low": float, "high": float})
     shown = looks(data.who)
@@ -75,12 +75,22 @@ def curves(
 
 
 def normalise(frame: pd.DataFrame, panel: str, x: str) -> pd.DataFrame:
-    """Each curve divided by its own value at its lowest x."""
-    parts = []
-    for _, part in frame.groupby([panel, "who"], sort=False):
-        base = part.sort_values(x).value.iloc[0]
-        parts.append(part.assign(value=part.value / base, low=part.low / base, high=part.high / base))
+    """Each curve divided by its own value at its lowest x; intervals hold the spread of both, the lowest x has none."""
+    parts = [_relative(part.sort_values(x)) for _, part in frame.groupby([panel, "who"], sort=False)]
     return pd.concat(parts, ignore_index=True) if parts else frame
+
+
+def _relative(line: pd.DataFrame) -> pd.DataFrame:
+    """Relative half-widths add in quadrature: the delta method for the logarithm of a ratio of independent means.
+
+    Oehlert, "A Note on the Delta Method", American Statistician 46(1), 1992.
+    """
+    value = line.value.astype(float)
+    half = (line.high.astype(float) - line.low.astype(float)) / 2 / value
+    both = (half**2 + half.iloc[0] ** 2) ** 0.5
+    both.iloc[0] = np.nan
+    ratio, reach = value / value.iloc[0], np.exp(both.to_numpy())
+    return line.assign(value=ratio, low=ratio / reach, high=ratio * reach)
 
 
 def doubling(levels: pd.Series[float]) -> bool:

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from benchbook.site.executed_notebook import NotebookError, failure
+from benchbook.site.page_pictures import slim
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -37,10 +38,12 @@ _BANNED += [
 _LOADING = {"src", "srcset", "href", "xlink:href", "poster", "data", "background", "action", "formaction", "ping"}
 _INERT = re.compile(r"^\s*(data:image/|#)", re.IGNORECASE)
 _LINK = re.compile(r"^\s*(https?:|mailto:|#|[\w./-]+(#.*)?$)", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?|nan|–|-|inf)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
 # `url(#name)` points into the page itself; a backslash could spell any of the other words.
 _URL = re.compile(r"url\s*\((?![\s'\"]*#)", re.IGNORECASE)
 _CSS_LOAD = re.compile(rf"{_URL.pattern}|@import|image-set|expression\s*\(|\\", re.IGNORECASE)
+# Tags of a cell become a class of its section.
+BEST = ".tag-best-figure"
 _PROSE = {"alt", "title", "aria-label"}
 
 
@@ -55,12 +58,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class Page:
-    """The notebook as HTML, its headings in order, its title (first level-1 heading) and what ended it, if anything."""
+    """The notebook as HTML, its headings in order, its title (first level-1 heading) and what ended it, if anything.
+
+    `best` is the figure that stands at the top: of the cell with the tag `best-figure`, else the first one of the body.
+    """
 
     body: str
     headings: list[Heading]
     title: str | None
     failure: NotebookError | None
+    best: str = ""
 
 
 def build(notebook: NotebookNode) -> Page:
@@ -69,8 +76,9 @@ def build(notebook: NotebookNode) -> Page:
     title = _take_title(soup)
     for step in _STEPS:
         step(soup)
+    best = _take_best(soup)
     headings = _headings(soup)  # before the tree becomes text: it sets the anchors
-    return Page(str(soup), headings, title, failure(notebook))
+    return Page(str(soup), headings, title, failure(notebook), best)
 
 
 def _export(notebook: NotebookNode) -> str:
@@ -99,6 +107,26 @@ def _take_title(soup: BeautifulSoup) -> str | None:
     text = _text(first)
     first.decompose()
     return text
+
+
+def _take_best(soup: BeautifulSoup) -> str:
+    """Take the report's main figure out of the body, where a link to it stays; empty where there is no figure."""
+    figure = soup.select_one(f"{BEST} :is(figure.bb-figure, .picture)") or soup.select_one("figure.bb-figure, .picture")
+    if figure is None:
+        return ""
+    link = soup.new_tag("p", attrs={"class": "note moved"})
+    link.append(soup.new_tag("a", string="This figure stands at the top of the page.", attrs={"href": "#best"}))
+    figure.replace_with(link)
+    figure["id"] = "best"
+    return str(figure)
+
+
+def _drop_claims(soup: BeautifulSoup) -> None:
+    """The page shows every claim at its top; the notebook's own view of the same would be a second one."""
+    for view in soup.select(".bb-claims"):
+        link = soup.new_tag("p", attrs={"class": "note moved"})
+        link.append(soup.new_tag("a", string="The claims stand at the top of the page.", attrs={"href": "#claims-title"}))
+        view.replace_with(link)
 
 
 def _drop_banned(soup: BeautifulSoup) -> None:
@@ -221,4 +249,4 @@ def _text(element: Tag) -> str:
     return " ".join(element.get_text(" ").split())
 
 
-_STEPS = (_drop_banned, _drop_loading, _lower_headings, _frame_tables, _align_numbers)
+_STEPS = (_drop_banned, _drop_loading, slim, _drop_claims, _lower_headings, _frame_tables, _align_numbers)

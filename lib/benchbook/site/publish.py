@@ -1,4 +1,4 @@
-"""The published site: one self-contained page and one JSON file per report, and an index over them.
+"""The published site: a self-contained page per campaign with its downloads, one of them in front, and an index.
 
 A page loads nothing: style and script are inline, pictures are data, and a content security policy makes the browser
 refuse whatever a notebook's output might still ask for.
@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
-from benchbook.site import page
+from benchbook.campaign.store import Campaign
+from benchbook.site import addresses, downloads, first_screen, page
+from benchbook.site.addresses import COMPARISON, PagePlace
 from benchbook.site.executed_notebook import load
+from benchbook.site.forest_rows import Forest
+from benchbook.site.origin import of_this_checkout
 from benchbook.analysis import results
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.analysis.results import Results, Trials, Verdict, replace_text
+from benchbook.analysis.results import Results, Trials, replace_text
 
-LIMIT = 3_000_000
+LIMIT = 1_500_000
 """The largest page that is published, in bytes: what a phone on a train still opens."""
 
 
@@ -32,18 +35,48 @@ class PageTooLarge(BenchbookError):
 
 
 def publish(report: str, executed_notebook: Path, results_path: Path | None, site: Path) -> Path:
-    """Put one report's page and JSON on the site and rebuild the index; returns the page's path.
+    """Put one campaign's page, results and downloads on the site, and rebuild the index; returns the page's path.
 
-    `results_path` is None, or names no file, when the run broke off before it had results: then the page shows how it
-    failed, beside a minimal JSON. Raises PageTooLarge, or BadInput for results that do not fit the format.
+    It stands at `<report>/<campaign>/`, and at `<report>.html` too where it is the one in front (`addresses`): then
+    that path is returned. `results_path` is None, or names no file, when the run broke off before it had results: then
+    the page shows how it failed, beside minimal results. Raises PageTooLarge, or BadInput for results that do not fit.
     """
     notebook = load(executed_notebook)
     built = page.build(notebook)
     found = _results(report, executed_notebook, notebook, built, results_path)
-    target = _write_page(notebook, built, found, site / f"{report}.html")
-    results.write(found, site / f"{report}.json")
+    if report.startswith(COMPARISON):
+        target = _write_page(notebook, built, found, site / f"{report}.html")
+        results.write(found, site / f"{report}.json")
+    else:
+        downloads.write(_campaign(results_path), executed_notebook, addresses.folder_of(site, found))
+        target = _write_edition(notebook, built, found, site)
+        target = _write_front(notebook, built, found, site) or target
     build_index(site)
     return target
+
+
+def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
+    folder = addresses.folder_of(site, found)
+    results.write(found, folder / addresses.RESULTS)
+    place = PagePlace(root="../../", files=downloads.there(folder))
+    return _write_page(notebook, built, found, folder / addresses.PAGE, place)
+
+
+def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path | None:
+    """The same under the report's own name, unless a campaign that is worth more stands there."""
+    if not addresses.takes_front(found, addresses.standing(site, found.report)):
+        return None
+    folder = addresses.folder_of(site, found)
+    place = PagePlace(own=f"{folder.relative_to(site)}/", files=downloads.there(folder))
+    target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
+    results.write(found, site / f"{found.report}.json")
+    return target
+
+
+def _campaign(results_path: Path | None) -> Campaign | None:
+    """The campaign whose results these are; None for results that stand elsewhere."""
+    folder = results_path.parent if results_path else None
+    return Campaign(folder) if folder and (folder / "plan.json").is_file() else None
 
 
 def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
@@ -56,10 +89,22 @@ def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
 
 
 def build_index(site: Path) -> Path:
-    """Write `index.html` over every report of the site that has both its JSON and its page, by name."""
+    """Write `index.html` over every report of the site that has both its JSON and its page, by name; and the glossary."""
     reports = [results.read(path) for path in sorted(site.glob("*.json")) if path.with_suffix(".html").exists()]
-    html = _environment().get_template("index.html.j2").render(reports=reports, now=datetime.now(UTC))
+    others = {found.report: _others(site, found) for found in reports}
+    template = _environment().get_template("index.html.j2")
+    html = template.render(reports=reports, others=others, now=datetime.now(UTC))
+    replace_text(site / "glossary.html", rendered("glossary.html.j2"))
     return replace_text(site / "index.html", html)
+
+
+def _others(site: Path, front: Results) -> list[tuple[str, str]]:
+    """(address, words) of the report's other campaigns, the latest first, and of comparisons with any of them."""
+    known = addresses.editions(site, front.report)
+    runs = [(each.href, each.found) for each in known if each.found.campaign != front.campaign]
+    said = [(href, f"{_day(r.started)}, {r.profile}: {first_screen.badge(r).text}") for href, r in runs]
+    compared = addresses.comparisons(site, [each.found.campaign for each in known])
+    return [*said, *((name, "a comparison of two runs") for name in compared)]
 
 
 def rendered(template: str, **values: object) -> str:
@@ -71,12 +116,18 @@ def _parse(mapping: dict[str, object]) -> Results:
     return results.parse(mapping)
 
 
-def _write_page(notebook: NotebookNode, built: page.Page, found: Results, out: Path) -> Path:
-    html = _environment().get_template("page.html.j2").render(page=built, results=found)
+def _write_page(
+    notebook: NotebookNode, built: page.Page, found: Results, out: Path, place: PagePlace | None = None
+) -> Path:
+    html = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(page=built, results=found, place=place or PagePlace(), alone=place is None, origin=of_this_checkout())
+    )
     size = len(html.encode())
     if size > LIMIT:
         raise PageTooLarge(
-            f"{out.name} would be {size / 1e6:.1f} MB, over the {LIMIT / 1e6:.0f} MB that a page may have. "
+            f"{out.name} would be {size / 1e6:.1f} MB, over the {LIMIT / 1e6:.1f} MB that a page may have. "
             f"Its biggest outputs: {'; '.join(_heaviest(notebook))}."
         )
     return replace_text(out, html)
@@ -148,7 +199,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
-    environment.globals.update(asset=_asset, policy=_policy, verdicts=_verdicts)
+    environment.filters.update(effect=words.effect)
+    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=_forest)
+    said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
+    environment.globals.update({each.__name__: each for each in said})
     return environment
 
 
@@ -165,10 +219,8 @@ def _policy() -> str:
     )
 
 
-def _verdicts(found: Results) -> dict[Verdict, int]:
-    """Verdict -> number of claims, in the order of the design's list; verdicts that nothing got are left out."""
-    counts = Counter(claim.verdict for claim in found.claims)
-    return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
+def _forest(found: Results) -> Forest:
+    return Forest(found.claims)
 
 
 def _day(moment: datetime) -> str:

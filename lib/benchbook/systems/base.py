@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed
+from benchbook.hosts import taken_port
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.probes import known_probes
@@ -71,7 +72,8 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     said = job.stdout().decode(errors="replace") + job.stderr()
     how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
     what = ended.from_outside(who) or f"{who} has died ({how})"
-    return SystemFailed(f"{what}: {last_words(said) or 'no word'}", output=_shortened(said))
+    why = taken_port.in_words(job.host, said) or last_words(said) or "no word"
+    return SystemFailed(f"{what}: {why}", output=_shortened(said))
 
 
 def last_words(said: str) -> str:

@@ -1,0 +1,130 @@
+"""What was measured on what, in few words: the facts that a page begins with, here and as published."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from benchbook.analysis.results import Circumstances
+from benchbook.campaign.environment import Environment
+from benchbook.campaign.store import Campaign
+from benchbook.grouping import grouped
+from benchbook.hosts.about import HostFacts
+from benchbook.published.hardware import server_cores
+from benchbook.published.report_file import HostFact, SystemFact
+from benchbook.published.tables import Published
+
+_CLIENT = "client"
+
+
+def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
+    """Hosts, sizes and durations of a campaign beside those of its report; empty texts where nothing is known."""
+    about, report = campaign.environment(), published.report
+    machines = [[about.hosts[name] for name in names] for names in grouped(about.hosts, about.machine_of).values()]
+    return Circumstances(
+        where=_where(machines),
+        data=_data(campaign),
+        hosts=[_machine(each) for each in machines],
+        load=_load(campaign, about),
+        published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
+        published_cores=server_cores(report),
+        published_systems=[_system(each) for each in report.systems],
+        published_hosts=_hosts(report.hosts),
+        published_load=_published_load(published),
+    )
+
+
+def _where(machines: list[list[HostFacts]]) -> str:
+    """ "2 shared cores", "3 machines with 48 cores"; the machines that carry the load alone do not count."""
+    serving = [each for each in machines if any(set(host.roles) != {_CLIENT} for host in each)]
+    cores = sum(each[0].cores for each in serving)
+    if not cores:
+        return ""
+    if len(serving) > 1:
+        return f"{len(serving)} machines with {cores} cores"
+    shared = any(_CLIENT in host.roles for host in serving[0])
+    return f"{cores} {'shared ' if shared else ''}{'core' if cores == 1 else 'cores'}"
+
+
+def _machine(hosts: list[HostFacts]) -> str:
+    first = hosts[0]
+    memory = f", {(first.memory_bytes or 0) / 1e9:.0f} GB" if first.memory_bytes else ""
+    virtual = ", virtual" if first.virtual else ""
+    shared = len(hosts) > 1 and any(_CLIENT in host.roles for host in hosts)
+    carries = (
+        f"; {len(hosts)} hosts of the report share it{', the load too' if shared else ''}" if len(hosts) > 1 else ""
+    )
+    return f"{first.cores} cores ({first.cpu_model or 'CPU not known'}){memory}{virtual}{carries}"
+
+
+def _data(campaign: Campaign) -> str:
+    """ "1,000-row tables", "15,000 documents"; empty where the campaign asked for neither."""
+    asked = campaign.asked
+    if isinstance(documents := asked.get("documents"), int) and documents:
+        return f"{documents:,} documents"
+    rows = [int(found) for found in re.findall(r"\d+", str(asked.get("table_size", "")))]
+    if not rows:
+        return ""
+    return f"{rows[0]:,}-row tables" if len(rows) == 1 else f"tables of up to {max(rows):,} rows"
+
+
+def _load(campaign: Campaign, about: Environment) -> list[str]:
+    asked = campaign.asked
+    times = Counter(f"{trial.cell.table} {trial.cell.system} {trial.cell.levels}" for trial in campaign.trials)
+    tables, data = asked.get("tables"), _data(campaign)
+    if _whole(tables) and _whole(asked.get("table_size")):
+        data = f"{tables} tables of {asked['table_size']:,} rows"
+    return [
+        *([f"{asked['time_s']:g} s per load"] if asked.get("time_s") else []),
+        f"{_span(times.values())} repetitions",
+        *([data] if data else []),
+        *([about.load_generator] if about.load_generator else []),
+    ]
+
+
+def _published_load(published: Published) -> list[str]:
+    fixed = grouped(
+        ((key, value) for each in published.report.design for key, value in each.fixed.items()), lambda pair: pair[0]
+    )
+    said = {key: sorted({v for _, v in pairs if _whole(v)}) for key, pairs in fixed.items()}
+    texts = []
+    if said.get("time_s"):
+        texts.append(f"{_span(said['time_s'])} s per load")
+    if said.get("tables") and said.get("table_size"):
+        texts.append(f"{_span(said['tables'])} tables of {_span(said['table_size'])} rows")
+    return texts
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _span(values: Iterable[object]) -> str:
+    numbers = [int(str(value)) for value in values]
+    if not numbers:
+        return "0"
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _printed(version: str) -> str:
+    return "" if version == "not printed" else version
+
+
+def _system(fact: SystemFact) -> str:
+    count = f"{fact.nodes} x " if fact.nodes > 1 else ""
+    return f"{count}{fact.name} {fact.version or ''}".strip()
+
+
+def _hosts(facts: Iterable[HostFact]) -> list[str]:
+    """Equal hosts as one line: "6 x 40 vCPUs, 192GB"."""
+    alike = grouped(facts, lambda fact: (fact.hardware, _brief(fact.cpu), _brief(fact.memory)))
+    return [
+        f"{sum(fact.count for fact in part)} x {', '.join(filter(None, key)) or part[0].name or part[0].address}"
+        for key, part in alike.items()
+    ]
+
+
+def _brief(text: str | None) -> str:
+    return (text or "").split(",")[0]

@@ -1,0 +1,64 @@
+"""`benchbook list`: reports, systems, inventories and profiles, a line each; a broken one costs no other its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from rich.console import Console
+
+from benchbook import plugins, profiles, published
+from benchbook.build import programs
+from benchbook.errors import BenchbookError
+from benchbook.hosts import inventory
+from benchbook.overview.terminal_table import show
+
+
+def print_all(console: Console) -> None:
+    """Four tables."""
+    _table(console, "reports", ("what is restaged", "tables"), published.known_reports(), _report)
+    _table(console, "systems", ("comes from",), plugins.names("systems"), partial(_system, programs.systems()))
+    _table(console, "inventories", ("hosts", "what"), inventory.known_inventories(), _inventory)
+    _table(
+        console,
+        "profiles",
+        ("repetitions", "seconds per load", "rows of a table", "what for"),
+        profiles.known_profiles(),
+        _profile,
+    )
+
+
+def _table(
+    console: Console, title: str, heads: Iterable[str], names: Iterable[str], describe: Callable[[str], tuple[str, ...]]
+) -> None:
+    rows = []
+    for name in names:
+        try:
+            rows.append((name, *describe(name)))
+        except BenchbookError as problem:
+            rows.append((name, f"broken: {problem}"))
+    show(console, (title, *heads), rows)
+
+
+def _report(name: str) -> tuple[str, str]:
+    found = published.load(name)
+    return found.report.title, str(len(found.tables))
+
+
+def _system(built: list[str], name: str) -> tuple[str]:
+    if name not in built:
+        return ("installed on its hosts",)
+    return (
+        f"source, pinned; {'built' if programs.is_built(name) else f'built on first use, or by make build-{name}'}",
+    )
+
+
+def _inventory(name: str) -> tuple[str, str]:
+    found = inventory.load_inventory(name)
+    return f"{len(found.hosts)}{' (lab)' if found.lab else ''}", found.description
+
+
+def _profile(name: str) -> tuple[str, str, str, str]:
+    found = profiles.load_profile(name)
+    load = found.sysbench
+    return f"{found.repetitions}", f"{load.time_s:g}", f"{load.table_size:,}", found.description

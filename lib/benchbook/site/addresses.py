@@ -1,0 +1,95 @@
+"""Where the pages of a report stand on the site, and which of its campaigns is the one in front.
+
+site/<report>/<campaign>/index.html   every campaign that was published, for good: page, results.json, what can be downloaded
+site/<report>.html, <report>.json     the latest one that is complete; until there is one, the latest of all
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchbook.analysis import results
+from benchbook.analysis.results import Results
+from benchbook.errors import BadInput
+from benchbook.site.downloads import Download
+
+PAGE, RESULTS = "index.html", "results.json"
+COMPARISON = "compare_"
+
+
+@dataclass(frozen=True)
+class PagePlace:
+    """Where a page stands: `root` leads to the site's own folder, `own` to that of its campaign, where its files are."""
+
+    root: str = ""
+    own: str = ""
+    files: Sequence[Download] = ()
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A published campaign; `folder` stands below the site, `href` leads to its page from there."""
+
+    folder: Path
+    found: Results
+
+    @property
+    def href(self) -> str:
+        return f"{self.folder.parent.name}/{self.folder.name}/{PAGE}"
+
+
+def folder_of(site: Path, found: Results) -> Path:
+    """The folder of a campaign; a run that broke off before it had one stands under the time of its start."""
+    name = found.campaign if found.campaign not in ("", "unknown") else f"{found.started:%Y%m%dT%H%M%S}-failed"
+    return site / found.report / name
+
+
+def editions(site: Path, report: str) -> list[Edition]:
+    """All published campaigns of a report, the latest first; a folder whose results cannot be read is left out."""
+    found = []
+    for file in (site / report).glob(f"*/{RESULTS}"):
+        try:
+            found.append(Edition(file.parent, results.read(file)))
+        except BadInput:
+            continue
+    return sorted(found, key=lambda edition: (edition.found.started, edition.folder.name), reverse=True)
+
+
+def is_complete(found: Results) -> bool:
+    """Whether every trial that was planned is there, more than one of them, and the run came to its end."""
+    trials = found.trials
+    return not found.failed and trials.done >= trials.planned and trials.planned > 1
+
+
+def takes_front(found: Results, standing: Results | None) -> bool:
+    """Whether a campaign becomes the page that stands under the report's own name.
+
+    A complete one takes the place of one that is not, never the other way round; of two complete ones, one that is no
+    smoke run before one that is, one that measured at least as many tables, and then the later one.
+    """
+    if standing is None or found.campaign == standing.campaign:
+        return True
+    if not (is_complete(found) and is_complete(standing)):
+        return is_complete(found) or (not is_complete(standing) and found.started >= standing.started)
+    if (found.profile == "smoke") != (standing.profile == "smoke"):
+        return standing.profile == "smoke"
+    return _breadth(found) >= _breadth(standing) and found.started >= standing.started
+
+
+def _breadth(found: Results) -> int:
+    return sum(any(row.measured for row in table.rows) for table in found.tables)
+
+
+def standing(site: Path, report: str) -> Results | None:
+    """The results in front, if there are any that can be read."""
+    try:
+        return results.read(site / f"{report}.json")
+    except BadInput:
+        return None
+
+
+def comparisons(site: Path, campaigns: list[str]) -> list[str]:
+    """Pages of comparisons with one of these campaigns, by name."""
+    return [path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)]

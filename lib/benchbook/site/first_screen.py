@@ -1,0 +1,164 @@
+"""What a page says first: one sentence of what came out, a badge, and how far to trust it. Made of the results alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Verdict
+from benchbook.claims.words import leans
+from benchbook.grouping import grouped
+
+# In the order of the page, each as a heading and as the end of a sentence for one claim and for several.
+WORDS: dict[Verdict, tuple[str, str, str]] = {
+    "reproduced": ("hold here", "holds", "hold"),
+    "contradicted": ("do not hold here", "does not hold", "do not hold"),
+    "inconclusive": ("are open", "is open", "are open"),
+    "not testable here": ("cannot be tested here", "cannot be tested here", "cannot be tested here"),
+}
+# Systems that the sentence names; the facts below it name all of them.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Badge:
+    """How a run stands: `look` is a class of the style sheet, `sign` what tells it without colours."""
+
+    look: Literal["good", "warn", "bad"]
+    sign: str
+    text: str
+
+
+def headline(found: Results) -> str:
+    """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables, 7 of 16 claims hold, 2 do not, 3 are open." """
+    if found.said:
+        return found.said
+    systems = list(dict.fromkeys(claim.system for claim in found.claims))
+    if len(systems) < 2:
+        return _sentence_case(f"{_circumstances(found, _named(found.systems))}{_counted(found, found.claims)}.")
+    where = _circumstances(found, [])
+    each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
+    return _sentence_case(f"{where}{'; '.join(each)}.")
+
+
+def _circumstances(found: Results, systems: Sequence[str]) -> str:
+    """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables, "; empty where nothing is known."""
+    where = f"on {found.setting.where}" if found.setting.where else ""
+    parts = _joined([*systems, *([found.setting.data] if found.setting.data else [])])
+    said = " ".join(filter(None, (where, f"with {parts}" if parts else "")))
+    return f"{said}, " if said else ""
+
+
+def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
+    if claims:
+        return _counts(claims)
+    return f"{found.trials.done} of {found.trials.planned} trials were measured; no claim was judged"
+
+
+def _counts(claims: Sequence[JudgedClaim]) -> str:
+    """ "7 of 16 claims hold, 2 do not, 4 cannot be tested here, 3 are open"."""
+    counts = Counter(claim.verdict for claim in claims)
+    if len(counts) == 1 and len(claims) > 1:
+        return f"all {len(claims)} claims {WORDS[claims[0].verdict][2]}"
+    hold = counts["reproduced"]
+    first = f"{hold or 'none'} of {len(claims)} {'claim' if len(claims) == 1 else 'claims'} {_verb('reproduced', max(hold, 1))}"
+    others: tuple[Verdict, ...] = ("contradicted", "not testable here", "inconclusive")
+    rest = [f"{counts[verdict]} {_verb(verdict, counts[verdict]).removesuffix(' hold')}" for verdict in others if counts[verdict]]
+    return ", ".join([first, *rest])
+
+
+def in_words(verdict: Verdict, count: int) -> str:
+    """What is said of so many claims with this verdict, as a heading: "do not hold here"."""
+    return WORDS[verdict][0] if count != 1 else f"{WORDS[verdict][1].removesuffix(' here')}{'' if verdict == 'inconclusive' else ' here'}"
+
+
+def _verb(verdict: Verdict, count: int) -> str:
+    return WORDS[verdict][1 if count == 1 else 2]
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def _called(found: Results, name: str) -> str:
+    return next((short(system) or system.title or name for system in found.systems if system.name == name), name)
+
+
+def _named(systems: Sequence[SystemSummary]) -> list[str]:
+    return list(dict.fromkeys(filter(None, map(short, systems))))[:_MOST_NAMED]
+
+
+def short(system: SystemSummary) -> str:
+    """ "TiDB 6.5": name and first two numbers of the version; empty where the version has no such numbers."""
+    name = re.sub(r"\s*\(.*?\)|,.*", "", system.title or system.name)
+    own = re.search(rf"\b{re.escape(name.split()[0])}-v?(\d+\.\d+)", system.version, re.IGNORECASE)
+    number = own or re.match(r"v?(\d+\.\d+)", system.version)
+    return f"{name} {number[1]}" if number else ""
+
+
+def badge(found: Results) -> Badge:
+    """Green only where everything was measured, in a run that is long enough to judge by, and a claim is settled."""
+    trials = found.trials
+    settled = any(claim.verdict in ("reproduced", "contradicted") for claim in found.claims)
+    if found.failed:
+        return Badge("bad", "✕", "Run failed")
+    if trials.failed:
+        return Badge("warn", "!", f"{trials.failed} failed {'trial' if trials.failed == 1 else 'trials'}")
+    if trials.done < trials.planned:
+        return Badge("warn", "!", "Incomplete")
+    if found.profile == "smoke":
+        return Badge("warn", "!", "smoke: shows that it runs")
+    if found.claims and not settled:
+        return Badge("warn", "!", "Measured; no claim is settled")
+    return Badge("good", "✓", "Complete")
+
+
+def trust(found: Results) -> list[str]:
+    """How far the result can be trusted, a sentence each, the gravest first."""
+    said = []
+    if found.profile == "smoke":
+        said.append(f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}")
+    replaced = grouped((s for s in found.systems if s.stand_in_for), lambda s: s.stand_in_for or "")
+    said += [f"{_joined([s.title or s.name for s in part])} stand{'s' if len(part) == 1 else ''} in for {original}." for original, part in replaced.items()]
+    if "shared" in found.setting.where:
+        said.append("Load generator and servers share the cores, so each slows the other.")
+    said += [text for text in (_lean(found), _spoilt(found)) if text]
+    return said
+
+
+def _lengths(found: Results) -> str:
+    here = next((text for text in found.setting.load if text.endswith("per load")), "")
+    published = next((text for text in found.setting.published_load if text.endswith("per load")), "")
+    return f" {_sentence_case(here)} here, {published.removesuffix(' per load')} published." if here and published else ""
+
+
+def _lean(found: Results) -> str:
+    """What the open claims lean to."""
+    opened = [claim for claim in found.claims if claim.verdict == "inconclusive"]
+    leaning = Counter(leans(claim.leaning).partition(",")[0] for claim in opened)
+    said = [
+        f"{count} {'leans' if count == 1 else 'lean'} {text}"
+        for key, text in (("leans to holding", "to holding"), ("leans against", "against"))
+        if (count := leaning[key])
+    ]
+    return f"Of {len(opened)} open {'claim' if len(opened) == 1 else 'claims'}, {' and '.join(said)}." if said else ""
+
+
+def _spoilt(found: Results) -> str:
+    trials = found.trials
+    parts = [f"{count} {what}" for count, what in ((trials.failed, "failed"), (trials.disturbed, "were disturbed")) if count]
+    return f"Of {trials.planned} trials {' and '.join(parts)}; none of these counts." if parts else ""
+
+
+def by_verdict(found: Results) -> dict[Verdict, list[JudgedClaim]]:
+    """The claims in groups, in the page's order; verdicts that nothing got are left out."""
+    assert set(WORDS) == set(get_args(Verdict))
+    groups = {verdict: [claim for claim in found.claims if claim.verdict == verdict] for verdict in WORDS}
+    return {verdict: claims for verdict, claims in groups.items() if claims}

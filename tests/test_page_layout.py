@@ -1,0 +1,107 @@
+"""What a browser makes of a page: nothing is wider than its box without saying so, and paper loses nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from chromium import measure
+from nbformat import v4
+from PIL import Image
+
+from benchbook.display import show
+from benchbook.site import publish
+
+pytestmark = pytest.mark.slow
+
+# A4 less the margins of the style sheet, at 96 pixels an inch.
+PAPER = 688
+COLUMNS = [f"metric_with_a_long_name_{i} (1/s)" for i in range(14)]
+STATEMENT = (
+    "An update of an indexed column has a lower throughput than one of a column without, at every number of threads."
+)
+
+OVERFLOWING = """(() => {
+  const wide = [...document.querySelectorAll("body *")].filter((each) => {
+    const style = getComputedStyle(each);
+    return each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0 && style.overflowX !== "visible";
+  });
+  const cue = (box) => getComputedStyle(box, "::before").content.includes("to the right");
+  return {page: document.documentElement.scrollWidth, boxes: wide.length,
+          silent: wide.filter((box) => !cue(box)).map((box) => `${box.tagName}.${box.className}`)};
+})()"""
+
+TOPS = (
+    """["svg.strip", ".best img"].map((name) => document.querySelector(name).getBoundingClientRect().top + scrollY)"""
+)
+
+ON_PAPER = """(() => {
+  const cells = [...document.querySelectorAll("main table :is(th, td)")];
+  const cut = cells.filter((cell) => {
+    const box = cell.getBoundingClientRect();
+    return box.right > innerWidth || box.left < 0 || box.width < 1 || cell.scrollWidth > cell.clientWidth + 1;
+  });
+  const folded = [...document.querySelectorAll("details.claim")].filter((each) => !each.open).length;
+  return {cells: cells.length, cut: cut.map((cell) => cell.innerText), folded};
+})()"""
+
+
+def picture() -> str:
+    buffer = io.BytesIO()
+    Image.new("RGB", (760, 560), "#eee").save(buffer, format="PNG")
+    source = base64.b64encode(buffer.getvalue()).decode()
+    return f'<figure class="bb-figure"><img alt="A figure" src="data:image/png;base64,{source}"></figure>'
+
+
+def claims() -> list[dict[str, Any]]:
+    verdicts = ["reproduced", "contradicted", "not testable here", "inconclusive"]
+    common = {"statement": STATEMENT, "unit": "times", "effect": 2.4, "interval": [0.3, 40.0], "region": [1.2, None]}
+    return [{"id": f"claim-{i}", "verdict": verdicts[i % 4], "sentence": "So it was.", **common} for i in range(16)]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("layout")
+    table = show.table(
+        [{"threads": i, **dict.fromkeys(COLUMNS, "1,234\u00a0[1,000, 1,500]")} for i in range(4)], "Wide"
+    )
+    outputs = [v4.new_output("display_data", data={"text/html": html}) for html in (picture(), str(table.data))]
+    cells = [
+        v4.new_markdown_cell("# A report\n\n## Results"),
+        v4.new_code_cell("show()", outputs=outputs, execution_count=1),
+    ]
+    nbformat.write(v4.new_notebook(cells=cells), folder / "out.ipynb")
+    said = {
+        "report": "tidb", "title": "A report with a title that takes some room", "profile": "smoke", "inventory": "lab",
+        "campaign": "c1", "started": "2025-06-12T10:00:00Z", "trials": {"planned": 2, "done": 2, "failed": 0},
+        "systems": [{"name": s, "version": "7.1.3", "stand_in_for": "another"} for s in ("tidb", "mariadb", "dm")],
+        "setting": {"where": "2 shared cores", "hosts": ["2 cores"] * 2, "load": ["2 s per load"] * 4,
+                    "published_hosts": ["2 x 16 vCPU, 32 GiB"] * 4},
+        "claims": claims(),
+    }  # fmt: skip
+    (folder / "given.json").write_text(json.dumps(said))
+    return publish.publish("tidb", folder / "out.ipynb", folder / "given.json", folder / "site")
+
+
+def test_what_is_wider_than_its_box_says_so_and_the_page_itself_never_scrolls_sideways(page: Path) -> None:
+    widths = [390, 768, 1440]
+    for width, found in zip(widths, measure(page, [(width, "screen") for width in widths], OVERFLOWING), strict=True):
+        assert found["page"] <= width
+        assert found["silent"] == []
+        assert found["boxes"] >= 1, "the wide table does not fit any of these windows"
+
+
+def test_the_first_strip_is_on_the_first_screen_and_the_first_figure_on_the_second(page: Path) -> None:
+    ((strip, figure),) = measure(page, [(1440, "screen")], TOPS)
+    assert strip < 900
+    assert figure < 1800
+
+
+def test_paper_shows_every_column_and_every_claim_unfolded(page: Path) -> None:
+    (found,) = measure(page, [(PAPER, "print")], ON_PAPER)
+    assert found == {"cells": 5 * (1 + len(COLUMNS)), "cut": [], "folded": 0}
