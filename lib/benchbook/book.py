@@ -8,7 +8,6 @@ from IPython.display import HTML
 
 from benchbook import published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, points, repeatability, scaling
-from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import few_points, shown
 from benchbook.audit.whole import audit
@@ -19,9 +18,11 @@ from benchbook.campaign.progress import listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
+from benchbook.compare.address import find
 from benchbook.display import differences, show, time_spent
 from benchbook.display.live_progress import in_notebook
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.frames.framed import Framed
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
@@ -35,7 +36,7 @@ class TrialsFailed(BenchbookError):
     """The campaign went to its end, but not every trial was measured."""
 
 
-class Book(Recorded):
+class Book(Framed):
     """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
 
     def __init__(self, report: str, namespace: Mapping[str, object]) -> None:
@@ -263,3 +264,15 @@ def open_report(report: str, namespace: Mapping[str, object]) -> Book:
     if report not in published.known_reports():
         raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")
     return Book(report, namespace)
+
+
+def open_campaign(address: str) -> Book:
+    """A recorded campaign as a replay: `REPORT` (its latest), `REPORT~1`, a campaign's id, or its folder.
+
+    Raises BadInput that lists what there is.
+    """
+    found = find(address)
+    given = {"inventory": found.inventory or "recorded", "replay": True, "campaign": found.id}
+    opened = Book(found.report, given)
+    opened._campaign = found
+    return opened

@@ -163,6 +163,11 @@ def load_coded_series(folder: Path) -> pa.Table:
         return _read_series(folder)
 
 
+def load_whole_series(folder: Path) -> pa.Table:
+    """The same with its units. Raises RecordBroken."""
+    return _read_series(folder, coded=["host", "source", "metric", "unit"])
+
+
 def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str] | None = None) -> pa.Table:
     try:
         # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.

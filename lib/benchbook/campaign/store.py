@@ -108,6 +108,10 @@ class Campaign:
         """The same with its words as codes, for who goes through thousands."""
         return record.load_coded_series(self.folder / "trials" / trial)
 
+    def whole_series(self, trial: str) -> pa.Table:
+        """All of it with its words as codes, for who picks rows before making a frame of them."""
+        return record.load_whole_series(self.folder / "trials" / trial)
+
     def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
         """What `find` says of whole records, each looked into once; `kind` names it."""
         return RecordFacts(self.folder / "trials", kind, find)
