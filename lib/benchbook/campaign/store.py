@@ -194,12 +194,18 @@ def _write(path: Path, value: object) -> None:
         partial.rename(path)
 
 
-def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
-    """The latest campaign that was asked for the same and is not finished, else a new one, whose plan is written."""
+def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int, again: bool = True) -> Campaign:
+    """The latest campaign that was asked for the same: one that is not finished is gone on with.
+
+    Where all are finished: the latest of them, or with `again` a new one. A new one's plan is written.
+    """
     what = digest([asked, [trial.identity for trial in trials]])
-    for campaign in _planned(sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True)):
+    known = list(_planned(sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True)))
+    for campaign in known:
         if campaign.missing():
             return campaign
+    if known and not again:
+        return known[0]
     folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
     with writing(folder):
         folder.mkdir(parents=True)
