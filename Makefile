@@ -11,6 +11,8 @@ BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
 TEST_SYSTEMS ?= tidb dtm mongo dm
 PYTEST_ARGS ?=
+# More for JupyterLab, as --port=8899.
+JUPYTER_ARGS ?=
 # Tests of real servers run in one worker, one after the other; those that compute run beside them, while servers wait.
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadscope
 
@@ -44,8 +46,10 @@ lab: setup-report ## start the local lab by hand
 lab-down: setup-python ## stop the local lab
 	@$(BENCHBOOK) lab down
 
-jupyter: setup-report ## open the notebooks in JupyterLab
-	@.venv/bin/python -m jupyter lab notebooks
+# Root may run it too: JupyterLab listens on this machine alone, and asks for the token of the address it prints.
+jupyter: setup-report ## open the project in JupyterLab; the address is printed
+	@.venv/bin/python -m jupyter lab --allow-root --no-browser --ServerApp.root_dir="$(CURDIR)" \
+	  --LabApp.default_url=/lab/tree/notebooks/explore.ipynb $(JUPYTER_ARGS)
 
 new: setup-python ## lay down a report of your own: make new REPORT=my_report
 	@$(BENCHBOOK) new $(REPORT)

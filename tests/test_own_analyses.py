@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import papermill
 import pytest
-from kit import ROOT, Home
+from jupyter_client.manager import KernelManager
+from kit import PATIENCE_S, ROOT, Home
+from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from papermill.inspection import inspect_notebook
+from papermill.parameterize import parameterize_notebook
 
 from benchbook import restage
 
@@ -32,19 +34,26 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, nbformat.NotebookNode]]:
-    """Each notebook as papermill leaves it; one that raises fails here, with its cell."""
+    """Each notebook with its outputs, run one after the other in one kernel; one that raises fails here.
+
+    What is imported once is not imported again: five kernels would take minutes to start. That papermill runs them is
+    seen in test_rendered_views.py.
+    """
     home = Home.make(tmp_path_factory.mktemp("own") / "home")
     shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHBOOK_HOME", str(home.path))
-        yield {name: _execute(name, given, home) for name, given in RUN.items()}
+    kernel = KernelManager(transport="ipc")
+    kernel.start_kernel(cwd=str(home.path), env=home.environment)
+    yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
+    kernel.shutdown_kernel(now=True)
 
 
-def _execute(name: str, given: dict[str, Any], home: Home) -> nbformat.NotebookNode:
-    notebook = home.path / "notebooks" / f"{name.split(maxsplit=1)[0]}.ipynb"
-    return papermill.execute_notebook(
-        str(notebook), str(home.path / "out.ipynb"), given, progress_bar=False, cwd=str(home.path)
-    )
+def _execute(name: str, given: dict[str, Any], kernel: KernelManager) -> nbformat.NotebookNode:
+    notebook = nbformat.read(ROOT / "notebooks" / f"{name.split(maxsplit=1)[0]}.ipynb", 4)
+    # Nothing of the notebook before is left, its inputs neither.
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    whole = parameterize_notebook(notebook, given)
+    NotebookClient(whole, km=kernel, timeout=PATIENCE_S * 5).execute(cleanup_kc=False)
+    return whole
 
 
 def outputs(notebook: nbformat.NotebookNode) -> list[Any]:

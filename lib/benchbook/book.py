@@ -25,6 +25,7 @@ from benchbook.display import differences, show, time_spent
 from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.frames.framed import Framed
+from benchbook.given.named import one_of
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
@@ -52,6 +53,12 @@ class Book(Framed):
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
             self._experiment = self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
+
+    def __repr__(self) -> str:
+        """It makes no plan: whoever looks at a report asks for nothing."""
+        if self._campaign is None and not self.parameters.replay:
+            return f"<Report {self.report}: not planned yet>"
+        return f"<Report {self.report}: {self.campaign!r}>"
 
     # -- before the run -----------------------------------------------------------------------------------------
 
@@ -209,7 +216,9 @@ class Book(Framed):
     def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
         ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
-        frame = points.of_metric(self.tables(), metric, [panel, x])
+        tables = self.tables()
+        one_of(metric, dict.fromkeys(row.metric for table in tables for row in table.rows), "metric")
+        frame = points.of_metric(tables, metric, [panel, x])
         every = frame[frame[panel].isin(ran)]
         frame, left_out = few_points(every, x)
         figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
@@ -255,6 +264,9 @@ class Book(Framed):
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
+        if metric != "cpu":
+            sampled = {name for r in mine[:1] for name in self.campaign.series(r.id).metric.unique()}
+            one_of(metric, sorted({"cpu", *sampled}), "metric")
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"

@@ -92,6 +92,12 @@ class Record(_Frozen):
     failure: Failure | None = None
     disturbed: list[str] = []
 
+    def __repr__(self) -> str:
+        first = ", ".join(f"{name} {q.value:g} {q.unit}" for name, q in list(self.summary.items())[:4])
+        return f"<Record {self.id}, {self.status}: {first or self.failure}>"
+
+    __str__ = __repr__
+
     @field_serializer("histogram")
     def _buckets(self, histogram: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         # It may be one that is read when it is needed: for pydantic no sequence that it knows.

@@ -45,6 +45,9 @@ class Campaign:
         self.plan = _plan(folder / "plan.json")
         self._whole, self._failed = RecordIndex(folder / "trials"), RecordIndex(folder / "failed")
 
+    def __repr__(self) -> str:
+        return f"<Campaign {self.id} of {self.report}: {len(self.done())} of {len(self.trials)} trials done>"
+
     @property
     def report(self) -> str:
         return self.plan.report
