@@ -69,6 +69,9 @@ class StopButton:
 
     def show(self) -> None:
         self._handle = display(self._widget, display_id=True)
+        # ipykernel 7.4 answers a comm in the shell that last sent on it, which is the one that runs our cell. Without
+        # its note the message stays in the subshell that the frontend chose.
+        vars(self._widget.comm).pop("_reply_subshell_id", None)
 
     def remove(self) -> None:
         if self._handle:
