@@ -16,6 +16,7 @@ from kit import PATIENCE_S, ROOT, Home
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from papermill.inspection import inspect_notebook
+from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 from benchbook import restage
@@ -42,15 +43,15 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, nbf
     home = Home.make(tmp_path_factory.mktemp("own") / "home")
     shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
     kernel = KernelManager(transport="ipc")
-    kernel.start_kernel(cwd=str(home.path), env=home.environment)
+    kernel.start_kernel(env=home.environment)
     yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
     kernel.shutdown_kernel(now=True)
 
 
 def _execute(name: str, given: dict[str, Any], kernel: KernelManager) -> nbformat.NotebookNode:
-    notebook = nbformat.read(ROOT / "notebooks" / f"{name.split(maxsplit=1)[0]}.ipynb", 4)
+    notebook = load_notebook_node(str(ROOT / "notebooks" / f"{name.split(maxsplit=1)[0]}.ipynb"))
     # Nothing of the notebook before is left, its inputs neither.
-    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f", metadata={"tags": []}))
     whole = parameterize_notebook(notebook, given)
     NotebookClient(whole, km=kernel, timeout=PATIENCE_S * 5).execute(cleanup_kc=False)
     return whole
