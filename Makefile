@@ -11,6 +11,8 @@ BENCH ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
 TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8
 PYTEST_ARGS ?=
+# More for JupyterLab, as --port=8899.
+JUPYTER_ARGS ?=
 # Each worker takes a file at a time, and has labs of its own: servers mostly wait, so two of them share two cores.
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
@@ -50,8 +52,10 @@ lab: setup-report ## start the local lab by hand
 lab-down: setup-python ## stop the local lab
 	@$(BENCHBOOK) lab down
 
-jupyter: setup-report ## open the notebooks in JupyterLab
-	@.venv/bin/python -m jupyter lab notebooks
+# Root may run it too: JupyterLab listens on this machine alone, and asks for the token of the address it prints.
+jupyter: setup-report ## open the project in JupyterLab; the address is printed
+	@.venv/bin/python -m jupyter lab --allow-root --no-browser --ServerApp.root_dir="$(CURDIR)" \
+	  --LabApp.default_url=/lab/tree/notebooks/explore.ipynb $(JUPYTER_ARGS)
 
 new: setup-python ## lay down a report of your own: make new REPORT=my_report
 	@$(BENCHBOOK) new $(REPORT)

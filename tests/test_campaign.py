@@ -21,6 +21,7 @@ from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.held import RunStopped
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.taken import taken
@@ -159,6 +160,41 @@ def test_the_same_request_continues_what_is_unfinished_and_begins_anew_after_its
     second = begun()
     assert second.id != first.id
     assert begun().id == second.id
+
+
+def test_what_is_finished_stays_finished_unless_it_is_asked_for_again(home: Home) -> None:
+    def opened() -> Campaign:
+        return campaigns.start_or_continue("r", ASKED, plan(CELLS, 2, seed=1, asked=ASKED), seed=1, again=False)
+
+    first = opened()
+    assert opened().id == first.id, "unfinished: gone on with"
+    run(first, InMemory())
+    assert (opened().id, opened().missing()) == (first.id, [])
+    second = begun()
+    assert second.id != first.id
+    assert opened().id == second.id, "one that was begun anew is gone on with"
+
+
+def test_a_run_that_is_asked_to_stop_ends_after_the_trial(home: Home) -> None:
+    made, experiment = begun(), InMemory()
+    asked = iter([False, True])
+    with pytest.raises(RunStopped, match=r"stopped after r01-.*; 6 trials are left: .* goes on from there"):
+        campaign_run.run(made, experiment, lambda _: None, stop=lambda: next(asked))
+    assert experiment.measured == [trial.id for trial in made.trials[:2]]
+    assert experiment.calls[-1] == "down"
+    assert (len(made.records()), made.failures(), len(made.environment().runs)) == (2, [], 1)
+    again = InMemory()
+    run(begun(), again)
+    assert again.measured == [trial.id for trial in made.trials[2:]]
+
+
+def test_the_last_trial_ends_the_run_whatever_was_asked(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    (made.folder / "trials" / made.trials[-1].id / "record.json").unlink()
+    (made.folder / "trials" / made.trials[-1].id).rename(made.folder / "moved")
+    campaign_run.run(begun(), InMemory(), lambda _: None, stop=lambda: True)
+    assert made.missing() == []
 
 
 def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import claims_plot
-from benchbook.compare import ratio_plot
-from benchbook.plots import curves, heat, picture, scatter, style, timelines
+from benchbook.plots import curves, heat, picture, ratio_plot, scatter, style, timelines
 from benchbook.plots.forest import Scale, forest
 from benchbook.plots.style import Look
 

@@ -76,7 +76,8 @@ def test_its_notebook_has_every_section_of_its_model_and_none_of_its_words(made:
     ours, model = code(NAME), code(new.MODEL)
     assert len(ours) == len(model)
     assert [b for a, b in zip(ours, model, strict=True) if a != b] == [
-        next(b for b in model if b.startswith("profile =")), f'report = book.open_report("{new.MODEL}", globals())',
+        next(b for b in model if b.startswith("profile: str =")),
+        f'report = book.open_report("{new.MODEL}", globals())',
     ]  # fmt: skip
     text = paths.notebook(NAME).read_text()
     assert not [word for word in (new.MODEL, "PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb") if word in text]

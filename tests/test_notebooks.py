@@ -25,7 +25,9 @@ from benchbook.reports.kinds import kind_of
 from benchbook.reports.load.load_kind import LoadParameters
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-REPORTS = [path.stem for path in NOTEBOOKS if path.stem != NOTEBOOK]
+# Run by tests and by hand, and no report of anybody.
+EXPLORE = "explore"
+REPORTS = [path.stem for path in NOTEBOOKS if path.stem not in (NOTEBOOK, EXPLORE)]
 by_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -34,8 +36,8 @@ def code(path: Path) -> list[Any]:
 
 
 def test_every_notebook_is_in_a_run_list() -> None:
-    """Reports are run by `make report`, the comparison by `compare --page` and tests/test_compare.py."""
-    assert sorted([*restage.reports(), NOTEBOOK]) == [path.stem for path in NOTEBOOKS]
+    """Reports: `make report`. The comparison: `compare --page`, test_compare.py. Explore: test_own_analyses.py."""
+    assert sorted([*restage.reports(), NOTEBOOK, EXPLORE]) == [path.stem for path in NOTEBOOKS]
     assert restage.reports() == REPORTS
 
 
@@ -65,6 +67,8 @@ def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> 
     tagged = [cell for cell in code(path) if "parameters" in cell.metadata.get("tags", [])]
     assert len(tagged) == 1
     given = parameters.defaults(path.stem)
+    if path.stem == EXPLORE:
+        return
     model = CompareParameters if path.stem == NOTEBOOK else kind_of(path.stem).Parameters
     assert set(given) == set(model.model_fields)
     checked = parameters.check(model, path.stem, given)

@@ -8,40 +8,76 @@ from pathlib import Path
 import pytest
 
 from benchbook.campaign import progress
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.forecast import Forecast
 from benchbook.campaign.progress import Progress, Tracker
 from benchbook.display import live_progress
 from benchbook.display.fragments import fragment
 
 
-class Clock:
-    now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(progress, "time", made)
-    return made
-
-
-def test_the_estimate_is_from_the_trials_that_this_run_has_finished(clock: Clock) -> None:
+def test_the_estimate_is_what_the_run_says_is_left() -> None:
     told: list[Progress] = []
-    tracker = Tracker(told.append, total=10, done=4)  # 4 were done before: they say nothing about the time
+    tracker = Tracker(told.append, total=10, done=4)
     assert (told[-1].left, told[-1].eta_s) == (6, None)
     tracker.trial("r01", 2)
-    clock.now += 12
-    tracker.ended(ok=True)
-    assert (told[-1].done, told[-1].failed, told[-1].left, told[-1].eta_s) == (5, 0, 5, 60)  # 12 s each, 5 left
+    tracker.ended(ok=True, left_s=60, preparing="mariadb")
+    assert (told[-1].done, told[-1].failed, told[-1].left, told[-1].eta_s) == (5, 0, 5, 60)
+    assert told[-1].line().startswith("5/10 done, 5 left, about 1 min 00 s to go after preparing mariadb")
     tracker.trial("r02", 2)
-    clock.now += 4
-    tracker.ended(ok=False, why="died")
-    assert (told[-1].done, told[-1].failed, told[-1].left, told[-1].eta_s) == (5, 1, 4, 32)  # 16 s / 2 each, 4 left
+    tracker.ended(ok=False, why="died", left_s=32)
+    assert (told[-1].done, told[-1].failed, told[-1].left, told[-1].eta_s) == (5, 1, 4, 32)
     assert told[-1].news == "FAILED r02: died"
     tracker.finish()
     assert (told[-1].finished, told[-1].eta_s, told[-1].trial) == (True, 0, "")
+
+
+def trials_of(*systems: str) -> list[Trial]:
+    """Two trials of each system in each of two repetitions, in their order."""
+    wanted = [(r, name, n) for r in (1, 2) for name in systems for n in (1, 2)]
+    return [
+        Trial(
+            id=f"r{r}-{name}-{n}", identity="0" * 12, cell=Cell(table="t", system=name, levels={"n": n}),
+            repetition=r, order=order,
+        )
+        for order, (r, name, n) in enumerate(wanted)
+    ]  # fmt: skip
+
+
+def test_what_is_done_once_is_not_expected_again() -> None:
+    every = trials_of("tidb")
+    forecast = Forecast(lambda trial: 2.0)
+    assert forecast.left_s(every, in_block=False) is None
+    forecast.began("tidb", 285)  # installing and preparing, once
+    forecast.took(every[0], 7)  # 5 s beyond its load
+    # Three trials of 2 + 5 s; what the block to come takes to begin is not known yet.
+    assert forecast.left_s(every[1:], in_block=True) == 21
+    forecast.took(every[1], 9)  # 6 s beyond, in the mean
+    forecast.began("tidb", 10)
+    # Two trials of 2 + 6 s, in the block that has begun; then in one that has not.
+    assert forecast.left_s(every[2:], in_block=True) == 16
+    assert forecast.left_s(every[2:], in_block=False) == 26
+
+
+def test_a_system_that_is_still_to_be_prepared_is_named() -> None:
+    every = trials_of("tidb", "mariadb")
+    forecast = Forecast(lambda trial: 2.0)
+    forecast.began("tidb", 100)
+    forecast.took(every[0], 2)
+    assert forecast.unprepared(every[1:]) == ["mariadb"]
+    assert forecast.unprepared(every[4:6]) == []
+
+
+def test_a_button_ends_the_run_and_leaves_nothing_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    button = live_progress.StopButton()
+    assert not button.pressed
+    button._widget.click()
+    assert (button.pressed, button._widget.disabled) == (True, True)
+
+
+def test_the_line_of_rates_is_between_zero_and_the_highest() -> None:
+    assert live_progress.sparkline([0.0, 50.0, 100.0]) == "▁▅█"
+    assert live_progress.sparkline([0.0, 0.0]) == "▁▁"
+    assert live_progress.sparkline([]) == ""
 
 
 def test_the_mean_rate_is_the_trial_s_own() -> None:
@@ -97,11 +133,14 @@ def test_without_anybody_to_tell_only_news_are_printed(
 
 
 def test_the_notebook_s_bar_counts_and_lists_failures_as_text() -> None:
-    html = fragment("progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"]).data
+    html = fragment(
+        "progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"], rates="▁█"
+    ).data
     assert '<progress max="4" value="2" style="width:100%"></progress>' in html
     assert "<div>1/4 done, 2 left, 1 FAILED</div>" in html
     assert "<ul><li>FAILED r02: &lt;dead&gt;</li></ul>" in html
 
 
 def test_outside_of_a_notebook_there_is_no_bar() -> None:
-    assert live_progress.in_notebook() == []
+    with live_progress.LiveView() as view:
+        assert (view.listeners, view.stop()) == ([], False)

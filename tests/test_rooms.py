@@ -30,6 +30,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("What is sampled on a host.", {"probes"}),
     ("Systems under test, by their verbs.", {"systems"}),
     ("Published beside measured, checks, machine time.", {"analysis"}),
+    ("A campaign as tidy frames, for who asks questions of their own.", {"frames"}),
     ("Load generators: a command, its parser, and what its records must answer for.", {"workloads"}),
     ("Frames as figures; results as HTML.", {"plots", "display"}),
     ("Hypotheses to verdicts.", {"claims"}),
@@ -44,7 +45,7 @@ LAYERS: list[tuple[str, set[str]]] = [
 ]  # fmt: skip
 
 # Reading records needs no host. These rooms import nothing of the kit that opens a connection, nor what it is made of.
-OFFLINE = ("claims", "analysis", "compare", "published", "audit", "plots", "display", "site", "stats")
+OFFLINE = ("claims", "analysis", "frames", "compare", "published", "audit", "plots", "display", "site", "stats")
 CONNECTING = ("fabric", "paramiko")
 # What any room may know of hosts: models and the file that describes them.
 DATA_OF_HOSTS = {"benchbook.hosts", "benchbook.hosts.about", "benchbook.hosts.inventory"}

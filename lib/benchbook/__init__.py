@@ -1,3 +1,61 @@
-"""Benchbook restages published database benchmark reports and says, claim by claim, what holds."""
+"""Benchbook restages published database benchmark reports and says, claim by claim, what holds.
+
+    import benchbook
+    from benchbook import plots
+
+    benchbook.runs()                                            # every recorded campaign
+    report = benchbook.open_campaign("tidb_v7_1_3_sysbench")    # its latest; then report.trials(), ...
+    plots.repetitions(report.trials(), "tps", x="threads", panel="workload")
+
+The frames are described in docs/frames.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from benchbook.book import Book
 
 __version__ = "0.1.0"
+
+
+# What these need takes seconds to import, and the command line imports this module too.
+def runs(report: str = "*") -> pd.DataFrame:
+    """A row per recorded campaign of one report, or of all: id, report, made, profile, inventory, systems, trials."""
+    from benchbook.frames import run_frame  # noqa: PLC0415
+
+    return run_frame.runs(report)
+
+
+def open_campaign(address: str) -> Book:
+    """A recorded campaign, for its frames and views: `REPORT` (its latest), `REPORT~1`, a campaign's id, or a folder.
+
+    No host is needed. Raises BadInput that lists what there is.
+    """
+    from benchbook import book  # noqa: PLC0415
+
+    return book.open_campaign(address)
+
+
+def ratios(a: str, b: str = "") -> pd.DataFrame:
+    """A row per cell that two campaigns share: means, ratio B / A with 95% interval; addresses as in `open_campaign`.
+
+    A report alone in `a` means its two latest. Raises BadInput.
+    """
+    from benchbook.compare import ratio_frame  # noqa: PLC0415
+
+    return ratio_frame.ratios(a, b)
+
+
+def usl(
+    frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: Sequence[str] = ("system", "workload")
+) -> pd.DataFrame:
+    """The Universal Scalability Law fitted to each curve of a frame of trials: contention, coherency, peak."""
+    from benchbook.frames import usl_frame  # noqa: PLC0415
+
+    return usl_frame.usl(frame, y, x=x, by=by)

@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from IPython.display import HTML
+from matplotlib.figure import Figure
 
 from benchbook import published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, points, repeatability, scaling
-from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import few_points, shown
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
+from benchbook.campaign.held import GO_ON, RunInterrupted
 from benchbook.campaign.progress import listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
+from benchbook.compare.address import find
 from benchbook.display import differences, show, time_spent
-from benchbook.display.live_progress import in_notebook
+from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.frames.framed import Framed
+from benchbook.given.named import one_of
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
-from benchbook.plots import curves, picture, timelines
+from benchbook.plots import curves, mime, picture, timelines
 from benchbook.profiles import Repeating, load_profile
 from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
@@ -35,7 +39,7 @@ class TrialsFailed(BenchbookError):
     """The campaign went to its end, but not every trial was measured."""
 
 
-class Book(Recorded):
+class Book(Framed):
     """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
 
     def __init__(self, report: str, namespace: Mapping[str, object]) -> None:
@@ -49,6 +53,12 @@ class Book(Recorded):
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
             self._experiment = self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
+
+    def __repr__(self) -> str:
+        """It makes no plan: whoever looks at a report asks for nothing."""
+        if self._campaign is None and not self.parameters.replay:
+            return f"<Report {self.report}: not planned yet>"
+        return f"<Report {self.report}: {self.campaign!r}>"
 
     # -- before the run -----------------------------------------------------------------------------------------
 
@@ -68,8 +78,24 @@ class Book(Recorded):
         return show.stack([differences.published_hosts(self.published), here])
 
     def plan(self) -> HTML:
-        """Make the plan, or find the unfinished one that asked for the same; shown as counts per table."""
-        return differences.plan(self.campaign)
+        """Make the plan, or find the campaign that was asked for the same; shown as counts per table.
+
+        A finished one stays finished, unless the parameter `again` is set.
+        """
+        return show.stack([differences.plan(self.campaign), *self._finished()])
+
+    def _is_finished(self) -> bool:
+        """Whether nothing is left to do: every trial is measured, and no repetition can still be added."""
+        adds = self._repeating is not None and not self.parameters.repetitions
+        return not self.campaign.missing() and (not adds or bool(self.environment.repetitions_ended))
+
+    def _finished(self) -> list[HTML]:
+        """That there is nothing left to do, where that is so."""
+        if self.parameters.replay or not self._is_finished():
+            return []
+        made = self.campaign.plan.made[:16].replace("T", " ")
+        said = f"This was measured on {made} UTC and is finished. `again = True` measures it anew."
+        return [show.paragraph(said)]
 
     @property
     def campaign(self) -> Campaign:
@@ -96,13 +122,15 @@ class Book(Recorded):
             asked = {**asked, "repeat": self._repeating.model_dump()}
         repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
         trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
-        return store.start_or_continue(self.report, asked, trials, seed=self.parameters.seed)
+        return store.start_or_continue(
+            self.report, asked, trials, seed=self.parameters.seed, again=self.parameters.again
+        )
 
     # -- the run ------------------------------------------------------------------------------------------------
 
     def run(self) -> HTML:
         """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs."""
-        if not self.parameters.replay:
+        if not self.parameters.replay and not self._is_finished():
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / "results.json").unlink(missing_ok=True)
             self._run(self._experiment)
@@ -114,12 +142,16 @@ class Book(Recorded):
 
     def _run(self, experiment: Experiment) -> None:
         repeating = self._repeating
-        if repeating is None or self.parameters.repetitions:
-            run.run(self.campaign, experiment, listeners(in_notebook()))
-        else:
-            repetitions.run_until_decided(
-                self.campaign, experiment, listeners(in_notebook()), repeating, self.undecided
-            )
+        with LiveView() as view:
+            told = listeners(view.listeners)
+            try:
+                if repeating is None or self.parameters.repetitions:
+                    run.run(self.campaign, experiment, told, stop=view.stop)
+                else:
+                    repetitions.run_until_decided(self.campaign, experiment, told, repeating, self.undecided, view.stop)
+            except KeyboardInterrupt:
+                left = len(self.campaign.missing())
+                raise RunInterrupted(f"interrupted; {left} trials are left: {GO_ON}") from None
 
     def undecided(self) -> list[OpenClaim]:
         """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
@@ -185,7 +217,9 @@ class Book(Recorded):
     def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
         """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
         ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
-        frame = points.of_metric(self.tables(), metric, [panel, x])
+        tables = self.tables()
+        one_of(metric, dict.fromkeys(row.metric for table in tables for row in table.rows), "metric")
+        frame = points.of_metric(tables, metric, [panel, x])
         every = frame[frame[panel].isin(ran)]
         frame, left_out = few_points(every, x)
         figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
@@ -200,6 +234,11 @@ class Book(Recorded):
             f"{' '.join(notes)}",
             save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),
         )
+
+    def keep(self, figure: Figure, name: str) -> Figure:
+        """Keep the figure beside the campaign, as figures/<name>.png; it is shown as it is. Raises NotWritten."""
+        picture.keep(mime.png(figure, mime.words(figure)[0]), self.figure_file(name))
+        return figure
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
         """How the throughput `metric` scales along level `x`: where it is highest, and contention and coherency."""
@@ -227,6 +266,9 @@ class Book(Recorded):
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
+        if metric != "cpu":
+            sampled = {name for r in mine[:1] for name in self.campaign.series(r.id).metric.unique()}
+            one_of(metric, sorted({"cpu", *sampled}), "metric")
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
@@ -265,3 +307,15 @@ def open_report(report: str, namespace: Mapping[str, object]) -> Book:
     if report not in published.known_reports():
         raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")
     return Book(report, namespace)
+
+
+def open_campaign(address: str) -> Book:
+    """A recorded campaign as a replay: `REPORT` (its latest), `REPORT~1`, a campaign's id, or its folder.
+
+    Raises BadInput that lists what there is.
+    """
+    found = find(address)
+    given = {"inventory": found.inventory or "recorded", "replay": True, "campaign": found.id}
+    opened = Book(found.report, given)
+    opened._campaign = found
+    return opened

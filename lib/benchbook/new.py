@@ -160,8 +160,8 @@ def _notebook(name: str, prose: str) -> str:
 def _renamed(source: str, name: str) -> str:
     changes = {
         f'"{MODEL}"': f'"{name}"',
-        'inventory = "lab_tidb"': f'inventory = "lab_{name}"',
-        'system = "tidb"': 'system = "mariadb"',
+        'inventory: str = "lab_tidb"': f'inventory: str = "lab_{name}"',
+        'system: str = "tidb"': 'system: str = "mariadb"',
     }
     for old, new in changes.items():
         source = source.replace(old, new)

@@ -23,8 +23,8 @@ Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 class Parameters(BaseModel):
     """What every report's notebook can be told. 0, "" and [] mean: as the profile or the report says.
 
-    `allow` names workloads and options of the report that its load generator does not know, and that may be run all
-    the same (workloads.allowed).
+    `again`: a finished campaign is measured anew; without, it is opened. `allow` names workloads and options of the
+    report that its load generator does not know, and that may be run all the same (workloads.allowed).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
@@ -34,6 +34,7 @@ class Parameters(BaseModel):
     seed: Seed = 1
     campaign: Words = ""
     replay: bool = False
+    again: bool = False
     allow: list[Words] = []
 
 

@@ -98,7 +98,8 @@ def _run(
     for name in builds:
         artefacts.provide(name, console.print)
     with _hosts(inventory, hosts, console):
-        done = execute(report, overrides, console)
+        # Who runs a report from the command line wants it measured; in a notebook, a finished campaign is opened.
+        done = execute(report, {"again": True, **overrides}, console)
         if done.killed and (not inventory.lab or lab.by_hand(inventory)):
             _sweep(inventory, hosts, console)
         return done

@@ -131,6 +131,9 @@ class JudgedClaim(_Open):
     sentence: str = ""
     parts: list[ClaimPart] = []
 
+    def __repr__(self) -> str:
+        return f"<JudgedClaim {self.id} on {self.system}: {self.verdict}, n {self.n}>"
+
 
 class MachineTime(_Strict):
     """Load time of the recorded trials, in seconds, against the durations that the report gave the same trials.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ TPS = "tps"
 class Progress:
     """One moment of a campaign; `rate` in `unit`, averaged over the current trial as `mean`, times in seconds.
 
+    `preparing` names systems that are still to be installed and prepared: `eta_s` does not hold that.
     `loaded`: a load has begun in this run, so that whatever goes wrong from here on is no bad input.
     """
 
@@ -33,6 +33,7 @@ class Progress:
     mean: float | None = None
     unit: str = TPS
     eta_s: float | None = None
+    preparing: str = ""
     news: str = ""
     finished: bool = False
     loaded: bool = False
@@ -45,6 +46,7 @@ class Progress:
         """One line of plain text."""
         counts = f"{self.done}/{self.total} done, {self.left} left" + (f", {self.failed} FAILED" if self.failed else "")
         eta = f", about {_duration(self.eta_s)} to go" if self.eta_s is not None and self.left else ""
+        eta += f" after preparing {self.preparing}" if eta and self.preparing else ""
         return f"{counts}{eta} | {self.trial} {self.step}{self._rates()}".rstrip(" |")
 
     def _rates(self) -> str:
@@ -68,11 +70,10 @@ def _duration(seconds: float) -> str:
 
 
 class Tracker:
-    """Turns what happens into Progress. The estimate is from the trials that this run has finished."""
+    """Turns what happens into Progress."""
 
     def __init__(self, listen: Listener, *, total: int, done: int) -> None:
         self._listen = listen
-        self._began, self._before = time.monotonic(), done
         self._rates: list[float] = []
         self.now = Progress(total=total, done=done)
         self._listen(self.now)
@@ -81,7 +82,7 @@ class Tracker:
         self._rates = []
         was = self.now
         fresh = Progress(total=was.total, done=was.done, failed=was.failed, eta_s=was.eta_s, loaded=was.loaded)
-        self._tell(replace(fresh, trial=name, length_s=length_s, unit=unit))
+        self._tell(replace(fresh, preparing=was.preparing, trial=name, length_s=length_s, unit=unit))
 
     def say(self, step: str) -> None:
         self._tell(replace(self.now, step=step, news=""))
@@ -91,20 +92,20 @@ class Tracker:
         mean = sum(self._rates) / len(self._rates)
         self._tell(replace(self.now, step="", into_s=into_s, rate=rate, mean=mean, news="", loaded=True))
 
-    def ended(self, *, ok: bool, why: str = "") -> None:
+    def ended(self, *, ok: bool, why: str = "", left_s: float | None = None, preparing: str = "") -> None:
+        """A trial is over; `left_s` seconds are expected for the others, beside the preparation of `preparing`."""
         done, failed = self.now.done + ok, self.now.failed + (not ok)
-        here = done + failed - self._before
-        eta = (time.monotonic() - self._began) / here * (self.now.total - done - failed)
         news = f"{'done' if ok else 'FAILED'} {self.now.trial}{': ' + why if why else ''}"
-        over = replace(self.now, done=done, failed=failed, eta_s=eta, news=news, rate=None, mean=None, step="")
-        self._tell(replace(over, loaded=True))
+        over = replace(self.now, done=done, failed=failed, news=news, rate=None, mean=None, step="")
+        self._tell(replace(over, eta_s=left_s, preparing=preparing, loaded=True))
 
     def extended(self, total: int) -> None:
         """The plan has so many trials now."""
         self.now = replace(self.now, total=total)
 
     def finish(self) -> None:
-        self._tell(replace(self.now, finished=True, trial="", step="", rate=None, mean=None, news="", eta_s=0.0))
+        over = replace(self.now, finished=True, trial="", step="", rate=None, mean=None, news="", preparing="")
+        self._tell(replace(over, eta_s=0.0))
 
     def _tell(self, now: Progress) -> None:
         self.now = now

@@ -92,6 +92,12 @@ class Record(_Frozen):
     failure: Failure | None = None
     disturbed: list[str] = []
 
+    def __repr__(self) -> str:
+        first = ", ".join(f"{name} {q.value:g} {q.unit}" for name, q in list(self.summary.items())[:4])
+        return f"<Record {self.id}, {self.status}: {first or self.failure}>"
+
+    __str__ = __repr__
+
     @field_serializer("histogram")
     def _buckets(self, histogram: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         # It may be one that is read when it is needed: for pydantic no sequence that it knows.
@@ -161,6 +167,11 @@ def load_coded_series(folder: Path) -> pa.Table:
     except KeyError:
         # Nothing was sampled: a table without a row has no columns either.
         return _read_series(folder)
+
+
+def load_whole_series(folder: Path) -> pa.Table:
+    """The same with its units. Raises RecordBroken."""
+    return _read_series(folder, coded=["host", "source", "metric", "unit"])
 
 
 def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str] | None = None) -> pa.Table:

@@ -21,8 +21,11 @@ def run_until_decided(
     listen: Listener,
     rule: Repeating,
     undecided: Callable[[], Sequence[OpenClaim]],
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run the plan; then add blocks for the claims that `undecided` still names. The campaign keeps why it ended.
+
+    `stop`: as `run` has it.
 
     The plan keeps the blocks that were added, and for which claims.
     """
@@ -39,7 +42,7 @@ def run_until_decided(
         return True
 
     began = time.time() - campaign.spent_s
-    run(campaign, experiment, listen, another)
+    run(campaign, experiment, listen, another, stop)
 
 
 def _next(

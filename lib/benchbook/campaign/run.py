@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +13,8 @@ import pandas as pd
 from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
+from benchbook.campaign.forecast import Forecast
+from benchbook.campaign.held import GO_ON, RunStopped
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
@@ -32,47 +35,82 @@ class CampaignStopped(BenchbookError):
 
 
 def run(
-    campaign: Campaign, experiment: Experiment, listen: Listener, another: Callable[[], bool] = lambda: False
+    campaign: Campaign,
+    experiment: Experiment,
+    listen: Listener,
+    another: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on.
 
     When the plan is through, `another` may extend it, and says whether it did: the hosts stay connected meanwhile.
+    `stop` is asked after every trial whether to end here: raises RunStopped, once all that runs on the hosts is ended.
     """
     todo = campaign.missing() or (campaign.missing() if another() else [])
     tracker = Tracker(listen, total=len(campaign.trials), done=len(campaign.trials) - len(todo))
     if not todo:
         tracker.finish()
         return
-    began, patience = time.time(), Patience()
-    with experiment.running() as environment:
-        _same_hosts(campaign, environment)
-        campaign.note(environment)
-        while todo:
-            for block in blocks(todo):
-                _run_block(campaign, experiment, block, tracker, patience)
-            todo = campaign.missing() if another() else []
-            tracker.extended(len(campaign.trials))
-    campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
+    began, under_way = time.time(), _UnderWay(tracker, Patience(), Forecast(experiment.expected_s), stop)
+    try:
+        with experiment.running() as environment:
+            _same_hosts(campaign, environment)
+            campaign.note(environment)
+            while todo:
+                for block in blocks(todo):
+                    _run_block(campaign, experiment, block, under_way)
+                todo = campaign.missing() if another() else []
+                tracker.extended(len(campaign.trials))
+    except RunStopped:
+        _note_times(campaign, began)
+        raise
+    _note_times(campaign, began)
     tracker.finish()
 
 
-def _run_block(
-    campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker, patience: Patience
-) -> None:
+@dataclass(frozen=True)
+class _UnderWay:
+    """What goes with a run from trial to trial."""
+
+    tracker: Tracker
+    patience: Patience
+    forecast: Forecast
+    stop: Callable[[], bool]
+
+    def ended(self, campaign: Campaign, trial: Trial, took_s: float, problem: BenchbookError | None) -> None:
+        """Tell how the trial ended and what is left. Raises RunStopped where the user asked for the end."""
+        self.forecast.took(trial, took_s)
+        todo = [one for one in campaign.missing() if one.order > trial.order]
+        begun = bool(todo) and blocks([trial, todo[0]]) == [[trial, todo[0]]]
+        left_s = self.forecast.left_s(todo, in_block=begun)
+        preparing = " and ".join(self.forecast.unprepared(todo))
+        why = str(problem) if problem else ""
+        self.tracker.ended(ok=problem is None, why=why, left_s=left_s, preparing=preparing)
+        if todo and self.stop():
+            raise RunStopped(f"stopped after {trial.id}, as you asked; {len(todo)} trials are left: {GO_ON}")
+
+
+def _note_times(campaign: Campaign, began: float) -> None:
+    campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
+
+
+def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], under_way: _UnderWay) -> None:
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
-    fresh = False
+    tracker, fresh = under_way.tracker, False
     for index, trial in enumerate(block):
         tracker.trial(trial.id, experiment.expected_s(trial), experiment.rate_unit(trial))
+        began = time.monotonic()
         if not fresh:
             _begin(campaign, experiment, block[index:], tracker)
-        measure = partial(_undisturbed, campaign, experiment, trial, tracker, patience)
+            under_way.forecast.began(trial.cell.system, time.monotonic() - began)
+            began = time.monotonic()
+        measure = partial(_undisturbed, campaign, experiment, trial, tracker, under_way.patience)
         measured = _attempt(campaign, trial, tracker, measure)
         fresh = not isinstance(measured, BenchbookError)
-        if isinstance(measured, BenchbookError):
-            tracker.ended(ok=False, why=str(measured))
-        else:
+        problem = measured if isinstance(measured, BenchbookError) else None
+        if not isinstance(measured, BenchbookError):
             campaign.keep(_measured(campaign, trial, measured), measured.series, measured.output)
-            tracker.ended(ok=True)
+        under_way.ended(campaign, trial, time.monotonic() - began, problem)
 
 
 def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:

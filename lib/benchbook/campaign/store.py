@@ -45,6 +45,9 @@ class Campaign:
         self.plan = _plan(folder / "plan.json")
         self._whole, self._failed = RecordIndex(folder / "trials"), RecordIndex(folder / "failed")
 
+    def __repr__(self) -> str:
+        return f"<Campaign {self.id} of {self.report}: {len(self.done())} of {len(self.trials)} trials done>"
+
     @property
     def report(self) -> str:
         return self.plan.report
@@ -107,6 +110,10 @@ class Campaign:
     def coded_series(self, trial: str) -> pa.Table:
         """The same with its words as codes, for who goes through thousands."""
         return record.load_coded_series(self.folder / "trials" / trial)
+
+    def whole_series(self, trial: str) -> pa.Table:
+        """All of it with its words as codes, for who picks rows before making a frame of them."""
+        return record.load_whole_series(self.folder / "trials" / trial)
 
     def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
         """What `find` says of whole records, each looked into once; `kind` names it."""
@@ -190,12 +197,18 @@ def _write(path: Path, value: object) -> None:
         partial.rename(path)
 
 
-def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
-    """The latest campaign that was asked for the same and is not finished, else a new one, whose plan is written."""
+def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int, again: bool = True) -> Campaign:
+    """The latest campaign that was asked for the same: one that is not finished is gone on with.
+
+    Where all are finished: the latest of them, or with `again` a new one. A new one's plan is written.
+    """
     what = digest([asked, [trial.identity for trial in trials]])
-    for campaign in _planned(sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True)):
+    known = list(_planned(sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True)))
+    for campaign in known:
         if campaign.missing():
             return campaign
+    if known and not again:
+        return known[0]
     folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
     with writing(folder):
         folder.mkdir(parents=True)

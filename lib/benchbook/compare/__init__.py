@@ -6,7 +6,7 @@ gate       which differences are unfair
 cells      ratio per cell with interval, Holm, equivalence; cell_row is one of them for programs
 history    campaigns that repeat a compared one, and what they differ by
 pair       all of it, and the verdict; request says what was asked for
-view       how a notebook shows it; ratio_plot draws it, command prints it, comparison_json writes it
+view       how a notebook shows it, command prints it, comparison_json writes it
 """
 
 NOTEBOOK = "compare_runs"

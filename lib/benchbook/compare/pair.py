@@ -40,6 +40,9 @@ class Comparison:
     history: History
     effects: dict[Group, CampaignEffect]
 
+    def __repr__(self) -> str:
+        return f"<Comparison A {self.a.id}, B {self.b.id}: {self.sentence()}>"
+
     @property
     def rows(self) -> list[CellRow]:
         """The cells, one by one."""

@@ -11,14 +11,14 @@ from IPython.display import HTML
 from benchbook import parameters
 from benchbook.analysis import formatting
 from benchbook.campaign.store import Campaign
-from benchbook.compare import NOTEBOOK, ratio_plot
+from benchbook.compare import NOTEBOOK
 from benchbook.compare.cell_row import NOT_CALLED, CellRow, in_words
 from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
 from benchbook.display import show
-from benchbook.plots import picture
+from benchbook.plots import picture, ratio_plot
 
 
 def open_comparison(namespace: Mapping[str, Any]) -> Comparison:

@@ -8,10 +8,12 @@ from pathlib import Path
 from IPython.display import HTML
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from benchbook.display.outputs import Shown
+
 
 def fragment(template: str, **values: object) -> HTML:
     """`templates/<template>.html.j2` filled in; every value is escaped."""
-    return HTML(_templates().get_template(f"{template}.html.j2").render(values))
+    return Shown(_templates().get_template(f"{template}.html.j2").render(values))
 
 
 @cache

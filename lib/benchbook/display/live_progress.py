@@ -1,41 +1,116 @@
-"""Progress of a campaign in the notebook that runs it: one bar that is updated in place."""
+"""Progress of a campaign in the notebook that runs it: one view that is updated in place, and a button to stop."""
 
 from __future__ import annotations
 
+import os
 import time
+from threading import Event
 
+import ipywidgets
 from IPython.core.getipython import get_ipython
-from IPython.display import DisplayHandle
+from IPython.display import HTML, DisplayHandle, display
 
-from benchbook.campaign.progress import Listener, Progress
+from benchbook.campaign.progress import PROGRESS_FILE, Listener, Progress
 from benchbook.display.fragments import fragment
 
 # Seconds between two updates: more often, nobody could read it.
 UPDATE_EVERY_S = 0.2
+# Of a trial's rates, so many of the latest make the line.
+MOST_RATES = 60
+BARS = "▁▂▃▄▅▆▇█"
 
 
-def in_notebook() -> list[Listener]:
-    """The bar, where a notebook's kernel runs this; nothing anywhere else."""
-    return [] if get_ipython() is None else [ProgressBar()]
+class LiveView:
+    """What a notebook shows of a run: nothing outside of one, and no button where nobody could press it."""
+
+    def __init__(self) -> None:
+        inside = get_ipython() is not None
+        self._bar = ProgressBar() if inside else None
+        self._button = StopButton() if inside and not os.environ.get(PROGRESS_FILE) else None
+
+    @property
+    def listeners(self) -> list[Listener]:
+        return [self._bar] if self._bar else []
+
+    def stop(self) -> bool:
+        """Whether the user asked for the run to end."""
+        return self._button is not None and self._button.pressed
+
+    def __enter__(self) -> LiveView:
+        if self._button:
+            self._button.show()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._button:
+            self._button.remove()
+
+
+class StopButton:
+    """Ends the run after the trial that is running; gone when the run is over, so that no dead one stays in the file.
+
+    JupyterLab delivers its message while the cell runs (over a subshell of the kernel). Elsewhere it comes too late:
+    there, interrupting the kernel ends the run.
+    """
+
+    def __init__(self) -> None:
+        self._pressed = Event()
+        self._handle: DisplayHandle | None = None
+        self._widget = ipywidgets.Button(description="Stop after this trial", icon="stop", layout={"width": "auto"})
+        self._widget.on_click(self._press)
+
+    @property
+    def pressed(self) -> bool:
+        return self._pressed.is_set()
+
+    def _press(self, _: object) -> None:
+        self._pressed.set()
+        self._widget.disabled, self._widget.description = True, "Stopping after this trial"
+
+    def show(self) -> None:
+        self._handle = display(self._widget, display_id=True)
+        # ipykernel 7.4 answers a comm in the shell that last sent on it, which is the one that runs our cell. Without
+        # its note the message stays in the subshell that the frontend chose.
+        vars(self._widget.comm).pop("_reply_subshell_id", None)
+
+    def remove(self) -> None:
+        if self._handle:
+            self._handle.update(HTML(""))
+        self._widget.close()
 
 
 class ProgressBar:
-    """One display that is updated in place; failures stay listed below the bar."""
+    """One display that is updated in place: counts, phase, the current trial's rates; failures stay listed below."""
 
     def __init__(self) -> None:
         self._handle: DisplayHandle | None = None
         self._failures: list[str] = []
+        self._rates: list[float] = []
+        self._trial = ""
         self._last = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        if progress.news.startswith("FAILED"):
-            self._failures.append(progress.news)
+        self._hear(progress)
         if not progress.finished and time.monotonic() - self._last < UPDATE_EVERY_S:
             return
         self._last = time.monotonic()
-        content = fragment("progress", progress=progress, failures=self._failures)
+        content = fragment("progress", progress=progress, failures=self._failures, rates=sparkline(self._rates))
         if self._handle is None:
             self._handle = DisplayHandle()
             self._handle.display(content)
         else:
             self._handle.update(content)
+
+    def _hear(self, progress: Progress) -> None:
+        if progress.trial != self._trial:
+            self._trial, self._rates = progress.trial, []
+        if progress.rate is not None:
+            self._rates = [*self._rates, progress.rate][-MOST_RATES:]
+        if progress.news.startswith("FAILED"):
+            self._failures.append(progress.news)
+
+
+def sparkline(values: list[float]) -> str:
+    """A bar per value, between zero and the highest; nothing without values."""
+    top = max(values, default=0.0)
+    return "".join(BARS[round(max(value, 0.0) / top * (len(BARS) - 1))] if top else BARS[0] for value in values)

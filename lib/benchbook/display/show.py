@@ -13,6 +13,7 @@ from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.results import Table
 from benchbook.audit.findings import SEVERITIES, Audit, counted
 from benchbook.display.fragments import fragment
+from benchbook.display.outputs import Shown, Stack
 from benchbook.published.tables import Published, PublishedTable
 
 # Rows of a table on a page; nobody reads more of them, and a page of thousands does not open on a phone.
@@ -30,15 +31,15 @@ def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     # An interval stands under its value: half as wide, and still one text for who copies it.
     narrow = _INTERVAL.sub("\u00a0<small>\\1</small>", body)
-    return HTML(narrow.replace("<thead>", f"{title}<thead>", 1))
+    return Shown(narrow.replace("<thead>", f"{title}<thead>", 1))
 
 
 def stack(parts: Sequence[HTML]) -> HTML:
-    return HTML("\n".join(str(part.data) for part in parts))
+    return Stack(parts)
 
 
 def paragraph(text: str) -> HTML:
-    return HTML(f"<p>{html.escape(text)}</p>")
+    return Shown(f"<p>{html.escape(text)}</p>")
 
 
 def published(data: Published) -> HTML:

@@ -1,1 +1,40 @@
-"""Frame -> figure, drawn by seaborn: a module per way of showing, all in one style."""
+"""Frame -> figure, drawn by seaborn: a module per way of showing, all in one style.
+
+For a notebook's cells, from the frames of docs/frames.md:
+
+    from benchbook import plots
+
+    plots.levels(report.beside_frame(), "tps", x="threads", panel="workload")    published beside measured
+    plots.repetitions(report.trials(), "tps")                                    a dot per trial
+    plots.relation(frame, "busy_cores", "tps")                                   one measure against another
+    plots.ecdf(report.histograms())                                              latency
+    plots.over_time(report.seconds("tps", source="sysbench"))                    every second
+    plots.usl(report.trials())                                                   scalability
+    plots.ratios(benchbook.ratios(a, b))                                         two campaigns
+
+Each returns a matplotlib Figure: change its axes, or save it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchbook.plots.frame_plots import ecdf as ecdf
+    from benchbook.plots.frame_plots import levels as levels
+    from benchbook.plots.frame_plots import over_time as over_time
+    from benchbook.plots.frame_plots import ratios as ratios
+    from benchbook.plots.frame_plots import relation as relation
+    from benchbook.plots.frame_plots import repetitions as repetitions
+    from benchbook.plots.frame_plots import usl as usl
+
+__all__ = ["ecdf", "levels", "over_time", "ratios", "relation", "repetitions", "usl"]
+
+
+def __getattr__(name: str) -> Any:
+    """The modules below import from each other: who needs one of them must not wait for all."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; there are: {', '.join(__all__)}")
+    import_module("benchbook.plots.mime").show_figures_in_full()
+    return getattr(import_module("benchbook.plots.frame_plots"), name)

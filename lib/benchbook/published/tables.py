@@ -66,6 +66,10 @@ class PublishedTable:
     fixed: dict[str, Scalar]
     meta: ResourceMeta
 
+    def __repr__(self) -> str:
+        said = f"levels {', '.join(self.levels) or 'none'}; metrics {', '.join(self.metrics)}"
+        return f"<PublishedTable {self.id}: {len(self.frame)} rows; {said}>"
+
     @cached_property
     def cells(self) -> list[dict[str, Any]]:
         """The rows of `frame`, each a cell by the name of its column: for what asks cell by cell."""
@@ -151,6 +155,9 @@ class Published:
 
     report: Report
     tables: dict[str, PublishedTable]
+
+    def __repr__(self) -> str:
+        return f"<Published {self.report.name}: tables {', '.join(self.tables)}>"
 
     def table(self, id: str) -> PublishedTable:
         """The table of this id. Raises BadInput, listing the known ids."""

@@ -1,0 +1,74 @@
+"""What a report in a notebook's hands gives as frames. Each call reads what it needs and returns a frame of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection
+
+import pandas as pd
+
+from benchbook.analysis.recorded import Recorded
+from benchbook.analysis.results import JudgedClaim
+from benchbook.frames import report_frames, second_frame, trial_frames
+
+
+class Framed(Recorded):
+    """A campaign as tidy pandas; docs/frames.md describes every column, `frame.attrs["units"]` has the units."""
+
+    @abstractmethod
+    def claims(self) -> list[JudgedClaim]:
+        """Every claim of the report's ledger on every system, with its verdict."""
+
+    def trials(self) -> pd.DataFrame:
+        """A row per trial that counts: trial, table, system, levels, repetition, order, started, duration_s, client.
+
+        Then a column per metric of the summary, whose unit is in `attrs["units"]`: tps (1/s), p95_ms (ms), ...
+        """
+        return self._labelled(trial_frames.trials(self.records))
+
+    def seconds(
+        self, *metrics: str, source: str = "", trials: Collection[str] = (), load_only: bool = True
+    ) -> pd.DataFrame:
+        """A row per sample: trial, table, system, levels, repetition, and what the series holds.
+
+        That is t (s since the epoch), since_s (s into the load), host, source, metric, value, unit.
+        Name what you need: `seconds("tps", source="sysbench")` reads no more into memory. A name that no trial has
+        raises BadInput, which lists those that there are.
+        """
+        found = second_frame.seconds(
+            self.campaign, self.records, metrics, source=source, only=trials, load_only=load_only
+        )
+        return self._labelled(found)
+
+    def histograms(self, trials: Collection[str] = ()) -> pd.DataFrame:
+        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests)."""
+        return self._labelled(trial_frames.histograms(self.records, trials))
+
+    def cpu(self) -> pd.DataFrame:
+        """A row per trial and host: busy_cores (cores in use, mean over the load), share (of those it got), cores."""
+        return self._labelled(trial_frames.cpu(self.campaign, self.records))
+
+    def published_frame(self) -> pd.DataFrame:
+        """A row per published number: table, levels, metric, value, unit, and the number as printed."""
+        return self._labelled(report_frames.published(self.published), campaign=False)
+
+    def beside_frame(self) -> pd.DataFrame:
+        """A row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
+
+        Levels are the published ones; where others stand for them, `attrs["levels"]` says which.
+        """
+        found = self._labelled(report_frames.beside(self.tables()))
+        if self.campaign.scaling:
+            found.attrs["levels"] = self.campaign.scaling.sentence()
+        return found
+
+    def claims_frame(self) -> pd.DataFrame:
+        """A row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""
+        return self._labelled(report_frames.claims(self.claims()))
+
+    def _labelled(self, frame: pd.DataFrame, *, campaign: bool = True) -> pd.DataFrame:
+        """Where a frame comes from stands in its `attrs`, and stays with what is made of it."""
+        frame.attrs["report"] = self.published.report.name
+        if campaign:
+            frame.attrs["campaign"] = self.campaign.id
+        return frame

@@ -1,0 +1,246 @@
+"""What each frame holds: its columns with type, unit and meaning. docs/frames.md says the same, and a test compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+Kind = Literal["str", "category", "int64", "Int64", "float64", "bool", "datetime64[ns, UTC]"]
+# Where the columns of the report's levels stand, and those of whatever was measured.
+LEVELS, METRICS = "<levels>", "<metrics>"
+
+
+@dataclass(frozen=True)
+class FrameColumn:
+    """A column; `unit` is empty for text, "1" for a count or a share, and "row" where another column says it."""
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class FrameSchema:
+    """A frame: the call that makes it, what a row is, and its columns in their order."""
+
+    call: str
+    row: str
+    columns: tuple[FrameColumn, ...]
+
+    def markdown(self) -> str:
+        """The frame's section of docs/frames.md."""
+        lines = [f"| `{c.name}` | {c.kind} | {c.unit or '–'} | {c.meaning} |" for c in self.columns]
+        return "\n".join([f"## `{self.call}`", "", self.row, "", "| column | type | unit | what it is |"]) + (
+            "\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
+        )
+
+
+_CELL = (
+    FrameColumn("table", "category", "", "the published table that the trial belongs to"),
+    FrameColumn("system", "category", "", "the system under test"),
+    FrameColumn(LEVELS, "float64", "", "a column per level of the report (`threads`, ...); text is a category"),
+    FrameColumn("repetition", "int64", "1", "counts from 1: the same cell again, on a fresh server state"),
+)
+_TRIAL = FrameColumn("trial", "category", "", "id of the trial, the name of its folder")
+
+TRIALS = FrameSchema(
+    "report.trials()",
+    "A row per trial that counts, in run order.",
+    (
+        FrameColumn("trial", "str", "", _TRIAL.meaning),
+        *_CELL,
+        FrameColumn("order", "int64", "1", "place in the plan, from 0: cells are shuffled within a repetition"),
+        FrameColumn("started", "datetime64[ns, UTC]", "", "when the load began, by the host's clock"),
+        FrameColumn("duration_s", "float64", "s", "wall time of the load"),
+        FrameColumn("client", "category", "", "the host that ran the load generator"),
+        FrameColumn(METRICS, "float64", "attrs", "a column per metric of the summary; its unit is in `attrs['units']`"),
+    ),
+)
+SECONDS = FrameSchema(
+    "report.seconds(*metrics, source='', trials=(), load_only=True)",
+    "A row per sample. `t`, `host`, `source`, `metric`, `value` and `unit` are the columns of `series.parquet`.",
+    (
+        _TRIAL,
+        *_CELL,
+        FrameColumn("t", "float64", "s", "since the epoch, by the host's clock"),
+        FrameColumn("since_s", "float64", "s", "since the load began"),
+        FrameColumn("host", "category", "", "where it was sampled"),
+        FrameColumn("source", "category", "", "the load generator or the probe that sampled it"),
+        FrameColumn("metric", "category", "", "name of what was sampled"),
+        FrameColumn("value", "float64", "row", "a rate stands at the end of its second"),
+        FrameColumn("unit", "category", "", "unit of `value`"),
+    ),
+)
+HISTOGRAMS = FrameSchema(
+    "report.histograms(trials=())",
+    "A row per bucket of a trial's latency histogram; counts can be added over trials, percentiles cannot.",
+    (
+        _TRIAL,
+        *_CELL,
+        FrameColumn("latency_ms", "float64", "ms", "the bucket; sysbench's are 1.8% wide"),
+        FrameColumn("count", "int64", "1", "requests in the bucket"),
+    ),
+)
+CPU = FrameSchema(
+    "report.cpu()",
+    "A row per trial and host whose processor was sampled.",
+    (
+        _TRIAL,
+        *_CELL,
+        FrameColumn("host", "category", "", "the host; in the lab all hosts are one machine"),
+        FrameColumn("busy_cores", "float64", "cores", "cores in use, mean over the load; stolen time counts"),
+        FrameColumn("share", "float64", "1", "part of the CPU that the host got which was in use"),
+        FrameColumn("cores", "float64", "cores", "how many the host had"),
+    ),
+)
+PUBLISHED = FrameSchema(
+    "report.published_frame()",
+    "A row per published number.",
+    (
+        FrameColumn("table", "category", "", "id of the published table"),
+        FrameColumn(LEVELS, "float64", "", "a column per level of the report; text is a category"),
+        FrameColumn("metric", "category", "", "name of the measure"),
+        FrameColumn("value", "float64", "row", "the number"),
+        FrameColumn("unit", "category", "", "unit of `value`"),
+        FrameColumn("printed", "str", "", "the number as printed, with its digits"),
+    ),
+)
+BESIDE = FrameSchema(
+    "report.beside_frame()",
+    "A row per cell, system and metric: published beside measured.",
+    (
+        FrameColumn("table", "category", "", "id of the published table"),
+        FrameColumn("system", "category", "", "the system that was measured"),
+        FrameColumn(LEVELS, "float64", "", "a column per level, as published; text is a category"),
+        FrameColumn("metric", "category", "", "name of the measure"),
+        FrameColumn("published", "float64", "row", "the published number; missing where none is printed"),
+        FrameColumn("measured", "float64", "row", "mean over repetitions; missing where nothing was measured"),
+        FrameColumn("low", "float64", "row", "lower end of the 95% Student interval; missing below 2 repetitions"),
+        FrameColumn("high", "float64", "row", "upper end"),
+        FrameColumn("n", "int64", "1", "repetitions"),
+        FrameColumn("unit", "category", "", "unit of `published`, `measured`, `low` and `high`"),
+    ),
+)
+CLAIMS = FrameSchema(
+    "report.claims_frame()",
+    "A row per claim and system, with its verdict.",
+    (
+        FrameColumn("claim", "str", "", "id of the claim"),
+        FrameColumn("system", "category", "", "the system that it was judged on"),
+        FrameColumn("verdict", "category", "", "reproduced, contradicted, inconclusive, or not testable here"),
+        FrameColumn("hypothesis", "category", "", "the kind of test"),
+        FrameColumn("effect", "float64", "row", "the measured effect"),
+        FrameColumn("low", "float64", "row", "lower end of its interval, widened for the number of claims"),
+        FrameColumn("high", "float64", "row", "upper end"),
+        FrameColumn("region_low", "float64", "row", "lower end of the claimed range; missing where it is open"),
+        FrameColumn("region_high", "float64", "row", "upper end"),
+        FrameColumn("published", "float64", "row", "the same effect in the published table"),
+        FrameColumn("unit", "category", "", "`times` (a ratio) or `tau` (a rank correlation)"),
+        FrameColumn("n", "Int64", "1", "repetitions"),
+        FrameColumn("p_value", "float64", "1", "adjusted for all claims (Holm)"),
+        FrameColumn("leaning", "float64", "1", "probability that the claim holds here"),
+        FrameColumn("needed", "Int64", "1", "repetitions that would settle it at the spread seen"),
+        FrameColumn("statement", "str", "", "what the report says"),
+        FrameColumn("sentence", "str", "", "what came out, in words"),
+    ),
+)
+RUNS = FrameSchema(
+    "benchbook.runs()",
+    "A row per campaign in `data/runs`, oldest first.",
+    (
+        FrameColumn("campaign", "str", "", "id of the campaign; `benchbook.open_campaign` takes it"),
+        FrameColumn("report", "category", "", "the report that it restages"),
+        FrameColumn("made", "datetime64[ns, UTC]", "", "when its plan was written"),
+        FrameColumn("profile", "category", "", "how big and how long"),
+        FrameColumn("inventory", "category", "", "where"),
+        FrameColumn("systems", "str", "", "systems under test with their versions"),
+        FrameColumn("planned", "int64", "1", "trials of the plan"),
+        FrameColumn("done", "int64", "1", "trials with a whole record"),
+        FrameColumn("finished", "bool", "", "whether every planned trial is done"),
+        FrameColumn("folder", "str", "", "where its files are"),
+    ),
+)
+RATIOS = FrameSchema(
+    "benchbook.ratios(a, b='')",
+    "A row per cell that both campaigns measured: B / A.",
+    (
+        FrameColumn("table", "category", "", "id of the published table"),
+        FrameColumn("system", "category", "", "the system under test"),
+        FrameColumn("levels", "str", "", "the levels of the cell, in words"),
+        FrameColumn("metric", "category", "", "name of the measure"),
+        FrameColumn("a", "float64", "row", "mean over repetitions of A, the baseline"),
+        FrameColumn("b", "float64", "row", "mean over repetitions of B"),
+        FrameColumn("ratio", "float64", "1", "B / A"),
+        FrameColumn("low", "float64", "1", "lower end of its 95% interval"),
+        FrameColumn("high", "float64", "1", "upper end"),
+        FrameColumn("p_holm", "float64", "1", "adjusted for all cells (Holm)"),
+        FrameColumn(
+            "called", "category", "", "slower, faster, equivalent, ...; `not called` where environments differ"
+        ),
+        FrameColumn("unit", "category", "", "unit of `a` and `b`"),
+    ),
+)
+USL = FrameSchema(
+    "benchbook.usl(frame, y, x='threads', by=('system', 'workload'))",
+    "A row per curve with four or more levels: the Universal Scalability Law fitted to the means per level.",
+    (
+        FrameColumn("<by>", "category", "", "the columns that tell the curves apart"),
+        FrameColumn("contention", "float64", "1", "sigma: share of the work that is done one at a time"),
+        FrameColumn("contention_low", "float64", "1", "lower end of its 95% interval"),
+        FrameColumn("contention_high", "float64", "1", "upper end"),
+        FrameColumn("coherency", "float64", "1", "kappa: what each pair of clients costs"),
+        FrameColumn("coherency_low", "float64", "1", "lower end of its 95% interval"),
+        FrameColumn("coherency_high", "float64", "1", "upper end"),
+        FrameColumn("peak", "float64", "x", "where the law is highest; infinite where it never falls"),
+        FrameColumn("off_by", "float64", "1", "how far the law is off, relative to the curve"),
+        FrameColumn("why_not", "str", "", "why there is no fit; empty with one"),
+    ),
+)
+SCHEMAS = (TRIALS, SECONDS, HISTOGRAMS, CPU, PUBLISHED, BESIDE, CLAIMS, RUNS, RATIOS, USL)
+_TAKEN = {column.name for schema in SCHEMAS for column in schema.columns}
+
+
+def as_level(name: str) -> str:
+    """The column of a level: its name, and `<name>_level` where another column of a frame has that name."""
+    return f"{name}_level" if name in _TAKEN else name
+
+
+def typed(
+    frame: pd.DataFrame, schema: FrameSchema, *, levels: Sequence[str] = (), units: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """The frame with the schema's columns in their order and of their types; metrics keep the order they came in.
+
+    `levels` name the columns that stand for `<levels>` (or `<by>`), `units` those that stand for `<metrics>`.
+    """
+    metrics = dict(units or {})
+    order: list[str] = []
+    kinds: dict[str, str] = {}
+    for column in schema.columns:
+        if column.name == METRICS:
+            order += metrics
+            kinds |= dict.fromkeys(metrics, column.kind)
+        elif column.name in (LEVELS, "<by>"):
+            order += levels
+        else:
+            order.append(column.name)
+            kinds[column.name] = column.kind
+    found = frame.reindex(columns=order).astype(kinds)
+    for level in levels:
+        found[level] = _level(found[level])
+    known = {c.name: c.unit for c in schema.columns if c.unit and c.unit not in ("row", "attrs")}
+    found.attrs = {"frame": schema.call.partition("(")[0], "units": {**known, **metrics}}
+    return found
+
+
+def _level(values: pd.Series) -> pd.Series:
+    """Numbers stay whole where none is missing; text, and what is mixed, is a category in its order of appearance."""
+    present = values.dropna()
+    if len(present) and all(isinstance(value, int | float) for value in present.tolist()):
+        whole = len(present) == len(values) and all(float(value).is_integer() for value in present)
+        return values.astype("int64" if whole else "float64")
+    names = list(dict.fromkeys(str(value) for value in present))
+    return values.astype("object").map(str, na_action="ignore").astype(pd.CategoricalDtype(names))

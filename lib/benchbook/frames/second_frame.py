@@ -1,0 +1,92 @@
+"""The frame of samples: of many series only the rows and columns that are asked for become pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+from benchbook.frames.schema import SECONDS, typed
+from benchbook.frames.trial_frames import cell, level_names, some
+from benchbook.given.named import one_of
+
+
+def seconds(
+    campaign: Campaign,
+    records: Sequence[Record],
+    metrics: Collection[str] = (),
+    *,
+    source: str = "",
+    only: Collection[str] = (),
+    load_only: bool = True,
+) -> pd.DataFrame:
+    """A row per sample; see `schema.SECONDS`. Without `metrics`, `source` or `only`: of all there are.
+
+    `load_only`: what was sampled while the load ran. Raises BadInput, naming what there is, for a metric or a source
+    that no trial has, and for an unknown trial.
+    """
+    chosen = some(records, only)
+    parts, known = [], _Known()
+    for record in chosen:
+        table = campaign.whole_series(record.id)
+        known.see(table)
+        parts.append(_rows(table, record, metrics, source, load_only))
+    known.check(metrics, source)
+    return _frame(chosen, parts, level_names(records))
+
+
+def load_began(record: Record) -> float:
+    """When the load of a trial began, in seconds since the epoch: a generator's own time is the better one."""
+    own = record.summary.get("total_time_s")
+    return record.ended - own.value if own else record.started
+
+
+class _Known:
+    """The metrics and sources that were met, for who asks for another one."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, set[str]] = {"metric": set(), "source": set()}
+
+    def see(self, table: pa.Table) -> None:
+        for column, names in self._names.items():
+            if column in table.column_names:
+                names.update(pc.unique(table[column]).to_pylist())
+
+    def check(self, metrics: Collection[str], source: str) -> None:
+        for column, wanted in (("metric", metrics), ("source", [source] if source else [])):
+            for name in wanted if self._names[column] else ():
+                one_of(name, sorted(self._names[column]), column)
+
+
+def _rows(table: pa.Table, record: Record, metrics: Collection[str], source: str, load_only: bool) -> pa.Table:
+    if not table.num_rows:
+        return table
+    if metrics:
+        table = table.filter(pc.is_in(table["metric"].cast(pa.string()), value_set=pa.array(list(metrics))))
+    if source:
+        table = table.filter(pc.equal(table["source"].cast(pa.string()), source))
+    if load_only:
+        t = table["t"]
+        table = table.filter(pc.and_(pc.greater_equal(t, record.started), pc.less_equal(t, record.ended + 1)))
+    return table
+
+
+def _frame(records: Sequence[Record], parts: Sequence[pa.Table], levels: Sequence[str]) -> pd.DataFrame:
+    sampled = [part for part in parts if part.num_rows]
+    if not sampled:
+        return typed(pd.DataFrame(), SECONDS, levels=levels)
+    frame: pd.DataFrame = pa.concat_tables(sampled).unify_dictionaries().to_pandas()
+    counts = [part.num_rows for part in parts]
+    which = np.repeat(np.arange(len(records)), counts)
+    about = pd.DataFrame([cell(record) for record in records])
+    for name in about.columns:
+        # A code a row: of millions of samples, text would be most of the memory.
+        values = about[name] if pd.api.types.is_numeric_dtype(about[name]) else about[name].astype("category")
+        frame[name] = values.iloc[which].array
+    frame["since_s"] = frame.t - np.repeat([load_began(record) for record in records], counts)
+    return typed(frame, SECONDS, levels=levels)

@@ -1,0 +1,77 @@
+"""Frames of what was measured: a row per trial, per host of a trial, per bucket of its histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import pandas as pd
+
+from benchbook.analysis import cpu_use
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+from benchbook.frames.schema import CPU, HISTOGRAMS, TRIALS, as_level, typed
+from benchbook.given.named import one_of
+
+
+def trials(records: Sequence[Record]) -> pd.DataFrame:
+    """A row per trial; see `schema.TRIALS`. A metric named like a level or a fixed column ends in `_measured`."""
+    names = level_names(records)
+    taken = {column.name for column in TRIALS.columns} | set(names)
+    units: dict[str, str] = {}
+    rows = []
+    for record in records:
+        row = {**cell(record), "order": record.order, "client": record.client}
+        row["started"] = pd.Timestamp(record.started, unit="s", tz="UTC")
+        row["duration_s"] = record.ended - record.started
+        for metric, quantity in record.summary.items():
+            name = f"{metric}_measured" if metric in taken else metric
+            row[name] = quantity.value
+            units.setdefault(name, quantity.unit)
+        rows.append(row)
+    return typed(pd.DataFrame(rows), TRIALS, levels=names, units=units)
+
+
+def histograms(records: Sequence[Record], only: Collection[str] = ()) -> pd.DataFrame:
+    """A row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
+    names, chosen = level_names(records), some(records, only)
+    rows = [
+        {**cell(record), "latency_ms": latency, "count": count}
+        for record in chosen
+        for latency, count in record.histogram
+    ]
+    return typed(pd.DataFrame(rows), HISTOGRAMS, levels=names)
+
+
+def cpu(campaign: Campaign, records: Sequence[Record]) -> pd.DataFrame:
+    """A row per trial and host; see `schema.CPU`. Series are read once, and what they say is kept beside them."""
+    with cpu_use.of_campaign(campaign) as use:
+        rows = [
+            {**cell(record), "host": one.host, "busy_cores": one.busy, "share": one.share, "cores": one.cores}
+            for record in records
+            for one in use(record)
+        ]
+    return typed(pd.DataFrame(rows), CPU, levels=level_names(records))
+
+
+def level_names(records: Iterable[Record]) -> list[str]:
+    """The levels of all records, in their order of appearance."""
+    return list(dict.fromkeys(as_level(name) for record in records for name in record.levels))
+
+
+def cell(record: Record) -> dict[str, object]:
+    """The columns that say which trial it is."""
+    return {
+        "trial": record.id,
+        "table": record.table,
+        "system": record.system,
+        **{as_level(name): value for name, value in record.levels.items()},
+        "repetition": record.repetition,
+    }
+
+
+def some(records: Sequence[Record], only: Collection[str]) -> list[Record]:
+    """The records of these ids; all of them without any. Raises BadInput for an id that none has."""
+    known = sorted(record.id for record in records)
+    for name in only:
+        one_of(name, known, "trial")
+    return [record for record in records if not only or record.id in set(only)]

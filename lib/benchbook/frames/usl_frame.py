@@ -1,0 +1,41 @@
+"""The Universal Scalability Law fitted to every curve of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from benchbook.errors import BadInput
+from benchbook.frames.schema import USL, typed
+from benchbook.given.named import one_of
+from benchbook.stats.usl import usl_fit
+
+
+def usl(
+    frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: Sequence[str] = ("system", "workload")
+) -> pd.DataFrame:
+    """A row per curve: contention, coherency, peak with 95% intervals; see `schema.USL`. `frame`: a row per trial.
+
+    Raises BadInput for a column that the frame does not have.
+    """
+    for name in (y, x, *by):
+        one_of(name, list(frame.columns), "column")
+    rows = [
+        {**dict(zip(by, key, strict=True)), **_fit(part.groupby(x)[y].mean())}
+        for key, part in frame.dropna(subset=[x, y]).groupby(list(by), sort=False, observed=True)
+    ]
+    return typed(pd.DataFrame(rows), USL, levels=list(by))
+
+
+def _fit(means: pd.Series) -> dict[str, object]:
+    try:
+        found = usl_fit(means.index.to_numpy(float), means.to_numpy(float))
+    except BadInput as problem:
+        return {"why_not": f"{len(means)} levels: {problem.problem}"}
+    ends = {
+        f"{name}{end}": value
+        for name, one in (("contention", found.sigma), ("coherency", found.kappa))
+        for end, value in (("", one.estimate), ("_low", one.low), ("_high", one.high))
+    }
+    return {**ends, "peak": found.peak.estimate, "off_by": found.relative_error, "why_not": ""}

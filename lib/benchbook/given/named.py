@@ -1,0 +1,22 @@
+"""A name that must be one of those there are: what is refused says which these are, and which was likely meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from benchbook.errors import BadInput
+
+# More names than these are not read; the likely ones come first.
+_SHOWN = 40
+
+
+def one_of(name: str, known: Iterable[str], what: str) -> str:
+    """`name` itself. Raises BadInput that lists what there is, for a name that is none of it."""
+    names = [str(one) for one in known]
+    if name in names:
+        return name
+    near = difflib.get_close_matches(str(name), names, n=3)
+    listed = ", ".join(names[:_SHOWN]) + (f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise BadInput(f"there is no such {what}", key=what, value=name, fix=f"{meant}there are: {listed or 'none'}")

@@ -1,0 +1,315 @@
+"""Frames of a campaign (docs/frames.md) as figures: each function takes a frame and returns a matplotlib Figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from benchbook.analysis.shown_trials import few_points
+from benchbook.errors import BadInput
+from benchbook.given.named import one_of
+from benchbook.plots import curves, ratio_plot, timelines
+from benchbook.plots.mime import described
+from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, legend, looks, short_numbers, styled
+from benchbook.stats.usl import usl_fit
+
+_HEIGHT = 2.7
+# Values of a colour or panels beyond these are not told apart: filter the frame.
+MOST_COLOURS, MOST_PANELS = 12, 24
+
+
+def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised: bool = False) -> Figure:
+    """Published and measured `metric` against level `x`, a panel per `panel`, with 95% intervals over repetitions.
+
+    `beside`: as `report.beside_frame()`. Log y, or, normalised, each curve relative to its lowest x. Panels in which
+    nothing was measured are left out. Raises BadInput for a name that the frame does not have.
+    """
+    _columns(beside, x, panel, "published", "measured")
+    one_of(metric, sorted(set(beside.metric)), "metric")
+    mine = beside[(beside.metric == metric) & beside[x].notna()]
+    mine = mine[mine[panel].isin(mine[mine.measured.notna()][panel])]
+    if mine.empty:
+        return _nothing(f"No {metric} was measured.")
+    every = _points(mine, x, panel)
+    frame, left_out = few_points(every, x)
+    label = _with_unit(metric, mine.unit.iloc[0])
+    figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
+    how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
+    base = curves.normalise(every, panel, x) if normalised else every
+    return described(
+        figure,
+        f"{label} against {x} ({how}). {curves.ends_in_words(base, panel, x)}.",
+        f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
+        f"{left_out} {beside.attrs.get('levels', '')}".strip(),
+    )
+
+
+def _points(mine: pd.DataFrame, x: str, panel: str) -> pd.DataFrame:
+    """[panel, x, who, value, low, high]: a line per system, and the published one once."""
+    told = mine.assign(**{panel: mine[panel].astype(str)})
+    printed = told[told.published.notna()].assign(who="published", value=told.published, low=np.nan, high=np.nan)
+    seen = told[told.measured.notna()].assign(who=told.system.astype(str), value=told.measured)
+    points = pd.concat([printed, seen], ignore_index=True)[[panel, x, "who", "value", "low", "high"]]
+    return points.drop_duplicates([panel, x, "who"]).sort_values(x, kind="stable")
+
+
+@styled()
+def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str = "workload") -> Figure:
+    """A dot per trial, each repetition with a mark and a colour of its own, joined along level `x`; a panel per `panel`.
+
+    `trials`: as `report.trials()`. Lines that run side by side differ as a whole (host, time of day); lines that cross
+    are noise.
+    """  # noqa: E501 - the first line says it
+    _columns(trials, y, x, panel)
+    data = _paneled(trials.dropna(subset=[y, x]), panel)
+    if data.empty:
+        return _nothing(f"No trial has {y} and {x}.")
+    # Where cells differ in more than x and panel, one line per repetition would run up and down between them.
+    data = data.groupby(["panel", "repetition", x], observed=True, sort=False)[y].mean().reset_index()
+    data = data.assign(line="repetition " + data.repetition.astype(str)).sort_values([x, "repetition"])
+    names = [f"repetition {number}" for number in sorted(set(data.repetition))]
+    grid = _relplot(data, "line", x, y, hue="line", names=names, dashes=False, markersize=6, estimator=None)
+    for name, axis in grid.axes_dict.items():
+        _levels_along(axis, sorted(set(data[data.panel == name][x])))
+    return _finished(
+        grid, x, _with_unit(y, _unit(trials, y)), names,
+        f"{y} of every trial against {x}. {_spread(data, y, x)}",
+        "A mark per trial; marks of one repetition are joined.",
+    )  # fmt: skip
+
+
+@styled()
+def relation(frame: pd.DataFrame, x: str, y: str, *, colour: str = "threads", panel: str = "workload") -> Figure:
+    """One measure against another, a dot per row; colour and mark tell the values of `colour`, a panel per `panel`."""
+    _columns(frame, x, y, colour, panel)
+    data = _paneled(frame.dropna(subset=[x, y, colour]), panel)
+    if data.empty:
+        return _nothing(f"No row has both {x} and {y}.")
+    names = _ordered(data[colour], colour)
+    data = data.assign(line=data[colour].map(lambda value: _named(colour, value)))
+    grid = _relplot(data, "scatter", x, y, hue="line", names=names, s=42)
+    for name, axis in grid.axes_dict.items():
+        axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
+    rank = data.groupby("panel", sort=False)[[x, y]].apply(lambda part: part[x].corr(part[y], method="spearman"))
+    said = "; ".join(f"{name}: rank correlation {value:.2f}" for name, value in rank.items())
+    return _finished(
+        grid, _with_unit(x, _unit(frame, x)), _with_unit(y, _unit(frame, y)), names,
+        f"{y} against {x}, {len(data)} points. {said}.", "A mark per row of the frame.", lines=False,
+    )  # fmt: skip
+
+
+@styled()
+def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "workload") -> Figure:
+    """The share of requests that took at most so long, log x; a line per `colour`, a panel per `panel`.
+
+    `histograms`: as `report.histograms()`; counts of all trials of a line are added, as percentiles must not be.
+    """
+    _columns(histograms, "latency_ms", "count", colour, panel)
+    data = _paneled(histograms.dropna(subset=[colour]), panel)
+    if data.empty:
+        return _nothing("No trial has a latency histogram.")
+    names = _ordered(data[colour], colour)
+    data = data.assign(line=data[colour].map(lambda value: _named(colour, value)))
+    added = data.groupby(["panel", "line", "latency_ms"], observed=True)["count"].sum().reset_index()
+    lines = added.groupby(["panel", "line"], sort=False)["count"]
+    added = added.assign(share=lines.cumsum() / lines.transform("sum"))
+    grid = _relplot(
+        added, "line", "latency_ms", "share", hue="line", names=names,
+        dashes=False, markers=False, drawstyle="steps-post", estimator=None,
+    )  # fmt: skip
+    for axis in grid.axes.flat:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.axhline(0.95, color="#888888", linewidth=0.9, linestyle=":")
+    reached = added[added.share >= 0.95].groupby(["panel", "line"], sort=False).latency_ms.min()
+    said = "; ".join(f"{one.panel}, {one.line}: {one.latency_ms:.3g} ms" for one in reached.reset_index().itertuples())
+    return _finished(
+        grid, "latency (ms), log scale", "share of requests", names,
+        f"Cumulative latency. 95% of the requests took at most: {said}.", "The dotted line is at 95%.", marks=False,
+    )  # fmt: skip
+
+
+def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "threads", label: str = "") -> Figure:
+    """Series of trials as small multiples: a panel per `row` and `column`, a line per repetition, time since the load.
+
+    `seconds`: as `report.seconds()`, of one metric. Raises BadInput where a line would be of several trials or hosts:
+    filter the frame, or make it a row or a column of panels.
+    """
+    _columns(seconds, row, column, "since_s", "value")
+    if seconds.empty:
+        return _nothing("No samples.")
+    _one_series_a_line(seconds, [row, column, "repetition"])
+    metric, unit = str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0])
+    frame = seconds.rename(columns={"t": "at", "since_s": "t"}).astype({row: str})
+    frame = frame[frame.t >= 0].sort_values("t")
+    if not pd.api.types.is_numeric_dtype(frame[column]):
+        frame = frame.astype({column: str})
+    said = label or _with_unit(metric, unit)
+    means = frame.groupby([row, column], sort=False, observed=True).value.mean().reset_index()
+    each = [f"{r}, {column} {c}: mean {v:.4g}" for r, c, v in zip(means[row], means[column], means.value, strict=True)]
+    return described(
+        timelines.time_series(frame, row=row, column=column, label=said),
+        f"{said} over time. {'; '.join(each)}.",
+        f"{said}, one line per repetition.",
+    )
+
+
+def _one_series_a_line(seconds: pd.DataFrame, line: Sequence[str]) -> None:
+    for other in ("metric", "source", "host", "trial"):
+        if other in line:
+            continue
+        if (seconds.groupby(list(line), observed=True)[other].nunique() > 1).any():
+            names = [str(value) for value in seconds[other].unique()[:4]]
+            fix = f"filter it (`frame[frame.{other} == {names[0]!r}]`), or give it as row or column"
+            raise BadInput(f"a line would mix values of {other}", key=other, value=", ".join(names), fix=fix)
+
+
+@styled()
+def usl(trials: pd.DataFrame, y: str = "tps", *, x: str = "threads", panel: str = "workload") -> Figure:
+    """The Universal Scalability Law fitted to the mean per level, over the trials; panels with four levels or more."""
+    _columns(trials, y, x, panel)
+    data = _paneled(trials.dropna(subset=[y, x]), panel)
+    enough = data.groupby("panel")[x].transform("nunique") >= 4 if len(data) else pd.Series(dtype=bool)
+    if not len(data) or not enough.any():
+        return _nothing(f"The law has three parameters: it needs four levels of {x} or more.")
+    data = data[enough].assign(line="trials")
+    grid = _relplot(data, "scatter", x, y, hue="line", names=["trials"], s=30)
+    said = []
+    for name, axis in grid.axes_dict.items():
+        said.append(f"{name}: {_law(axis, data[data.panel == name].groupby(x)[y].mean())}")
+    return _finished(
+        grid, x, _with_unit(y, _unit(trials, y)), ["trials"],
+        f"The Universal Scalability Law over the trials. {'; '.join(said)}.", "Line: the law. Marks: trials.",
+        lines=False,
+    )  # fmt: skip
+
+
+def _law(axis: Axes, means: pd.Series) -> str:
+    """Draw the fitted curve; lambda is the least-squares scale of the curve with the fitted sigma and kappa."""
+    n, tps = means.index.to_numpy(float), means.to_numpy(float)
+    try:
+        found = usl_fit(n, tps)
+    except BadInput as problem:
+        return problem.problem
+    sigma, kappa = found.sigma.estimate, found.kappa.estimate
+    along = np.linspace(n.min(), n.max(), 100)
+    shape = n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+    scale = float((shape * tps).sum() / (shape**2).sum())
+    axis.plot(along, scale * along / (1 + sigma * (along - 1) + kappa * along * (along - 1)), color="#D55E00")
+    return f"contention {sigma:.3g}, coherency {kappa:.3g}"
+
+
+def ratios(frame: pd.DataFrame, *, margin: float = 0.05) -> Figure:
+    """B / A of every cell with its interval, a panel per metric; the band is the margin that does not matter.
+
+    `frame`: as `benchbook.ratios()`.
+    """
+    _columns(frame, "ratio", "low", "high", "called")
+    texts = dict.fromkeys(("table", "system", "levels", "metric", "unit", "called"), str)
+    figure = ratio_plot.draw(frame.astype(texts), margin=margin)
+    said = f"Ratios B / A of {len(frame)} cells, {frame.ratio.min():.2f} to {frame.ratio.max():.2f}."
+    return described(figure, said, f"B / A with 95% intervals; grey: ±{margin:.0%}. {frame.attrs.get('sentence', '')}")
+
+
+def _columns(frame: pd.DataFrame, *names: str) -> None:
+    for name in names:
+        one_of(name, frame.columns, "column")
+
+
+def _paneled(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """With a column `panel` of text; several systems have panels of their own."""
+    names = frame[panel].map(lambda value: _named(panel, value)).astype(str)
+    if "system" in frame and panel != "system" and frame.system.nunique() > 1:
+        names = names + ", " + frame.system.astype(str)
+    found = frame.assign(panel=names)
+    if found.panel.nunique() > MOST_PANELS:
+        fix = "filter the frame, or choose another panel"
+        raise BadInput(
+            f"would be {found.panel.nunique()} panels, {MOST_PANELS} at most", key="panel", value=panel, fix=fix
+        )
+    return found
+
+
+def _named(column: str, value: Any) -> str:
+    return value if isinstance(value, str) else f"{column} {value:g}"
+
+
+def _ordered(values: pd.Series, column: str) -> list[str]:
+    known = sorted(values.unique().tolist(), key=lambda value: (isinstance(value, str), value))
+    if len(known) > MOST_COLOURS:
+        fix = "filter the frame, or choose another colour"
+        raise BadInput(f"would be {len(known)} colours, {MOST_COLOURS} at most", key="colour", value=column, fix=fix)
+    return [_named(column, value) for value in known]
+
+
+def _relplot(
+    data: pd.DataFrame, kind: Any, x: str, y: str, *, hue: str, names: Sequence[str], **more: Any
+) -> sns.FacetGrid:
+    shown = looks(names)
+    marks: dict[str, Any] = {"markers": {name: look.marker for name, look in shown.items()}}
+    across = min(COLUMNS, data.panel.nunique())
+    return sns.relplot(
+        data, kind=kind, x=x, y=y, hue=hue, style=hue, hue_order=list(shown), style_order=list(shown),
+        palette={name: look.colour for name, look in shown.items()}, col="panel", col_wrap=across,
+        height=_HEIGHT, aspect=PANEL_WIDTH / _HEIGHT, legend=False,
+        facet_kws={"sharex": False, "sharey": False}, **{**marks, **more},
+    )  # fmt: skip
+
+
+def _levels_along(axis: Axes, steps: Sequence[float]) -> None:
+    """Log where levels double, and a tick per level."""
+    if curves.doubling(pd.Series(steps, dtype=float)):
+        axis.set_xscale("log", base=2)
+    if len(steps) <= 8:
+        axis.set_xticks(list(steps), [f"{step:g}" for step in steps], minor=False)
+
+
+def _finished(
+    grid: sns.FacetGrid, x: str, y: str, names: Sequence[str], alt: str, caption: str,
+    *, lines: bool = True, marks: bool = True,
+) -> Figure:  # fmt: skip
+    for name, axis in grid.axes_dict.items():
+        axis.set(title=str(name), xlabel=x, ylabel="")
+        # Room for a mark: a range that begins at zero may have its highest point at the very edge.
+        axis.set_ylim(0, 1.06 * max(axis.dataLim.ymax, 1e-9))
+        short_numbers(axis)
+    for axis in grid.axes.flat[:: min(COLUMNS, len(grid.axes.flat))]:
+        axis.set_ylabel(y)
+    shown = looks(names)
+    if len(names) > 1:
+        plain = {name: look if marks else type(look)(look.colour, "", look.dash) for name, look in shown.items()}
+        legend(grid.figure, plain, lines=lines)
+    return described(laid_out(grid.figure), alt, caption)
+
+
+@styled()
+def _nothing(why: str) -> Figure:
+    """A figure that says why there is none: a notebook goes on, and its reader knows."""
+    figure = Figure(figsize=(PANEL_WIDTH * COLUMNS, 0.6))
+    figure.text(0.02, 0.5, why, va="center", fontsize=9)
+    return described(figure, why)
+
+
+def _spread(data: pd.DataFrame, y: str, x: str) -> str:
+    parts = []
+    for name, part in data.groupby("panel", sort=False):
+        means = part.groupby(x)[y].mean()
+        parts.append(
+            f"{name}: mean {means.iloc[0]:.4g} at {means.index[0]:g} to {means.iloc[-1]:.4g} at {means.index[-1]:g}"
+        )
+    return f"{'; '.join(parts)}."
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} ({unit})" if unit and unit != "1" else name
+
+
+def _unit(frame: pd.DataFrame, name: str) -> str:
+    return str(frame.attrs.get("units", {}).get(name, ""))

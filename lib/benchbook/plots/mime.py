@@ -1,0 +1,71 @@
+"""A figure as a notebook keeps it: SVG, PNG for who shows no SVG, and what it shows in words."""
+
+from __future__ import annotations
+
+import io
+from base64 import b64encode
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from IPython.core.getipython import get_ipython
+from matplotlib.figure import Figure
+
+from benchbook.plots.style import DPI
+
+# Beyond this size (bytes), thousands of marks, the PNG is the smaller one and is all that is kept.
+MOST_SVG = 250_000
+Bundle = dict[str, Any]
+
+_words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
+
+
+def described(figure: Figure, alt: str, caption: str = "") -> Figure:
+    """The same figure, with what it shows in words; pyplot no longer keeps it, so that nothing shows it twice."""
+    _words[figure] = (alt, caption)
+    plt.close(figure)
+    return figure
+
+
+def words(figure: Figure) -> tuple[str, str]:
+    """Alt text and caption of a figure; of one that nobody described, its titles."""
+    titles = [axis.get_title() or axis.get_title(loc="left") for axis in figure.axes]
+    return _words.get(figure, (f"Figure: {'; '.join(filter(None, titles)) or 'without a title'}", ""))
+
+
+def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
+    """The data of a notebook's output by MIME type, and its metadata (`alt`, `caption`)."""
+    alt, caption = words(figure)
+    data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": png(figure, alt)}
+    drawn = svg(figure, alt)
+    if len(drawn) <= MOST_SVG:
+        data["image/svg+xml"] = drawn
+    return data, {"alt": alt, "caption": caption}
+
+
+def png(figure: Figure, alt: str) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", metadata={"Description": alt})
+    return buffer.getvalue()
+
+
+def svg(figure: Figure, alt: str) -> str:
+    """Text stays text: small, searchable, in a font of the reader's. No date: it is the same each time."""
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}):
+        about = {"Description": alt, "Date": None}
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata=about)
+    return buffer.getvalue().decode()
+
+
+def _repr_figure(figure: Figure, include: Any = None, exclude: Any = None) -> tuple[Bundle, Bundle]:
+    data, about = bundle(figure)
+    return {**data, "image/png": b64encode(data["image/png"]).decode()}, about
+
+
+def show_figures_in_full() -> None:
+    """From here on this kernel shows every matplotlib figure as SVG, PNG and words. Does nothing outside of one."""
+    shell = get_ipython()
+    if shell is not None and shell.display_formatter is not None:
+        shell.display_formatter.mimebundle_formatter.for_type(Figure, _repr_figure)

@@ -1,0 +1,125 @@
+"""What a notebook shows of a run: a button that is heard while the cell runs, and one sentence after an interrupt."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+from kit import PATIENCE_S, ROOT, Home
+
+import benchbook
+from benchbook import book, parameters
+from benchbook.book import Book
+from benchbook.campaign import run as campaign_run
+from benchbook.campaign.held import RunInterrupted
+from benchbook.errors import BadInput
+
+TIDB = "tidb_v7_1_3_sysbench"
+
+
+@pytest.fixture
+def kernel() -> Iterator[Any]:
+    """A client of a kernel as JupyterLab starts one."""
+    manager = KernelManager(transport="ipc")
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=PATIENCE_S)
+    yield client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def said(client: Any, message: str, word: str) -> str:
+    """What the cell of this message prints, once it holds `word`; an error is said as it is."""
+    text = ""
+    while word not in text:
+        try:
+            found = client.get_iopub_msg(timeout=PATIENCE_S)
+        except Empty:
+            raise AssertionError(f"nothing more after {text!r}") from None
+        if found["parent_header"].get("msg_id") == message and found["msg_type"] in ("stream", "error"):
+            text += found["content"].get("text", "") or "\n".join(found["content"].get("traceback", []))
+            assert found["msg_type"] == "stream", text
+    return text
+
+
+@pytest.mark.slow
+def test_the_button_is_heard_while_the_cell_runs(kernel: Any) -> None:
+    """As JupyterLab sends it: a comm message through a subshell of the kernel, while the main shell is busy."""
+    made = "from benchbook.display.live_progress import StopButton\nbutton = StopButton()\nbutton.show()\n"
+    comm = said(kernel, kernel.execute(made + "print(button._widget.comm.comm_id, end='.')"), ".").rstrip(".")
+    kernel.control_channel.send(kernel.session.msg("create_subshell_request", {}))
+    subshell = kernel.get_control_msg(timeout=PATIENCE_S)["content"]["subshell_id"]
+    running = kernel.execute(
+        "import threading\nprint('running', flush=True)\nbutton._pressed.wait()\nbutton.remove()\nprint('ended')"
+    )
+    said(kernel, running, "running")
+    content = {"comm_id": comm, "data": {"method": "custom", "content": {"event": "click"}}}
+    message = kernel.session.msg("comm_msg", content)
+    message["header"]["subshell_id"] = subshell
+    kernel.shell_channel.send(message)
+    assert "ended" in said(kernel, running, "ended")
+
+
+@pytest.fixture
+def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Book:
+    """The sysbench report before its run, of a campaign that the profile does not extend."""
+    given = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
+    return book.open_report(TIDB, given)
+
+
+def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign_run, "run", interrupted)
+    with pytest.raises(RunInterrupted) as caught:
+        report.run()
+    assert str(caught.value) == (
+        "interrupted; 15 trials are left: what was recorded stays; run the cell again, and it goes on from there"
+    )
+    assert caught.value._render_traceback_() == [f"RunInterrupted: {caught.value}"]
+    assert caught.value.__suppress_context__
+
+
+def test_opening_again_is_the_same_campaign_and_asks_for_nothing(report: Book) -> None:
+    assert repr(report) == f"<Report {TIDB}: not planned yet>"
+    first = report.campaign.id
+    assert repr(report) == f"<Report {TIDB}: <Campaign {first} of {TIDB}: 0 of 15 trials done>>"
+    given = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
+    assert book.open_report(TIDB, given).campaign.id == first
+
+
+def test_what_stands_for_a_thing_is_short(home: Home) -> None:
+    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
+    report = benchbook.open_campaign(TIDB)
+    things = (report, report.campaign, report.records[0], report.published, report.published.tables["oltp_insert"],
+              report.claims()[0], report.beside(), report.checks(), report.verdicts())  # fmt: skip
+    for thing in things:
+        assert len(repr(thing).splitlines()) <= 30, type(thing)
+        assert "object at 0x" not in repr(thing), type(thing)
+    assert repr(report.published_tables()).endswith("more lines)") or len(repr(report.published_tables())) < 3000
+
+
+def test_a_typo_in_a_metric_says_which_there_are(home: Home) -> None:
+    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
+    report = benchbook.open_campaign(TIDB)
+    with pytest.raises(BadInput, match="did you mean tps"):
+        report.curves("tsp", x="threads", panel="workload", label="")
+    with pytest.raises(BadInput, match="did you mean tps"):
+        report.every_trial("tsp", source="sysbench", row="workload", column="threads", label="")
+
+
+def test_jupyter_opens_the_project_for_root_as_well() -> None:
+    (line,) = [
+        line for line in (ROOT / "Makefile").read_text().split("\n\n") if "jupyter:" in line and "jupyter lab" in line
+    ]
+    assert "--allow-root" in line
+    assert 'root_dir="$(CURDIR)"' in line
+    assert Path(ROOT / "notebooks" / "explore.ipynb").exists()

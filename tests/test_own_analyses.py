@@ -1,0 +1,124 @@
+"""Notebooks run from top to bottom on recorded campaigns, and what they show survives wherever notebooks are shown."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_client.manager import KernelManager
+from kit import PATIENCE_S, ROOT, Home
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+from papermill.inspection import inspect_notebook
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
+
+from benchbook import restage
+
+EXPLORE, TIDB, DM = "explore", "tidb_v7_1_3_sysbench", "dm_1_0_ga"
+# DM's two notebooks are run in test_rendered_views.py.
+RUN = {
+    EXPLORE: {"baseline": f"{TIDB}~1"},
+    f"{EXPLORE} {DM}": {"campaign": DM, "metric": "job_tps", "x": "worker_count", "panel": "table"},
+    TIDB: {"replay": True},
+    "dtm_mysql": {"replay": True},
+    "ddt_full_scale": {"replay": True},
+}  # fmt: skip
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, nbformat.NotebookNode]]:
+    """Each notebook with its outputs, run one after the other in one kernel; one that raises fails here.
+
+    What is imported once is not imported again: five kernels would take minutes to start. That papermill runs them is
+    seen in test_rendered_views.py.
+    """
+    home = Home.make(tmp_path_factory.mktemp("own") / "home")
+    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
+    kernel = KernelManager(transport="ipc")
+    kernel.start_kernel(env=home.environment)
+    yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
+    kernel.shutdown_kernel(now=True)
+
+
+def _execute(name: str, given: dict[str, Any], kernel: KernelManager) -> nbformat.NotebookNode:
+    notebook = load_notebook_node(str(ROOT / "notebooks" / f"{name.split(maxsplit=1)[0]}.ipynb"))
+    # Nothing of the notebook before is left, its inputs neither.
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f", metadata={"tags": []}))
+    whole = parameterize_notebook(notebook, given)
+    NotebookClient(whole, km=kernel, timeout=PATIENCE_S * 5).execute(cleanup_kc=False)
+    return whole
+
+
+def outputs(notebook: nbformat.NotebookNode) -> list[Any]:
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
+def figures(notebook: nbformat.NotebookNode) -> list[Any]:
+    return [output for output in outputs(notebook) if "image/png" in output.get("data", {})]
+
+
+@pytest.mark.slow
+def test_every_output_has_its_text_and_every_figure_its_fallback(executed: dict[str, nbformat.NotebookNode]) -> None:
+    for name, notebook in executed.items():
+        assert {one.output_type for one in outputs(notebook)} <= {"execute_result", "display_data"}, name
+        for one in outputs(notebook):
+            assert "object at 0x" not in one.data["text/plain"], name
+            assert not one.data["text/plain"].startswith("<"), one.data["text/plain"]
+        drawn = figures(notebook)
+        assert len(drawn) >= 2, name
+        for one in drawn:
+            assert "text/html" not in one.data, "a reader of HTML would not see it"
+            assert one.metadata["alt"], name
+        assert any("image/svg+xml" in one.data for one in drawn), name
+
+
+@pytest.mark.slow
+def test_sanitised_html_keeps_every_figure(executed: dict[str, nbformat.NotebookNode]) -> None:
+    """As `jupyter nbconvert --to html --sanitize-html`, and as GitHub and nbviewer do it."""
+    for name, notebook in executed.items():
+        body, _ = HTMLExporter(sanitize_html=True).from_notebook_node(notebook)
+        assert len(re.findall(r'<img[^>]*src="data:image/', body)) == len(figures(notebook)), name
+
+
+@pytest.mark.slow
+def test_another_campaign_has_its_own_figures(executed: dict[str, nbformat.NotebookNode]) -> None:
+    alts = [one.metadata["alt"] for one in figures(executed[f"{EXPLORE} {DM}"])]
+    # Jobs inside DM at 4 and 64 workers, as in test_rendered_views.
+    assert any("sync_worker_count: mean 1147 at 4 to 1034 at 64" in alt for alt in alts)
+
+
+def test_analyses_are_of_four_lines_and_import_nothing_from_inside() -> None:
+    cells = [c for c in nbformat.read(ROOT / "notebooks" / f"{EXPLORE}.ipynb", 4).cells if c.cell_type == "code"]
+    first, _, *analyses = [cell.source for cell in cells]
+    assert max(len(source.splitlines()) for source in analyses) <= 4
+    imports = [node for node in ast.walk(ast.parse(first)) if isinstance(node, ast.Import)]
+    assert [alias.name for node in imports for alias in node.names] == ["duckdb", "pandas", "benchbook"]
+    assert "from benchbook import plots" in first
+    assert EXPLORE not in restage.reports()
+
+
+def test_explore_has_ten_analyses() -> None:
+    text = (ROOT / "notebooks" / f"{EXPLORE}.ipynb").read_text()
+    assert [f"## {number}. " in text for number in range(1, 11)] == [True] * 10
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_papermill_s_help_says_what_each_parameter_is(path: Path) -> None:
+    for name, found in inspect_notebook(str(path)).items():
+        assert found["inferred_type_name"] not in ("", "None"), name
+        assert len(found["help"]) > 8, name
+
+
+@pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem in restage.reports()], ids=lambda path: path.stem)
+def test_every_report_s_notebook_goes_on_to_explore(path: Path) -> None:
+    text = path.read_text()
+    assert "## Explore" in text
+    assert "plots.repetitions(" in text
