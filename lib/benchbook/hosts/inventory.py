@@ -41,6 +41,8 @@ Name = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]
 # A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
 Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$")]
 Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
+# A key of a server's configuration file.
+Setting = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
 # A path or a program: something, on one line, that is no option.
 Location = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
 
@@ -50,6 +52,7 @@ class Declared(Protocol):
 
     default_port: int | None
     default_status_port: int | None
+    default_peer_port: int | None
 
     def role_name(self) -> str:
         """The role that its hosts carry."""
@@ -132,10 +135,18 @@ def _one_line(password: str, path: Path) -> str:
 
 
 class SystemSettings(Login):
-    """Settings of a system that the kit starts: its ports and account."""
+    """Settings of a system that the kit starts: its ports and account.
+
+    `binary` is the path of its program on the hosts, where the kit is not to bring its own; `config` are settings of
+    the server itself, for its configuration file, with dots for tables (`raft-engine.prefill-for-recycle: true`). Not
+    every system takes these two.
+    """
 
     port: Port | None = None
     status_port: Port | None = None
+    peer_port: Port | None = None
+    binary: Location | None = None
+    config: dict[Setting, bool | int | float | str | list[str]] = {}
 
 
 class EndpointSettings(Login):
@@ -184,7 +195,7 @@ class Inventory(Strict):
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}
         for system in self.systems:
-            ports = {self.port(system), self.status_port(system)} - {None}
+            ports = {self.port(system), self.status_port(system), self.peer_port(system)} - {None}
             for host in self.with_role(role_of(system)):
                 for port in ports:
                     door = (self.hosts[host].address, int(port or 0))
@@ -248,6 +259,11 @@ class Inventory(Strict):
         """Where it answers about itself, for a server that has a port for that."""
         known = declared(system)
         return self.settings(system).status_port or (known.default_status_port if known else None)
+
+    def peer_port(self, system: str) -> int | None:
+        """Where its servers talk to each other, for one that has a port for that."""
+        known = declared(system)
+        return self.settings(system).peer_port or (known.default_peer_port if known else None)
 
     def settings(self, system: str) -> SystemSettings:
         return self.systems.get(system) or SystemSettings()
