@@ -9,7 +9,7 @@ PROFILE ?= smoke
 INVENTORY ?=
 BENCH ?=
 # The systems that are built from source before the tests, so that no test waits for a compiler.
-TEST_SYSTEMS ?= tidb dtm mongo dm
+TEST_SYSTEMS ?= tidb dtm mongo dm pd unistore
 PYTEST_ARGS ?=
 # Tests of real servers run in one worker, one after the other; those that compute run beside them, while servers wait.
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadscope

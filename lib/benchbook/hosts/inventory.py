@@ -15,8 +15,9 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
+from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
-from benchbook.yamlfile import Strict, load_model
+from benchbook.yamlfile import Strict, load_yaml, validate
 
 # Of the file system's own; what runs there would be mixed with the kit's files, and cleaned with them.
 _SYSTEM_FOLDERS = {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
@@ -160,7 +161,10 @@ class EndpointSettings(Login):
 
 
 class Inventory(Strict):
-    """Hosts and systems by name; `file` is where it was read from, for error messages."""
+    """Hosts and systems by name; `file` is where it was read from, for error messages.
+
+    `topology` is a TiUP topology.yaml, whose hosts and settings are added to those here.
+    """
 
     name: Name
     lab: bool = False
@@ -170,6 +174,7 @@ class Inventory(Strict):
     systems: dict[Name, SystemSettings] = {}
     endpoints: dict[Name, EndpointSettings] = {}
     programs: dict[Name, Location] = {}
+    topology: Location | None = None
     file: str = ""
 
     @model_validator(mode="after")
@@ -314,4 +319,7 @@ def load_inventory(name: str) -> Inventory:
             value=name,
             fix=f"use one of {', '.join(known_inventories())}, or write this file",
         )
-    return load_model(Inventory, path, name=path.stem, file=str(path))
+    values = load_yaml(path)
+    if isinstance(topology := values.get("topology"), str):
+        values = with_topology(values, resolve(topology))
+    return validate(Inventory, {**values, "name": path.stem, "file": str(path)}, path)
