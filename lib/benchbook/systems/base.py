@@ -107,6 +107,10 @@ class System(NamedServer, ABC):
     @abstractmethod
     def endpoints(self) -> list[Endpoint]: ...
 
+    def copies(self) -> list[Endpoint]:
+        """Those of its endpoints that have data of their own: one per copy of the data, where several share one."""
+        return self.endpoints()
+
     def make_database(self, client: RemoteHost, database: str) -> None:
         """Make an empty database of this name on every server, where there is none; `client` asks for it."""
         raise SystemFailed(f"{self.name} has no databases that the kit can make")

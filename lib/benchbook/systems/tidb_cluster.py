@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # A tidb-server hears of a password that another one has set through PD's etcd.
 HEARS_S = 20.0
-_PARTS = "SELECT type, instance, version, git_hash FROM information_schema.cluster_info"
+_PARTS = "SELECT type, instance, version, git_hash FROM information_schema.cluster_info ORDER BY type, instance"
 _CONFIG = "SELECT type, instance, `key`, value FROM information_schema.cluster_config"
 
 
@@ -80,6 +80,10 @@ class TiDBCluster(SqlServer):
         where = [[part.name, part.port, *(host.address for host in part.carriers)] for part in parts]
         config = [self.settings.config, self.stores.settings.config, self.driver.configuration()]
         return f"{self.name}-{digest([where, config, [part.program.identity() for part in parts]])}"
+
+    def copies(self) -> list[Endpoint]:
+        """What one of them writes, all of them read."""
+        return self.endpoints()[:1]
 
     # -- verbs --------------------------------------------------------------------------------------------------
 
