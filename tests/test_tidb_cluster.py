@@ -9,8 +9,9 @@ import pytest
 from kit import Home
 
 from benchbook import systems
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.reports.driving import unless_dead
 from benchbook.systems.placement_driver import missing_replicas, missing_store
 from benchbook.systems.stores import check_one_unistore
 from benchbook.systems.toml_text import toml
@@ -152,3 +153,17 @@ def test_regions_have_their_replicas_when_each_has_a_leader_and_no_check_finds_o
     assert missing_replicas({"count": 0, "store_leader_count": {}}, NO_CHECK) == "0 of 0 regions have a leader"
     assert missing_replicas(led, {**NO_CHECK, "miss-peer": {"count": 2}}) == "2 regions are miss-peer"
     assert missing_replicas(led, {**NO_CHECK, "down-peer": "PD does not answer"}) == "PD does not answer"
+
+
+def test_a_second_without_work_is_a_reason_to_look_whether_the_servers_live() -> None:
+    seen: list[float] = []
+
+    class Dead:
+        def check_alive(self) -> None:
+            raise SystemFailed("tikv on tikv1 has died (signal 9)")
+
+    follow = unless_dead(Dead(), lambda second, rate: seen.append(rate))
+    follow(1.0, 900.0)
+    with pytest.raises(SystemFailed, match="tikv1"):
+        follow(2.0, 0.0)
+    assert seen == [900.0]
