@@ -9,7 +9,7 @@ PROFILE ?= smoke
 INVENTORY ?=
 BENCH ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
-TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8
+TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore
 PYTEST_ARGS ?=
 # More for JupyterLab, as --port=8899.
 JUPYTER_ARGS ?=

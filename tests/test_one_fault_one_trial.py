@@ -3,94 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import psutil
 import pytest
+from faulty import Victims, planned, reasons
 from kit import INVENTORY, REPORT, Home, until
 
-from benchbook import published
-from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
-from benchbook.campaign.design import Trial
-from benchbook.campaign.environment import SystemDescription
-from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.store import Campaign
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.reservation import Hold
-from benchbook.profiles import load_profile
-from benchbook.reports.load.load_kind import LoadKind, LoadParameters
-from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.reports.load.load_kind import LoadParameters
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4)
 LEASE_S = 5
-Fault = Callable[[], None]
-
-
-@dataclass
-class Faulty(LoadTrials):
-    """Breaks something in the middle of a load, or while the system comes up: `faults` by the number of the trial."""
-
-    faults: dict[int, Fault] = field(default_factory=dict)
-    coming_up: list[Fault] = field(default_factory=list)
-
-    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        def breaking(step: str) -> None:
-            say(step)
-            if self.coming_up and self._start._running:
-                self.coming_up.pop()()
-
-        return super().begin(block, breaking)
-
-    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        def breaking(second: float, rate: float) -> None:
-            on_rate(second, rate)
-            if fault := self.faults.pop(trial.repetition, None):
-                fault()
-
-        return super().measure(trial, breaking)
-
-
-@dataclass
-class Victims:
-    """What there is to kill on the hosts of a lab."""
-
-    home: Home
-    lab: Inventory
-
-    def kill(self, *words: str, supervisor: bool = False) -> Fault:
-        """kill -9 of the one process, or its supervisor, whose command line has these words."""
-
-        def fault() -> None:
-            found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(p.cmdline())) == supervisor]
-            assert found, words
-            for process in found:
-                process.kill()
-
-        return fault
-
-    def cut(self) -> None:
-        """Every connection to every host, as a broken network would; who listens goes on."""
-        for host in labs.lab_hosts(self.lab):
-            for child in psutil.Process(host.pid).children(recursive=True):
-                if "sshd" in child.name():
-                    child.kill()
-
-    def away(self, seconds: float) -> Fault:
-        """A client host with no sshd for so long; the job that runs there does not notice."""
-
-        def fault() -> None:
-            (host,) = [each for each in labs.lab_hosts(self.lab) if each.name == "executor"]
-            sessions = [c for c in psutil.Process(host.pid).children(recursive=True) if "sshd" in c.name()]
-            for process in (psutil.Process(host.pid), *sessions):
-                process.kill()
-            threading.Timer(seconds, labs.up, [self.lab], {"by_hand": True}).start()
-
-        return fault
 
 
 @pytest.fixture
@@ -103,20 +32,6 @@ def short(lab: Inventory) -> Inventory:
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two tries to bring a system up there is less to wait for than on a real host."""
     monkeypatch.setattr(campaign_run, "BEGIN_WAITS_S", (1.0, 5.0))
-
-
-def planned(lab: Inventory, repetitions: int, name: str) -> tuple[Faulty, Campaign]:
-    report, profile = published.load(REPORT), load_profile("tiny")
-    made = LoadKind().experiment(report, WHAT, profile, lab)
-    asked = {**LoadKind().asked(report, WHAT, profile, lab), "test": name}
-    trials = design.plan(LoadKind().cells(report, WHAT), repetitions, seed=1, asked=asked)
-    own = {key: getattr(made, key) for key in ("inventory", "profile", "names", "generator", "time_s", "rate")}
-    return Faulty(**own), store.start_or_continue(REPORT, asked, trials, seed=1)
-
-
-def reasons(campaign: Campaign) -> dict[int, str]:
-    """Why each trial failed, by its number."""
-    return {r.repetition: r.failure.message for r in campaign.failures() if r.failure}
 
 
 @pytest.fixture
@@ -139,7 +54,7 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims,
             "the supervisor of probe mysql on db1 was killed",
         ),
     }
-    experiment, campaign = planned(short, len(killed) + 1, "kills")
+    experiment, campaign = planned(short, WHAT, len(killed) + 1, "kills")
     experiment.faults = {number: fault for number, (fault, _) in killed.items()}
     campaign_run.run(campaign, experiment, lambda progress: None)
 
@@ -154,7 +69,7 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims,
 def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyond_it(
     victims: Victims, short: Inventory
 ) -> None:
-    experiment, campaign = planned(short, 4, "connections")
+    experiment, campaign = planned(short, WHAT, 4, "connections")
     experiment.faults = {1: victims.cut, 2: victims.away(2.0), 3: victims.away(LEASE_S + 4)}
     experiment.coming_up = [victims.cut]
     campaign_run.run(campaign, experiment, lambda progress: None)
@@ -166,7 +81,7 @@ def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyo
 
 
 def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims, short: Inventory) -> None:
-    experiment, campaign = planned(short, 3, "away")
+    experiment, campaign = planned(short, WHAT, 3, "away")
     experiment.faults = {1: victims.away(3600)}
     with pytest.raises(campaign_run.CampaignStopped, match="did not come up 3 times in a row: host executor is unreac"):
         campaign_run.run(campaign, experiment, lambda progress: None)
@@ -176,7 +91,7 @@ def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims
 
 
 def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment, campaign = planned(short, 2, "lease")
+    experiment, campaign = planned(short, WHAT, 2, "lease")
     experiment.time_s = 10
     renew = Hold.renew
 

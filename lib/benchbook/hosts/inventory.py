@@ -15,8 +15,9 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
+from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
-from benchbook.yamlfile import Strict, load_model
+from benchbook.yamlfile import Strict, load_yaml, validate
 
 # Of the file system's own; what runs there would be mixed with the kit's files, and cleaned with them.
 _SYSTEM_FOLDERS = {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
@@ -41,6 +42,8 @@ Name = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]
 # A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
 Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$")]
 Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
+# A key of a server's configuration file.
+Setting = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
 # A path or a program: something, on one line, that is no option.
 Location = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
 
@@ -50,6 +53,7 @@ class Declared(Protocol):
 
     default_port: int | None
     default_status_port: int | None
+    default_peer_port: int | None
 
     def role_name(self) -> str:
         """The role that its hosts carry."""
@@ -132,10 +136,18 @@ def _one_line(password: str, path: Path) -> str:
 
 
 class SystemSettings(Login):
-    """Settings of a system that the kit starts: its ports and account."""
+    """Settings of a system that the kit starts: its ports and account.
+
+    `binary` is the path of its program on the hosts, where the kit is not to bring its own; `config` are settings of
+    the server itself, for its configuration file, with dots for tables (`raft-engine.prefill-for-recycle: true`). Not
+    every system takes these two.
+    """
 
     port: Port | None = None
     status_port: Port | None = None
+    peer_port: Port | None = None
+    binary: Location | None = None
+    config: dict[Setting, bool | int | float | str | list[str]] = {}
 
 
 class EndpointSettings(Login):
@@ -149,7 +161,10 @@ class EndpointSettings(Login):
 
 
 class Inventory(Strict):
-    """Hosts and systems by name; `file` is where it was read from, for error messages."""
+    """Hosts and systems by name; `file` is where it was read from, for error messages.
+
+    `topology` is a TiUP topology.yaml, whose hosts and settings are added to those here.
+    """
 
     name: Name
     lab: bool = False
@@ -159,6 +174,7 @@ class Inventory(Strict):
     systems: dict[Name, SystemSettings] = {}
     endpoints: dict[Name, EndpointSettings] = {}
     programs: dict[Name, Location] = {}
+    topology: Location | None = None
     file: str = ""
 
     @model_validator(mode="after")
@@ -184,7 +200,7 @@ class Inventory(Strict):
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}
         for system in self.systems:
-            ports = {self.port(system), self.status_port(system)} - {None}
+            ports = {self.port(system), self.status_port(system), self.peer_port(system)} - {None}
             for host in self.with_role(role_of(system)):
                 for port in ports:
                     door = (self.hosts[host].address, int(port or 0))
@@ -250,6 +266,11 @@ class Inventory(Strict):
         known = declared(system)
         return self.settings(system).status_port or (known.default_status_port if known else None)
 
+    def peer_port(self, system: str) -> int | None:
+        """Where its servers talk to each other, for one that has a port for that."""
+        known = declared(system)
+        return self.settings(system).peer_port or (known.default_peer_port if known else None)
+
     def settings(self, system: str) -> SystemSettings:
         """Its own; without any, those of another server of its role, which takes turns with it on the same hosts."""
         if system in self.systems:
@@ -303,4 +324,7 @@ def load_inventory(name: str) -> Inventory:
             value=name,
             fix=f"use one of {', '.join(known_inventories())}, or write this file",
         )
-    return load_model(Inventory, path, name=path.stem, file=str(path))
+    values = load_yaml(path)
+    if isinstance(topology := values.get("topology"), str):
+        values = with_topology(values, resolve(topology))
+    return validate(Inventory, {**values, "name": path.stem, "file": str(path)}, path)

@@ -20,7 +20,7 @@ from benchbook.probes.watch import Watched, watching
 from benchbook.profiles import Profile
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
-from benchbook.systems.blame import blaming
+from benchbook.systems.blame import Living, blaming
 from benchbook.workloads.crowd import Crowd, shares
 from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
 
@@ -37,6 +37,20 @@ def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
     for system in watched:
         for name in system.watched_by:
             known_probes.find(name, key=f"watched_by of {system.name}")
+
+
+def unless_dead(system: Living, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
+    """`on_rate`, but a second in which nothing was done is a reason to look whether the system lives.
+
+    A load may wait for a server of a cluster long after it has died. Raises SystemFailed, which ends the load.
+    """
+
+    def seen(second: float, rate: float) -> None:
+        if rate == 0:
+            system.check_alive()
+        on_rate(second, rate)
+
+    return seen
 
 
 @dataclass
@@ -97,7 +111,7 @@ class Driver:
         with blaming(system), watching(self.session, self.probes(system)) as watched:
             crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
             watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
-            ran = crowd.wait(both(on_rate, watcher), expected_s=self.time_s)
+            ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
         for each in ran:
             self.generator.check(each)
         return self._measurement(ran, watched, {"stopping": watcher.proof()} if watcher else {})

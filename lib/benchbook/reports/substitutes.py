@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from benchbook import plugins, systems
 from benchbook.build import fetched
 from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Parameters
 
 
@@ -18,16 +19,17 @@ def available(asked: Parameters, overrides: Mapping[str, object], say: Callable[
     if not isinstance(asked, OnSystems):
         return overrides
     named = "system" in overrides or "systems" in overrides
-    taken = {name: _taken(name, say, named=named) for name in asked.names()}
+    inventory = load_inventory(asked.inventory)
+    taken = {name: _taken(name, inventory, say, named=named) for name in asked.names()}
     if all(name == other for name, other in taken.items()):
         return overrides
     return {**overrides, "systems": list(dict.fromkeys(taken.values()))}
 
 
-def _taken(name: str, say: Callable[[str], None], *, named: bool) -> str:
+def _taken(name: str, inventory: Inventory, say: Callable[[str], None], *, named: bool) -> str:
     """The system that is run for this one: itself, if it can be had."""
     try:
-        for folder in systems.builds([name]):
+        for folder in systems.builds([name], inventory):
             if folder in fetched.systems():
                 fetched.fetch(folder, say)
     except fetched.NotFetched as problem:

@@ -42,7 +42,9 @@ def _under_test(name: str) -> type[System] | None:
 def check_names(names: Sequence[str], inventory: Inventory) -> list[str]:
     """The hosts that these systems need, by name. Raises BadInput for an unknown system or a role nobody has."""
     systems = [find(name, inventory) for name in names]
-    return [host for system in systems if system.run_by_kit for host in inventory.require(system.role_name())]
+    return [
+        host for system in systems if system.run_by_kit for role in system.roles() for host in inventory.require(role)
+    ]
 
 
 def check_protocols(names: Sequence[str], inventory: Inventory, load: str, protocols: Sequence[str]) -> None:
@@ -58,10 +60,10 @@ def check_protocols(names: Sequence[str], inventory: Inventory, load: str, proto
             )
 
 
-def builds(names: Sequence[str]) -> list[str]:
-    """The folders of env/systems/ from which these systems are built."""
+def builds(names: Sequence[str], inventory: Inventory) -> list[str]:
+    """The folders of env/systems/ from which these systems are built for this inventory, each once."""
     servers = [plugins.find(GROUP, name, key="systems") for name in names]
-    return [folder for server in servers if server is not None for folder in server.builds]
+    return list(dict.fromkeys(f for server in servers if server is not None for f in server.builds_for(inventory)))
 
 
 def make(name: str, session: Session, profile: Profile) -> System:

@@ -10,29 +10,22 @@ version, config, endpoints   what it is, how it is set, where it listens
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
-
 from benchbook.errors import SystemFailed
-from benchbook.hosts import taken_port
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Ended, Job
 from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file
 from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
+from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
-
-# Of what a server printed before it died, so many characters of each end go into the record.
-_KEPT = 50_000
-_PANIC = ("panic: ", "fatal error: ")
 
 
 @dataclass(frozen=True)
@@ -46,72 +39,6 @@ class About:
     notes: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
-
-
-def await_answer(
-    who: str, knock: Callable[[], str | None], *, timeout_s: float, enough: tuple[str, ...] = ()
-) -> str | None:
-    """Knock until the answer is None (it serves) or one of `enough`, and return that answer.
-
-    `knock` raises by itself when the server has died. Raises SystemFailed with the last answer after `timeout_s`.
-    """
-    patient = Retrying(
-        retry=retry_if_result(lambda said: said is not None and said not in enough),
-        stop=stop_after_delay(timeout_s),
-        wait=wait_fixed(0.05),
-        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-    )
-    said = patient(knock)
-    if said is not None and said not in enough:
-        raise SystemFailed(f"{who} does not serve after {timeout_s:g} s: {said}")
-    return said
-
-
-def died(who: str, job: Job, ended: Ended) -> SystemFailed:
-    """The error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
-    said = job.stdout().decode(errors="replace") + job.stderr()
-    how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
-    what = ended.from_outside(who) or f"{who} has died ({how})"
-    why = taken_port.in_words(job.host, said) or last_words(said) or "no word"
-    return SystemFailed(f"{what}: {why}", output=_shortened(said))
-
-
-def last_words(said: str) -> str:
-    """Why a program ended, of all that it printed: where Go names a panic, that and not the trace after it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    named = [i for i, line in enumerate(lines) if line.startswith(_PANIC)]
-    if not named:
-        return " | ".join(lines[-5:])
-    # Below it stands the signal, if there was one, then the goroutine that failed, innermost call first.
-    return " | ".join(lines[named[0] : named[0] + 8])
-
-
-def _shortened(said: str) -> str:
-    """Both ends of what a server printed: a Go trace names its reason first, other programs last."""
-    starts = [at for name in _PANIC if (at := said.find(name)) >= 0]
-    said = said[min(starts, default=0) :]
-    return said if len(said) <= 2 * _KEPT else f"{said[:_KEPT]}\n[...]\n{said[-_KEPT:]}"
-
-
-class NamedServer:
-    """What a server's class declares before any host is known; the inventory and the build ask for it by its name.
-
-    `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
-    `builds` are the folders of env/systems/ that it is built from, or fetched by; `instead` is the server that takes
-    its place where it cannot be fetched.
-    """
-
-    name: str
-    role: ClassVar[str] = ""
-    default_port: ClassVar[int | None] = None
-    default_status_port: ClassVar[int | None] = None
-    builds: ClassVar[tuple[str, ...]] = ()
-    instead: ClassVar[str] = ""
-
-    @classmethod
-    def role_name(cls) -> str:
-        """The role that its hosts carry in an inventory."""
-        return cls.role or cls.name
 
 
 class System(NamedServer, ABC):
@@ -179,6 +106,10 @@ class System(NamedServer, ABC):
 
     @abstractmethod
     def endpoints(self) -> list[Endpoint]: ...
+
+    def copies(self) -> list[Endpoint]:
+        """Those of its endpoints that have data of their own: one per copy of the data, where several share one."""
+        return self.endpoints()
 
     def make_database(self, client: RemoteHost, database: str) -> None:
         """Make an empty database of this name on every server, where there is none; `client` asks for it."""

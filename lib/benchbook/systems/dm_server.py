@@ -16,7 +16,8 @@ from benchbook.hosts.fanout import together
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
 from benchbook.systems import dm_config, dm_status
-from benchbook.systems.base import About, died
+from benchbook.systems.base import About
+from benchbook.systems.life_signs import died
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

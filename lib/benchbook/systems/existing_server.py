@@ -10,9 +10,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.profiles import Profile
 from benchbook.systems.base import About
-from benchbook.systems.data_server import wrong_password
 from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import query, try_login
+from benchbook.systems.wrong_login import wrong_password
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

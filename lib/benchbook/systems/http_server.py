@@ -11,7 +11,9 @@ from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import Command, Job
-from benchbook.systems.base import About, NamedServer, await_answer, died
+from benchbook.systems.base import About
+from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -11,7 +11,9 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.systems import mongo_wire
-from benchbook.systems.base import About, NamedServer, await_answer, died
+from benchbook.systems.base import About
+from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.named_server import NamedServer
 from benchbook.transfer.settings import Document, MongoEndpoint
 
 # Named in annotations only: a chain of imports ends here.

@@ -26,7 +26,7 @@ class MysqlSystem(System):
     retried_errors = (1213, 1020, 1205)
 
     def make_database(self, client: RemoteHost, database: str) -> None:
-        for endpoint in self.endpoints():
+        for endpoint in self.copies():
             query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {_quoted(database)}")
 
     def row_counts(

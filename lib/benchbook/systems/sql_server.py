@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.systems.data_server import DataServer, wrong_password
+from benchbook.systems.data_server import DataServer
 from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import query, try_login
+from benchbook.systems.wrong_login import wrong_password
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import LONGEST_S, Command
-from benchbook.hosts.remote_host import RemoteHost, file_hash
+from benchbook.hosts.remote_host import file_hash
+from benchbook.systems import tidb_server
 from benchbook.systems.mysql_system import RETRY_NOTE
-from benchbook.systems.sql import query, try_login
 from benchbook.systems.sql_server import SqlServer
 
-# TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
-# contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
-# within seconds of hot rows. This has Go unwind by its tables instead.
-STEADY = {"GODEBUG": "tracefpunwindoff=1"}
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.jobs import Command
+    from benchbook.hosts.remote_host import RemoteHost
 
 
 class TiDB(SqlServer):
@@ -29,11 +30,6 @@ class TiDB(SqlServer):
     # early could wait for several rounds of its garbage collection (tidb_gc_run_interval, 10 min).
     period_s = 60.0
 
-    @property
-    def status_port(self) -> int:
-        """Where it tells its metrics."""
-        return int(self.session.inventory.status_port(self.name) or 0)
-
     def install(self) -> None:
         self._binary = programs.artefact("tidb") / "tidb-server"
         self.session.each("pushing tidb-server", self._push, timeout=600)
@@ -47,43 +43,18 @@ class TiDB(SqlServer):
         return f"tidb-{file_hash(self._binary)[:12]}"
 
     def command(self, host: RemoteHost) -> Command:
-        argv = [
-            host.push(self._binary, executable=True),
-            "-store",
-            "unistore",
-            "-path",
-            self.data(host),
-            "-host",
-            host.address,
-            "-P",
-            self.port,
-            "-status-host",
-            host.address,
-            "-status",
-            self.status_port,
-            "-L",
-            "warn",
-            "-temp-dir",
-            f"{self.data(host)}.tmp",
-            "-socket",
-            "",
-        ]
-        return Command(argv, timeout_s=LONGEST_S, grace_s=10, env=STEADY)
+        program, temp = host.push(self._binary, executable=True), f"{self.data(host)}.tmp"
+        store = ("-store", "unistore", "-path", self.data(host))
+        return tidb_server.serving(program, self.endpoint(host), self.status_port, temp, store)
 
     def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
-        """A new TiDB lets root in without a password: set the one that the inventory names."""
-        blank = Endpoint(endpoint.address, endpoint.port, endpoint.user, "")
-        if try_login(host, blank) is not None:
-            return "denied"
-        user, password = (text.replace("\\", "\\\\").replace("'", "\\'") for text in (endpoint.user, self.password))
-        query(host, blank, f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}'")
-        return try_login(host, endpoint)
+        return tidb_server.let_in(host, endpoint)
 
     def notes(self) -> tuple[str, ...]:
         count = len(self.hosts)
         copies = f"{count} tidb-servers with a copy of the data each: connections are spread, data is not shared"
         return (
-            "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
+            tidb_server.BUILT_NOTE,
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
             *([copies] if count > 1 else []),
             RETRY_NOTE,

@@ -42,6 +42,9 @@ class Store(Protocol):
     def endpoints(self) -> list[Endpoint]:
         """Where its servers listen."""
 
+    def copies(self) -> list[Endpoint]:
+        """Those of them that have data of their own: one per copy of the data, where several share one."""
+
     def make_database(self, client: RemoteHost, database: str) -> None:
         """Make an empty database of this name on every server, where there is none."""
 

@@ -58,7 +58,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         rows = self.dataset.tables * self.dataset.table_size
         say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
         with ExitStack() as filling:
-            commands = [self._filling(client, end) for end in store.endpoints()]
+            commands = [self._filling(client, end) for end in store.copies()]
             for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
                 self._await(job, say)
         self._count(client, store)

@@ -13,7 +13,7 @@ from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, Rate, SecondsOrNone
-from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import Words
 from benchbook.profiles import Profile, Repeating
 from benchbook.published.reading import known
@@ -187,7 +187,7 @@ class DmKind(Kind[ReplicationParameters]):
 
     def builds(self, parameters: ReplicationParameters) -> list[str]:
         """Systems of this run that are built from source, and the upstreams that are fetched."""
-        return [*systems.builds(["tidb", *parameters.names()]), "dm"]
+        return [*systems.builds(["tidb", *parameters.names()], load_inventory(parameters.inventory)), "dm"]
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """The published tables in long form, measured beside published; then what the report lacks."""

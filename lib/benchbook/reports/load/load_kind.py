@@ -17,7 +17,7 @@ from benchbook.campaign.early_stop import rule
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
-from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
@@ -151,7 +151,7 @@ class LoadKind(Kind[LoadParameters]):
 
     def builds(self, parameters: LoadParameters) -> list[str]:
         """What the systems of this run are built from."""
-        return systems.builds(parameters.names())
+        return systems.builds(parameters.names(), load_inventory(parameters.inventory))
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """Each published table beside what was measured; levels measured but not published follow."""

@@ -14,7 +14,7 @@ from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.given.bounds import SecondsOrNone, Threads
-from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import Words
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
@@ -160,7 +160,7 @@ class SagaKind(Kind[SagaParameters]):
 
     def builds(self, parameters: SagaParameters) -> list[str]:
         """DTM and the business service come from one module; their databases may be fetched."""
-        return [*systems.builds(parameters.names()), *Dtm.builds]
+        return [*systems.builds(parameters.names(), load_inventory(parameters.inventory)), *Dtm.builds]
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """The published tables, each rung at its knee, then what the report lacks: the sweep and the scenarios."""

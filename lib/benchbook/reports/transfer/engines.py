@@ -18,7 +18,8 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.reports.transfer.client_python import environment, python
-from benchbook.systems.base import About, last_words
+from benchbook.systems.base import About
+from benchbook.systems.life_signs import last_words
 from benchbook.transfer import ddt, ddt_log, peer
 from benchbook.transfer.settings import MongoEndpoint
 

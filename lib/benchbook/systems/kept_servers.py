@@ -1,0 +1,144 @@
+"""Servers of one kind, one on each host of a role, each with a data folder: their jobs, and data that is set aside."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from benchbook.errors import SystemFailed
+from benchbook.hosts.fanout import on_each
+from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.login_shell import quote
+from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.named_server import NamedServer
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
+
+
+class KeptServers(NamedServer, ABC):
+    """What they have in common, whatever they are for. Subclasses give the command line and say when one serves."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.settings = session.inventory.settings(self.name)
+        self._jobs: dict[str, Job] = {}
+
+    @property
+    def carriers(self) -> list[RemoteHost]:
+        """The hosts that carry a server of this kind."""
+        return self.session.with_role(self.role_name())
+
+    @property
+    def port(self) -> int:
+        return int(self.session.inventory.port(self.name) or 0)
+
+    @property
+    def status_port(self) -> int:
+        """Where it answers about itself; 0 for a server that has no port for that."""
+        return int(self.session.inventory.status_port(self.name) or 0)
+
+    # -- what a subclass says -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def command(self, host: RemoteHost) -> Command:
+        """The server's command line on this host."""
+
+    @abstractmethod
+    def knock(self, host: RemoteHost) -> str | None:
+        """None when the server on this host serves, else why it does not yet; "denied" where it refuses the login."""
+
+    def create(self, host: RemoteHost) -> None:
+        """Make an empty data folder; a server that makes its own needs nothing here."""
+
+    def refused(self, host: RemoteHost) -> None:
+        """Called when the server on this host denies the login; returns if the kit is let in now."""
+        raise SystemFailed(f"{self.name} on {host.name} refuses the login")
+
+    # -- verbs --------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        def begin(host: RemoteHost) -> None:
+            host.mkdir(self.data(host))
+            self._jobs[host.name] = self.session.start(host, self.name, self.command(host))
+
+        on_each(f"starting {self.name}", self.carriers, begin)
+
+    def ready(self, *, timeout_s: float = 120.0) -> None:
+        """Return once all serve. Raises SystemFailed with a server's last words, or with why it does not serve."""
+        on_each(f"waiting for {self.name}", self.carriers, lambda h: self._await(h, timeout_s), timeout=timeout_s + 30)
+
+    def _await(self, host: RemoteHost, timeout_s: float) -> None:
+        who = f"{self.name} on {host.name}"
+        said = await_answer(who, lambda: self._knock(host), timeout_s=timeout_s, enough=("denied",))
+        if said == "denied":
+            self.refused(host)
+
+    def _knock(self, host: RemoteHost) -> str | None:
+        job = self._jobs[host.name]
+        ended = job.status()
+        if ended:
+            raise died(f"{self.name} on {host.name}", job, ended)
+        return self.knock(host)
+
+    def stop(self) -> None:
+        on_each(f"stopping {self.name}", [job.host for job in self._jobs.values()], self._end, timeout=120)
+
+    def _end(self, host: RemoteHost) -> None:
+        """What could not be ended, for its host is away, is still known as running: it is ended the next time."""
+        job = self._jobs[host.name]
+        self.session.end(job)
+        del self._jobs[host.name]
+        job.remove()
+
+    def check_alive(self) -> None:
+        """Raises SystemFailed when a server has ended although nobody asked it to."""
+        for name, job in self._jobs.items():
+            ended = job.status()
+            if ended:
+                raise died(f"{self.name} on {name}", job, ended)
+
+    # -- datasets -----------------------------------------------------------------------------------------------
+
+    def data(self, host: RemoteHost) -> str:
+        return host.path(self.name, "data")
+
+    def _dataset(self, host: RemoteHost, identity: str) -> str:
+        return host.path(self.name, "datasets", identity)
+
+    def reset(self, dataset: str | None) -> None:
+        """With stopped servers: put the dataset of this identity in place, or (None) an empty state."""
+        on_each(f"resetting {self.name}", self.carriers, lambda host: self._reset(host, dataset), timeout=3600)
+
+    def _reset(self, host: RemoteHost, dataset: str | None) -> None:
+        host.run(["rm", "-rf", "--", self.data(host)], timeout=600)
+        if dataset is None:
+            host.mkdir(self.data(host))
+            self.create(host)
+        else:
+            # Sparse and, where the filesystem can, shared blocks: a restore costs what differs, not what is there.
+            copy = ["cp", "-a", "--sparse=always", "--reflink=auto", self._dataset(host, dataset), self.data(host)]
+            host.run(copy, timeout=3600)
+
+    def keep(self, dataset: str) -> None:
+        """With stopped servers: set the present state aside as the dataset of this identity."""
+        on_each(f"keeping the data of {self.name}", self.carriers, lambda h: self._keep(h, dataset), timeout=3600)
+
+    def _keep(self, host: RemoteHost, dataset: str) -> None:
+        target, partial = self._dataset(host, dataset), self._dataset(host, f"{dataset}.partial")
+        copy = quote(["cp", "-a", "--sparse=always", "--reflink=auto", self.data(host), partial])
+        host.mkdir(host.path(self.name, "datasets"))
+        host.shell(
+            f"{quote(['rm', '-rf', '--', partial, target])} && {copy} && {quote(['mv', partial, target])}", timeout=3600
+        )
+
+    def has(self, dataset: str) -> bool:
+        """Is the dataset of this identity set aside on every host?"""
+        seen = on_each(
+            "looking for the dataset",
+            self.carriers,
+            lambda host: host.run(["test", "-d", self._dataset(host, dataset)], check=False).status == 0,
+        )
+        return all(seen.values())

@@ -1,0 +1,60 @@
+"""Whether a server lives: waiting until it answers, and why it died."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from benchbook.errors import SystemFailed
+from benchbook.hosts import taken_port
+from benchbook.hosts.jobs import Ended, Job
+
+# Of what a server printed before it died, so many characters of each end go into the record.
+_KEPT = 50_000
+_PANIC = ("panic: ", "fatal error: ")
+
+
+def await_answer(
+    who: str, knock: Callable[[], str | None], *, timeout_s: float, enough: tuple[str, ...] = ()
+) -> str | None:
+    """Knock until the answer is None (it serves) or one of `enough`, and return that answer.
+
+    `knock` raises by itself when the server has died. Raises SystemFailed with the last answer after `timeout_s`.
+    """
+    patient = Retrying(
+        retry=retry_if_result(lambda said: said is not None and said not in enough),
+        stop=stop_after_delay(timeout_s),
+        wait=wait_fixed(0.05),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+    )
+    said = patient(knock)
+    if said is not None and said not in enough:
+        raise SystemFailed(f"{who} does not serve after {timeout_s:g} s: {said}")
+    return said
+
+
+def died(who: str, job: Job, ended: Ended) -> SystemFailed:
+    """The error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
+    said = job.stdout().decode(errors="replace") + job.stderr()
+    how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
+    what = ended.from_outside(who) or f"{who} has died ({how})"
+    why = taken_port.in_words(job.host, said) or last_words(said) or "no word"
+    return SystemFailed(f"{what}: {why}", output=_shortened(said))
+
+
+def last_words(said: str) -> str:
+    """Why a program ended, of all that it printed: where Go names a panic, that and not the trace after it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    named = [i for i, line in enumerate(lines) if line.startswith(_PANIC)]
+    if not named:
+        return " | ".join(lines[-5:])
+    # Below it stands the signal, if there was one, then the goroutine that failed, innermost call first.
+    return " | ".join(lines[named[0] : named[0] + 8])
+
+
+def _shortened(said: str) -> str:
+    """Both ends of what a server printed: a Go trace names its reason first, other programs last."""
+    starts = [at for name in _PANIC if (at := said.find(name)) >= 0]
+    said = said[min(starts, default=0) :]
+    return said if len(said) <= 2 * _KEPT else f"{said[:_KEPT]}\n[...]\n{said[-_KEPT:]}"

@@ -1,0 +1,61 @@
+"""The tidb-server itself, whatever its store: its command line, and how a new one lets the kit in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.systems.sql import query, try_login
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+
+# TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
+# contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
+# within seconds of hot rows. This has Go unwind by its tables instead.
+STEADY = {"GODEBUG": "tracefpunwindoff=1"}
+# Where the release and the commit of the tidb-server that is built here stand.
+BUILT_NOTE = "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3"
+
+
+def serving(
+    program: str, where: Endpoint, status_port: int, temp: str, store: Sequence[object], config: str = ""
+) -> Command:
+    """A tidb-server at `where`; `store` are its words on the store, `config` the text of its file of settings."""
+    argv = [
+        program,
+        *store,
+        "-host",
+        where.address,
+        "-P",
+        where.port,
+        "-status-host",
+        where.address,
+        "-status",
+        status_port,
+        "-L",
+        "warn",
+        "-temp-dir",
+        temp,
+        "-socket",
+        "",
+        *(["-config", "{job}/tidb.toml"] if config else []),
+    ]
+    secrets = {"tidb.toml": config} if config else {}
+    return Command(argv, timeout_s=LONGEST_S, grace_s=10, env=STEADY, secrets=secrets)
+
+
+def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
+    """A new TiDB lets root in without a password: set the one of `endpoint`.
+
+    None once its login works, else why not; "denied" where a password is set, and another one.
+    """
+    blank = Endpoint(endpoint.address, endpoint.port, endpoint.user, "")
+    if try_login(host, blank) is not None:
+        return "denied"
+    user, password = (text.replace("\\", "\\\\").replace("'", "\\'") for text in (endpoint.user, endpoint.password))
+    query(host, blank, f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}'")
+    return try_login(host, endpoint)

@@ -1,0 +1,100 @@
+"""What tests of faults share: trials that break something in the middle of a load, and what there is to kill."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import psutil
+from kit import REPORT, Home
+
+from benchbook import published
+from benchbook.campaign import design, store
+from benchbook.campaign.design import Trial
+from benchbook.campaign.environment import SystemDescription
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.store import Campaign
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import Inventory
+from benchbook.profiles import load_profile
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_trials import LoadTrials
+
+Fault = Callable[[], None]
+
+
+@dataclass
+class Faulty(LoadTrials):
+    """Breaks something in the middle of a load, or while the system comes up: `faults` by the number of the trial."""
+
+    faults: dict[int, Fault] = field(default_factory=dict)
+    coming_up: list[Fault] = field(default_factory=list)
+
+    def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
+        def breaking(step: str) -> None:
+            say(step)
+            if self.coming_up and self._start._running:
+                self.coming_up.pop()()
+
+        return super().begin(block, breaking)
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        def breaking(second: float, rate: float) -> None:
+            on_rate(second, rate)
+            if fault := self.faults.pop(trial.repetition, None):
+                fault()
+
+        return super().measure(trial, breaking)
+
+
+@dataclass
+class Victims:
+    """What there is to kill on the hosts of a lab."""
+
+    home: Home
+    lab: Inventory
+
+    def kill(self, *words: str, supervisor: bool = False) -> Fault:
+        """kill -9 of the one process, or its supervisor, whose command line has these words."""
+
+        def fault() -> None:
+            found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(p.cmdline())) == supervisor]
+            assert found, words
+            for process in found:
+                process.kill()
+
+        return fault
+
+    def cut(self) -> None:
+        """Every connection to every host, as a broken network would; who listens goes on."""
+        for host in labs.lab_hosts(self.lab):
+            for child in psutil.Process(host.pid).children(recursive=True):
+                if "sshd" in child.name():
+                    child.kill()
+
+    def away(self, seconds: float) -> Fault:
+        """A client host with no sshd for so long; the job that runs there does not notice."""
+
+        def fault() -> None:
+            (host,) = [each for each in labs.lab_hosts(self.lab) if each.name == "executor"]
+            sessions = [c for c in psutil.Process(host.pid).children(recursive=True) if "sshd" in c.name()]
+            for process in (psutil.Process(host.pid), *sessions):
+                process.kill()
+            threading.Timer(seconds, labs.up, [self.lab], {"by_hand": True}).start()
+
+        return fault
+
+
+def planned(lab: Inventory, what: LoadParameters, repetitions: int, name: str) -> tuple[Faulty, Campaign]:
+    report, profile = published.load(REPORT), load_profile("tiny")
+    made = LoadKind().experiment(report, what, profile, lab)
+    asked = {**LoadKind().asked(report, what, profile, lab), "test": name}
+    trials = design.plan(LoadKind().cells(report, what), repetitions, seed=1, asked=asked)
+    own = {key: getattr(made, key) for key in ("inventory", "profile", "names", "generator", "time_s", "rate")}
+    return Faulty(**own), store.start_or_continue(REPORT, asked, trials, seed=1)
+
+
+def reasons(campaign: Campaign) -> dict[int, str]:
+    """Why each trial failed, by its number."""
+    return {r.repetition: r.failure.message for r in campaign.failures() if r.failure}
