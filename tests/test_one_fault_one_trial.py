@@ -117,6 +117,6 @@ def test_a_killed_kernel_is_a_sentence_and_a_page(lab_home: Home) -> None:
     assert run.returncode == 1, said
     assert "KernelDied: the notebook's kernel was killed" in said
     assert "Traceback" not in said
-    page = (lab_home.path / "site" / f"{REPORT}.html").read_text()
+    page = (lab_home.path / "site" / REPORT / lab_home.campaigns()[-1].name / "index.html").read_text()
     assert "the notebook&#x27;s kernel was killed" in page or "the notebook's kernel was killed" in page
     until(lambda: not lab_home.processes("work/"), "what ran on the hosts has ended", within_s=30)
