@@ -69,7 +69,7 @@ def report_of_redis(home: Home, net: str) -> None:
         text = re.sub(r"options: \[.*\]", "options: []", text)
         file.write_text(re.sub(r"^( +)(workload: .*)$", r"\1\2\n\1load: redis_benchmark", text, flags=re.MULTILINE))
     notebook = home.path / "notebooks" / f"{NAME}.ipynb"
-    changed = notebook.read_text().replace('system = \\"mariadb\\"', 'system = \\"redis\\"')
+    changed = notebook.read_text().replace('system: str = \\"mariadb\\"', 'system: str = \\"redis\\"')
     notebook.write_text(changed.replace('source=\\"sysbench\\"', 'source=\\"redis_benchmark\\"'))
     hosts = {"a": {"address": f"{net}.61", "roles": ["client"]}, "b": {"address": f"{net}.62", "roles": ["redis"]}}
     ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
