@@ -79,8 +79,10 @@ class Server:
         if workdir is None:
             del host["workdir"]
         ssh = {**reached, "lease_s": 10, "connect_timeout_s": 5, **ssh}
-        # A lab, so that other labs on this machine stand in nobody's way: the tests of another worker, say.
-        whole = {"name": "variant", "lab": True, "ssh": ssh, "hosts": {"db": host}, "file": "variant.yaml"}
+        # A lab, so that other labs on this machine stand in nobody's way: the tests of another worker, say. Only real
+        # hosts work in the login's home; there it is asked for before anything is reserved.
+        lab = workdir is not None
+        whole = {"name": "variant", "lab": lab, "ssh": ssh, "hosts": {"db": host}, "file": "variant.yaml"}
         return Inventory.model_validate(whole)
 
 
