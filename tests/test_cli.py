@@ -76,7 +76,7 @@ def test_a_second_name_that_is_misspelt_is_refused_before_the_first_one_runs(
 ) -> None:
     status, said = ends("report", "a", "brokn")
     assert (status, asked) == (2, [])
-    assert "there is no such report (got 'brokn'). Fix: did you mean broken?" in said
+    assert "unknown report (got 'brokn'). Fix: did you mean broken?" in said
 
 
 def test_the_version_is_said(ends: Callable[..., Ended]) -> None:

@@ -8,7 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from kit import ROOT
+import yaml
+from kit import INVENTORY, ROOT, inventory
 
 from benchbook.build import artefacts, fetched
 from benchbook.errors import BadInput
@@ -49,6 +50,9 @@ class Shop:
         with zipfile.ZipFile(self.bin / "server-1.jar", "w") as jar:
             jar.writestr("server-Linux.tar.gz", b"the server")
             jar.writestr("server-Other.tar.gz", b"another")
+        hosts = folder / "home" / "env" / "hosts"
+        hosts.mkdir()
+        (hosts / f"{INVENTORY}.yaml").write_text(yaml.safe_dump(inventory("127.0.0")))
         self.pin(hashlib.sha256((self.bin / "server-1.jar").read_bytes()).hexdigest())
         monkeypatch.setenv("BENCHBOOK_HOME", str(folder / "home"))
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
@@ -95,7 +99,7 @@ def test_another_package_than_the_pinned_one_is_not_used(shop: Shop) -> None:
 def test_without_network_the_default_is_replaced_in_one_sentence(shop: Shop) -> None:
     (shop.bin / "offline").touch()
     said: list[str] = []
-    asked = OnSystems(inventory="x", system="mysql57")
+    asked = OnSystems(inventory=INVENTORY, system="mysql57")
     assert substitutes.available(asked, {"seed": 2}, said.append) == {"seed": 2, "systems": ["mariadb"]}
     assert said[1:] == [
         "org.example:server:1 cannot be fetched: Could not transfer artifact org.example:server:jar:1: "
@@ -105,7 +109,7 @@ def test_without_network_the_default_is_replaced_in_one_sentence(shop: Shop) -> 
 
 def test_without_maven_what_was_asked_for_by_name_is_refused(shop: Shop) -> None:
     (shop.bin / "mvn").unlink()
-    asked = OnSystems(inventory="x", system="mysql57")
+    asked = OnSystems(inventory=INVENTORY, system="mysql57")
     with pytest.raises(BadInput, match=r"Maven \(`mvn`, Debian package maven\) is not on PATH") as caught:
         substitutes.available(asked, {"system": "mysql57"}, str)
     assert "such as mariadb" in str(caught.value.fix)
@@ -113,8 +117,8 @@ def test_without_maven_what_was_asked_for_by_name_is_refused(shop: Shop) -> None
 
 def test_nothing_is_replaced_that_can_be_had(shop: Shop) -> None:
     overrides = {"seed": 2}
-    assert substitutes.available(OnSystems(inventory="x", system="mysql57"), overrides, str) is overrides
-    assert substitutes.available(OnSystems(inventory="x", system="mariadb"), overrides, str) is overrides
+    assert substitutes.available(OnSystems(inventory=INVENTORY, system="mysql57"), overrides, str) is overrides
+    assert substitutes.available(OnSystems(inventory=INVENTORY, system="mariadb"), overrides, str) is overrides
 
 
 @pytest.mark.parametrize("name", ["mysql57", "mysql8"])

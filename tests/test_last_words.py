@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -32,6 +33,8 @@ def test_other_programs_are_quoted_with_their_last_lines() -> None:
 
 class Silent:
     """A job that printed nothing."""
+
+    host = SimpleNamespace()
 
     def stdout(self) -> bytes:
         return b""

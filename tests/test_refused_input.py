@@ -222,15 +222,15 @@ def test_a_defect_is_one_paragraph_and_the_other_reports_are_tried(
     ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
 ) -> None:
     def fails(report: str, *_: object, wait: bool) -> int:
-        if report == "a":
+        if report == "dm_1_0_ga":
             raise raised
         return 0
 
     monkeypatch.setattr(restage, "restage", fails)
-    status, told = ends(["report", "a", "b"])
+    status, told = ends(["report", "dm_1_0_ga", "dm_1_0_alpha"])
     assert (status, told.count("\n"), "Traceback" in told) == (1, 1, False)
     assert f"{said}This is a defect of the kit; --debug shows where." in told
-    for words in (["--debug", "report", "a"], ["report", "a", "--debug"]):
+    for words in (["--debug", "report", "dm_1_0_ga"], ["report", "dm_1_0_ga", "--debug"]):
         monkeypatch.setenv(guard.VARIABLE, "")
         status, told = ends(words)
         assert (status, "Traceback" in told, "in fails" in told) == (1, True, True)

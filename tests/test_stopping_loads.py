@@ -201,15 +201,15 @@ def test_only_the_cells_that_a_claim_speaks_of_are_repeated() -> None:
     verdicts = [verdict("load-falls-at-64", 4), verdict("falls-behind", 3), verdict("dump-split-faster", 9)]
     found = open_claims(ledger, verdicts, trials, ga, None, most=5)
     assert [(claim.id, claim.more, [cell.slug for cell in claim.cells]) for claim in found] == [
-        ("load-falls-at-64", 2, ["dm-pool_size32", "dm-pool_size64"]),
+        ("load-falls-at-64", 2, ["mysql57-pool_size32", "mysql57-pool_size64"]),
         # Upstream and DM are two rows of one run.
-        ("falls-behind", 1, ["dm-result-oltp_insert-threads32-worker_count32-batch100"]),
+        ("falls-behind", 1, ["mysql57-result-oltp_insert-threads32-worker_count32-batch100"]),
     ]
 
 
 def verdict(claim: str, needed: int) -> JudgedClaim:
     """An open claim after two repetitions."""
-    said = {"id": claim, "statement": "s", "where": "w", "system": "dm", "hypothesis": "h", "sentence": "s"}
+    said = {"id": claim, "statement": "s", "where": "w", "system": "mysql57", "hypothesis": "h", "sentence": "s"}
     return JudgedClaim.model_validate({**said, "verdict": "inconclusive", "decide": "", "n": 2, "needed": needed})
 
 

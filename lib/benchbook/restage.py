@@ -43,6 +43,12 @@ def reports() -> list[str]:
     return [name for name in published.known_reports() if user_file.is_there(paths.notebook(name))]
 
 
+def begun_reports() -> set[str]:
+    """Names of which anything is there, tables or a notebook, whether or not it can be restaged."""
+    folders = (paths.published_dir(""), paths.notebook("").parent)
+    return {path.stem for folder in folders if folder.is_dir() for path in folder.iterdir()}
+
+
 def has_records(report: str) -> bool:
     return bool(store.recorded(report))
 

@@ -28,7 +28,7 @@ PARAMETERS = [
     ("a fraction", ["rate=1.5"], ("rate: ", "(got 1.5)")),
     ("a day", ["seed=2020-01-01"], ("-p seed: ", "(got '2020-01-01')")),
     ("a day that is none", ["seed=2020-02-30"], ("-p seed: ", "(got '2020-02-30')")),
-    ("an unknown name", ["thraeds=[1]"], ("thraeds: ", "correct its spelling; known here: allow, campaign")),
+    ("an unknown name", ["thraeds=[1]"], ("thraeds: ", "correct its spelling; known here: again, allow, campaign")),
     ("a seed below 0", ["seed=-1"], ("seed: ", "(got -1)")),
     ("a seed of 40 bits", [f"seed={2**40}"], ("seed: ", "2147483647")),
     ("maybe", ["replay=maybe"], ("replay: ", "(got 'maybe')")),
@@ -48,7 +48,7 @@ PARAMETERS = [
 GIVEN = [Row(f"parameter: {name}", parameter(*pairs), (*said, "Fix: ")) for name, pairs, said in PARAMETERS]
 
 WORDS = [
-    (("report", "gone"), ("gone: report: unknown report (got 'gone')",)),
+    (("report", "gone"), ("report: unknown report (got 'gone')",)),
     (("report", "../../etc"), ("report: unknown report (got '../../etc')",)),
     (("report", LONG), ("report: unknown report", "...")),
     (("report", "a\nb"), ("report: unknown report (got 'a\\nb')",)),

@@ -44,11 +44,14 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     notebook = load(executed_notebook)
     built = page.build(notebook)
     found = _results(report, executed_notebook, notebook, built, results_path)
+    if (campaign := _campaign(results_path)) is not None:
+        # A run that broke off before it had results does not know its campaign.
+        found = found.model_copy(update={"campaign": campaign.id})
     if report.startswith(COMPARISON):
         target = _write_page(notebook, built, found, site / f"{report}.html")
         results.write(found, site / f"{report}.json")
     else:
-        downloads.write(_campaign(results_path), executed_notebook, addresses.folder_of(site, found))
+        downloads.write(campaign, executed_notebook, addresses.folder_of(site, found))
         target = _write_edition(notebook, built, found, site)
         target = _write_front(notebook, built, found, site) or target
     build_index(site)
