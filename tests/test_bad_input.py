@@ -34,7 +34,7 @@ def test_unknown_notebook_parameter(home: Home) -> None:
     said = told(home, "-p", "thraeds=[1]")
     assert f"{REPORT}.ipynb: thraeds: " in said
     assert "(got [1])" in said
-    assert "correct its spelling; known here: allow, campaign, inventory" in said
+    assert "correct its spelling; known here: again, allow, campaign, inventory" in said
 
 
 def test_unknown_profile(home: Home) -> None:
