@@ -8,6 +8,8 @@ import pytest
 from kit import INVENTORY, Home
 
 from benchbook import published
+from benchbook.campaign.design import plan
+from benchbook.claims import evidence
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
@@ -110,3 +112,10 @@ def test_dms_tables_keep_systems_apart() -> None:
     (table,) = (t for t in dm_tables.tables(published.load("dm_1_0_ga"), made) if t.id == "dump")
     rows = [(r.system, r.measured.value) for r in table.rows if r.measured and r.metric == "speed_mb_s"]
     assert rows == [("mariadb", 20.0), ("mysql57", 10.0)]
+
+
+def test_what_is_planned_is_judged_and_nothing_else() -> None:
+    data = published.load("dm_1_0_ga")
+    asked = check(dm_kind.DmParameters, "dm_1_0_ga", {"inventory": INVENTORY, "tables": ["sync_result"]})
+    trials = plan(dm_kind.DmKind().cells(data, asked), 2, seed=1, asked={})
+    assert evidence.measured(data, dm_kind.DmKind().tables, [], trials).systems == ["mysql57"]

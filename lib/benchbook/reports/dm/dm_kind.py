@@ -191,7 +191,7 @@ class DmKind(Kind[ReplicationParameters]):
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """The published tables in long form, measured beside published; then what the report lacks."""
-        return dm_tables.tables(published, records)
+        return dm_tables.tables(published, records, {trial.cell.system for trial in trials})
 
     def record_checks(self, record: Record) -> list[Check]:
         """Is the target the source, by checksum; did the disk hold; and for a sync, the errors upstream."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,7 +22,7 @@ COMPONENTS = {
     "DM binlog replication unit": "dm",
     "TiDB": "tidb",
 }
-# What stands under "system" of a table without a record; older records name DM itself there, and not its upstream.
+# What stands under "system" where nothing is planned; older records name DM itself there, and not its upstream.
 NOT_MEASURED = "dm"
 # Columns that a record knows by another name; DM's own rate in alpha is its rate of jobs.
 NAMES = {
@@ -38,14 +38,18 @@ NAMES = {
 OUTCOMES = ("rows_per_statement", "data_gb")
 
 
-def tables(published: Published, records: Sequence[Record]) -> list[Table]:
-    """The published tables in long form, measured beside published; then what the report lacks."""
-    return [*(_table(table, records) for table in published.tables.values()), *beyond(records)]
+def tables(published: Published, records: Sequence[Record], planned: Collection[str] = ()) -> list[Table]:
+    """The published tables in long form, measured beside published; then what the report lacks.
+
+    `planned` are the systems of a campaign: a table without a record has rows for each of them.
+    """
+    return [*(_table(table, records, planned) for table in published.tables.values()), *beyond(records)]
 
 
-def _table(table: PublishedTable, records: Sequence[Record]) -> Table:
-    # A report is shown beside what was published even before anything was measured: that stands for no system yet.
-    by_system = grouped((r for r in records if r.table == table.id), lambda r: r.system) or {NOT_MEASURED: []}
+def _table(table: PublishedTable, records: Sequence[Record], planned: Collection[str]) -> Table:
+    by_system = grouped((r for r in records if r.table == table.id), lambda r: r.system)
+    # A report is shown beside what was published even before anything was measured, or planned.
+    by_system = by_system or {system: [] for system in planned or (NOT_MEASURED,)}
     rows = [
         row
         for system, mine in sorted(by_system.items())
