@@ -1,6 +1,6 @@
 """Where the pages of a report stand on the site, and which of its campaigns is the one in front.
 
-site/<report>/<campaign>/index.html   every campaign that was published, for good: page, results.json, what can be downloaded
+site/<report>/<campaign>/index.html   every campaign that was published, for good: page, results.json, downloads
 site/<report>.html, <report>.json     the latest one that is complete; until there is one, the latest of all
 """
 
@@ -21,7 +21,7 @@ COMPARISON = "compare_"
 
 @dataclass(frozen=True)
 class PagePlace:
-    """Where a page stands: `root` leads to the site's own folder, `own` to that of its campaign, where its files are."""
+    """Where a page stands: `root` leads to the site's folder, `own` to that of its campaign, where its files are."""
 
     root: str = ""
     own: str = ""
@@ -92,4 +92,6 @@ def standing(site: Path, report: str) -> Results | None:
 
 def comparisons(site: Path, campaigns: list[str]) -> list[str]:
     """Pages of comparisons with one of these campaigns, by name."""
-    return [path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)]
+    return [
+        path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)
+    ]

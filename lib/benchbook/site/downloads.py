@@ -60,7 +60,7 @@ def there(folder: Path) -> list[Download]:
 
 
 def trials(campaign: Campaign) -> pd.DataFrame:
-    """A row per trial that counts: trial, table, system, repetition, order, levels, and every metric as `name (unit)`."""
+    """A row per trial that counts: trial, table, system, repetition, order, levels, each metric as `name (unit)`."""
     rows = [
         {"trial": r.id, "table": r.table, "system": r.system, "repetition": r.repetition, "order": r.order}
         | {f"level.{name}": value for name, value in r.levels.items()}

@@ -1,4 +1,4 @@
-"""What a page says first: one sentence of what came out, a badge, and how far to trust it. Made of the results alone."""
+"""What a page says first: a sentence of what came out, a badge, and how far to trust it. Made of the results alone."""
 
 from __future__ import annotations
 
@@ -64,15 +64,24 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
     if len(counts) == 1 and len(claims) > 1:
         return f"all {len(claims)} claims {WORDS[claims[0].verdict][2]}"
     hold = counts["reproduced"]
-    first = f"{hold or 'none'} of {len(claims)} {'claim' if len(claims) == 1 else 'claims'} {_verb('reproduced', max(hold, 1))}"
+    noun = "claim" if len(claims) == 1 else "claims"
+    first = f"{hold or 'none'} of {len(claims)} {noun} {_verb('reproduced', max(hold, 1))}"
     others: tuple[Verdict, ...] = ("contradicted", "not testable here", "inconclusive")
-    rest = [f"{counts[verdict]} {_verb(verdict, counts[verdict]).removesuffix(' hold')}" for verdict in others if counts[verdict]]
+    rest = [
+        f"{counts[verdict]} {_verb(verdict, counts[verdict]).removesuffix(' hold')}"
+        for verdict in others
+        if counts[verdict]
+    ]
     return ", ".join([first, *rest])
 
 
 def in_words(verdict: Verdict, count: int) -> str:
     """What is said of so many claims with this verdict, as a heading: "do not hold here"."""
-    return WORDS[verdict][0] if count != 1 else f"{WORDS[verdict][1].removesuffix(' here')}{'' if verdict == 'inconclusive' else ' here'}"
+    return (
+        WORDS[verdict][0]
+        if count != 1
+        else f"{WORDS[verdict][1].removesuffix(' here')}{'' if verdict == 'inconclusive' else ' here'}"
+    )
 
 
 def _verb(verdict: Verdict, count: int) -> str:
@@ -124,9 +133,14 @@ def trust(found: Results) -> list[str]:
     """How far the result can be trusted, a sentence each, the gravest first."""
     said = []
     if found.profile == "smoke":
-        said.append(f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}")
+        said.append(
+            f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}"
+        )
     replaced = grouped((s for s in found.systems if s.stand_in_for), lambda s: s.stand_in_for or "")
-    said += [f"{_joined([s.title or s.name for s in part])} stand{'s' if len(part) == 1 else ''} in for {original}." for original, part in replaced.items()]
+    said += [
+        f"{_joined([s.title or s.name for s in part])} stand{'s' if len(part) == 1 else ''} in for {original}."
+        for original, part in replaced.items()
+    ]
     if "shared" in found.setting.where:
         said.append("Load generator and servers share the cores, so each slows the other.")
     said += [text for text in (_lean(found), _spoilt(found)) if text]
@@ -136,7 +150,9 @@ def trust(found: Results) -> list[str]:
 def _lengths(found: Results) -> str:
     here = next((text for text in found.setting.load if text.endswith("per load")), "")
     published = next((text for text in found.setting.published_load if text.endswith("per load")), "")
-    return f" {_sentence_case(here)} here, {published.removesuffix(' per load')} published." if here and published else ""
+    return (
+        f" {_sentence_case(here)} here, {published.removesuffix(' per load')} published." if here and published else ""
+    )
 
 
 def _lean(found: Results) -> str:
@@ -153,7 +169,9 @@ def _lean(found: Results) -> str:
 
 def _spoilt(found: Results) -> str:
     trials = found.trials
-    parts = [f"{count} {what}" for count, what in ((trials.failed, "failed"), (trials.disturbed, "were disturbed")) if count]
+    parts = [
+        f"{count} {what}" for count, what in ((trials.failed, "failed"), (trials.disturbed, "were disturbed")) if count
+    ]
     return f"Of {trials.planned} trials {' and '.join(parts)}; none of these counts." if parts else ""
 
 

@@ -71,11 +71,16 @@ class Forest:
             return None
         low, high = claim.interval or (None, None)
         ends = (axis.low if low is None else low, axis.high if high is None else high)
-        region = claim.region and tuple(axis.at(edge if x is None else x) for x, edge in zip(claim.region, (axis.low, axis.high), strict=True))
+        region = claim.region and tuple(
+            axis.at(edge if x is None else x) for x, edge in zip(claim.region, (axis.low, axis.high), strict=True)
+        )
         return Strip(
             effect=axis.at(claim.effect),
             interval=(axis.at(ends[0]), axis.at(ends[1])) if claim.interval else None,
-            cut=(bool(claim.interval) and (low is None or low < axis.low), bool(claim.interval) and (high is None or high > axis.high)),
+            cut=(
+                bool(claim.interval) and (low is None or low < axis.low),
+                bool(claim.interval) and (high is None or high > axis.high),
+            ),
             region=(region[0], region[1]) if region else None,
             published=None if claim.published is None else axis.at(claim.published),
             text=_in_words(claim, claim.effect),
@@ -98,7 +103,9 @@ def _in_words(claim: JudgedClaim, value: float) -> str:
     if claim.region:
         low, high = claim.region
         said = f"{words.number(low)} to {words.number(high)}" if low is not None and high is not None else ""
-        parts.append(f"claimed {said or (f'above {words.number(low)}' if high is None else f'below {words.number(high)}')}")
+        parts.append(
+            f"claimed {said or (f'above {words.number(low)}' if high is None else f'below {words.number(high)}')}"
+        )
     if claim.published is not None:
         parts.append(f"published {words.number(claim.published)}")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""A kernel that is killed is an error of the cell that it ran: the notebook is kept, and a reader is told where it ended.
+"""A kernel that is killed is an error of the cell that it ran: the notebook is kept, and says where it ended.
 
 papermill itself lets what nbclient raises then through, with nothing written.
 """
@@ -23,7 +23,9 @@ def mark(notebook: NotebookNode) -> None:
     """Leave the error in the last cell that was begun, or in the first one."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     begun = [cell for cell in code if cell.metadata.get("papermill", {}).get("start_time")]
-    (begun or code[:1])[-1].outputs.append(v4.new_output("error", ename=NAME, evalue=_SAID, traceback=[f"{NAME}: {_SAID}"]))
+    (begun or code[:1])[-1].outputs.append(
+        v4.new_output("error", ename=NAME, evalue=_SAID, traceback=[f"{NAME}: {_SAID}"])
+    )
 
 
 def _execute(manager: Any, kernel: str, **options: Any) -> None:

@@ -23,7 +23,9 @@ class Origin:
 @cache
 def of_this_checkout() -> Origin:
     """What git says of the project folder."""
-    return Origin(version("benchbook"), _git("rev-parse", "--short=12", "HEAD"), address(_git("remote", "get-url", "origin")))
+    return Origin(
+        version("benchbook"), _git("rev-parse", "--short=12", "HEAD"), address(_git("remote", "get-url", "origin"))
+    )
 
 
 def address(remote: str) -> str:

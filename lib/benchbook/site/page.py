@@ -125,7 +125,9 @@ def _drop_claims(soup: BeautifulSoup) -> None:
     """The page shows every claim at its top; the notebook's own view of the same would be a second one."""
     for view in soup.select(".bb-claims"):
         link = soup.new_tag("p", attrs={"class": "note moved"})
-        link.append(soup.new_tag("a", string="The claims stand at the top of the page.", attrs={"href": "#claims-title"}))
+        link.append(
+            soup.new_tag("a", string="The claims stand at the top of the page.", attrs={"href": "#claims-title"})
+        )
         view.replace_with(link)
 
 

@@ -15,16 +15,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
+from benchbook.analysis import results
+from benchbook.analysis.results import Results, Trials, replace_text
 from benchbook.campaign.store import Campaign
+from benchbook.claims import section, words
+from benchbook.errors import BadInput, BenchbookError
 from benchbook.site import addresses, downloads, first_screen, page
 from benchbook.site.addresses import COMPARISON, PagePlace
 from benchbook.site.executed_notebook import load
 from benchbook.site.forest_rows import Forest
 from benchbook.site.origin import of_this_checkout
-from benchbook.analysis import results
-from benchbook.claims import section, words
-from benchbook.errors import BadInput, BenchbookError
-from benchbook.analysis.results import Results, Trials, replace_text
 
 LIMIT = 1_500_000
 """The largest page that is published, in bytes: what a phone on a train still opens."""
@@ -92,7 +92,7 @@ def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
 
 
 def build_index(site: Path) -> Path:
-    """Write `index.html` over every report of the site that has both its JSON and its page, by name; and the glossary."""
+    """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary."""
     reports = [results.read(path) for path in sorted(site.glob("*.json")) if path.with_suffix(".html").exists()]
     others = {found.report: _others(site, found) for found in reports}
     template = _environment().get_template("index.html.j2")
