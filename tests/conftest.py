@@ -50,6 +50,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return made
 
 
+@pytest.fixture
+def runs(home: Home) -> Path:
+    """The folder of campaigns, with a recorded one of every report."""
+    return home.with_replays()
+
+
 @pytest.fixture(scope="session")
 def net() -> Iterator[str]:
     """The first three numbers of loopback addresses that no other test run on this machine uses."""

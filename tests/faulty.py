@@ -11,6 +11,7 @@ from kit import REPORT, Home
 
 from benchbook import published
 from benchbook.campaign import design, store
+from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.experiment import Measurement
@@ -98,3 +99,16 @@ def planned(lab: Inventory, what: LoadParameters, repetitions: int, name: str) -
 def reasons(campaign: Campaign) -> dict[int, str]:
     """Why each trial failed, by its number."""
     return {r.repetition: r.failure.message for r in campaign.failures() if r.failure}
+
+
+def loses_what_was_killed(campaign: Campaign, experiment: Faulty, killed: dict[int, tuple[Fault, str]]) -> None:
+    """Run it with a fault in each of its trials but the last: each costs its own, and is named as said beside it."""
+    experiment.faults = {number: fault for number, (fault, _) in killed.items()}
+    campaign_run.run(campaign, experiment, lambda progress: None)
+
+    assert experiment.faults == {}, "every fault was made"
+    said = reasons(campaign)
+    assert {number: said[number][: len(reason)] for number, (_, reason) in killed.items()} == {
+        number: reason for number, (_, reason) in killed.items()
+    }
+    assert [r.repetition for r in campaign.records()] == [len(killed) + 1], "after the last comes a clean begin"

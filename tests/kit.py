@@ -81,6 +81,10 @@ class Home:
         path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
         return path
 
+    def with_replays(self) -> Path:
+        """The folder of campaigns, with a real one of every report, cut to a few trials."""
+        return Path(shutil.copytree(ROOT / "tests" / "fixtures" / "replays", self.path / "data" / "runs"))
+
     @property
     def environment(self) -> dict[str, str]:
         return {**os.environ, "BENCHBOOK_HOME": str(self.path), "PYTHONPATH": str(ROOT / "lib"), "COLUMNS": "400"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from kit import ROOT, Home
+from kit import ROOT
 
 import benchbook
 from benchbook.book import Book
@@ -19,13 +19,6 @@ from benchbook.frames.schema import LEVELS, METRICS, SCHEMAS, FrameSchema, as_le
 TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 BASELINE, LATEST = "20261122T073108163287-f59da35b3bef", "20261122T091115497316-d03bde2ab846"
 POINT = "r01-tidb-oltp_point_select-threads1"
-
-
-@pytest.fixture
-def runs(home: Home) -> Path:
-    target = home.path / "data" / "runs"
-    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", target)
-    return target
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty
@@ -96,8 +95,7 @@ def test_opening_again_is_the_same_campaign_and_asks_for_nothing(report: Book) -
     assert book.open_report(TIDB, given).campaign.id == first
 
 
-def test_what_stands_for_a_thing_is_short(home: Home) -> None:
-    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
+def test_what_stands_for_a_thing_is_short(runs: Path) -> None:
     report = benchbook.open_campaign(TIDB)
     things = (report, report.campaign, report.records[0], report.published, report.published.tables["oltp_insert"],
               report.claims()[0], report.beside(), report.checks(), report.verdicts())  # fmt: skip
@@ -107,8 +105,7 @@ def test_what_stands_for_a_thing_is_short(home: Home) -> None:
     assert repr(report.published_tables()).endswith("more lines)") or len(repr(report.published_tables())) < 3000
 
 
-def test_a_typo_in_a_metric_says_which_there_are(home: Home) -> None:
-    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
+def test_a_typo_in_a_metric_says_which_there_are(runs: Path) -> None:
     report = benchbook.open_campaign(TIDB)
     with pytest.raises(BadInput, match="did you mean tps"):
         report.curves("tsp", x="threads", panel="workload", label="")

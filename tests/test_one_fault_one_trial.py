@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
-from faulty import Victims, planned, reasons
+from faulty import Victims, loses_what_was_killed, planned, reasons
 from kit import INVENTORY, REPORT, Home, until
 
 from benchbook.campaign import run as campaign_run
@@ -55,15 +55,7 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims,
         ),
     }
     experiment, campaign = planned(short, WHAT, len(killed) + 1, "kills")
-    experiment.faults = {number: fault for number, (fault, _) in killed.items()}
-    campaign_run.run(campaign, experiment, lambda progress: None)
-
-    assert experiment.faults == {}, "every fault was made"
-    said = reasons(campaign)
-    assert {number: said[number][: len(reason)] for number, (_, reason) in killed.items()} == {
-        number: reason for number, (_, reason) in killed.items()
-    }
-    assert [r.repetition for r in campaign.records()] == [7], "after the last of them comes a clean begin"
+    loses_what_was_killed(campaign, experiment, killed)
 
 
 def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyond_it(

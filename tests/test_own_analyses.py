@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, nbf
     seen in test_rendered_views.py.
     """
     home = Home.make(tmp_path_factory.mktemp("own") / "home")
-    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", home.path / "data" / "runs")
+    home.with_replays()
     kernel = KernelManager(transport="ipc")
     kernel.start_kernel(env=home.environment)
     yield {name: _execute(name, given, kernel) for name, given in RUN.items()}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import papermill
 import pytest
-from kit import ROOT, Home
+from kit import Home
 from rendered import Rendered
 
 from benchbook import book, parameters
@@ -26,13 +26,6 @@ from benchbook.reports.transfer import transfer_views
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 Replayed = Callable[[str], Book]
-
-
-@pytest.fixture
-def runs(home: Home) -> Path:
-    target = home.path / "data" / "runs"
-    shutil.copytree(ROOT / "tests" / "fixtures" / "replays", target)
-    return target
 
 
 @pytest.fixture

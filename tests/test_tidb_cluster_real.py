@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from faulty import Victims, planned, reasons
+from faulty import Victims, loses_what_was_killed, planned
 from kit import Home
 
 from benchbook.build import programs
@@ -138,12 +138,4 @@ def test_each_kind_of_server_that_is_killed_in_a_load_costs_its_trial_and_no_oth
         3: (victims.kill("tidb-server", "/tidb2/"), "tidb_cluster on tidb2 has died (signal 9)"),
     }
     experiment, campaign = planned(inventory, what, len(killed) + 1, "kills")
-    experiment.faults = {number: fault for number, (fault, _) in killed.items()}
-    campaign_run.run(campaign, experiment, lambda progress: None)
-
-    assert experiment.faults == {}, "every fault was made"
-    said = reasons(campaign)
-    assert {number: said[number][: len(reason)] for number, (_, reason) in killed.items()} == {
-        number: reason for number, (_, reason) in killed.items()
-    }
-    assert [r.repetition for r in campaign.records()] == [4], "after the last of them comes a clean begin"
+    loses_what_was_killed(campaign, experiment, killed)

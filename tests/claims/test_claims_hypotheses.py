@@ -267,13 +267,31 @@ def test_another_machine_s_room_does_not_count(toy: Published) -> None:
     assert found.verdict == "contradicted"
 
 
-def test_a_figure_that_needs_spare_cores_is_not_testable_where_they_are_full(toy: Published) -> None:
-    full = busy(0.98, at=8)
+@pytest.mark.parametrize(
+    ("share", "verdict", "left"),
+    # The claim needs 306 / 100 x 0.8 = 2.45 times what FLAT shows: two cores have that left if 1 / 2.45 = 41% are busy.
+    [(0.98, "not testable here", "1x"), (0.7, "not testable here", "1.4x"), (0.4, "contradicted", "")],
+)
+def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
+    toy: Published, share: float, verdict: str, left: str
+) -> None:
     said = [RATIO, RATIO | {"conditions": {"everywhere": True}}]
-    found = [judge.judge(ledger(c), toy, evidence(y(FLAT)), judge.JudgedSystem("s"), busy=full)[0] for c in said]
-    assert [claim.verdict for claim in found] == ["contradicted", "not testable here"]
-    assert "98% of 2 cores are busy at x 8. Measured all the same" in found[1].sentence
-    assert "hosts of their own" in found[1].decide
+    cells = busy(share, at=8)
+    found = [judge.judge(ledger(c), toy, evidence(y(FLAT)), judge.JudgedSystem("s"), busy=cells)[0] for c in said]
+    assert [claim.verdict for claim in found] == ["contradicted", verdict]
+    if left:
+        assert (
+            f"{share:.0%} of 2 cores are busy at x 8, which leaves room for {left}; "
+            "it would have to be 2.5x what it is. Measured all the same" in found[1].sentence
+        )
+        assert "hosts of their own" in found[1].decide
+
+
+def test_where_a_figure_is_large_enough_full_cores_keep_its_claim_open_for_want_of_repetitions(toy: Published) -> None:
+    claim = RATIO | {"conditions": {"everywhere": True}}
+    scattered = evidence(y([100.0, 160, 220, 290]), cv=0.15)
+    (found,) = judge.judge(ledger(claim), toy, scattered, judge.JudgedSystem("s"), busy=busy(0.98, at=8))
+    assert found.verdict == "inconclusive"
 
 
 def test_a_full_machine_is_told_at_the_level_that_was_run(toy: Published) -> None:

@@ -18,7 +18,6 @@ from benchbook.claims.figure_spreads import (
     additive_residuals,
     cancels_blocks,
     figure_spreads,
-    key,
 )
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.oddity import WIDER
@@ -61,7 +60,7 @@ def test_a_figure_that_nothing_else_was_repeated_beside_knows_nothing() -> None:
 
 def test_a_comparison_varies_by_the_sum_of_its_figures() -> None:
     a, b, c, _ = TERMS
-    known = FigureSpreads({key(a): Spread(0.04, 4), key(b): Spread(0.01, 2), key(c): Spread(9.0, 1)}, most_df=20)
+    known = FigureSpreads({a.key: Spread(0.04, 4), b.key: Spread(0.01, 2), c.key: Spread(9.0, 1)}, most_df=20)
     (found,) = known.of([part(a, b, 0.05)])
     # Satterthwaite: 0.05^2 / (0.04^2 / 4 + 0.01^2 / 2).
     assert (found.variance, found.df) == (pytest.approx(0.05 * HIGH), pytest.approx(0.0025 / 0.00045))
@@ -73,7 +72,7 @@ def test_a_comparison_varies_by_the_sum_of_its_figures() -> None:
 
 def test_figures_that_share_more_than_their_repetition_differ_less() -> None:
     a, b, c, d = TERMS
-    known = FigureSpreads({key(term): Spread(0.02, 6) for term in TERMS}, most_df=20)
+    known = FigureSpreads({term.key: Spread(0.02, 6) for term in TERMS}, most_df=20)
     # Three comparisons say a quarter of the sums, 0.01 of 0.04, against three that are taken to say the whole.
     pairs = [part(x, y, 0.01) for x, y in ((a, b), (b, c), (c, d))]
     assert [each.variance for each in known.of(pairs)] == pytest.approx([0.04 * (3 + 0.75) / 6 * HIGH] * 3)

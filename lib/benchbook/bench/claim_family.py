@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from benchbook.claims import ledger_check, own_drift, spreads
 from benchbook.claims.evidence import Evidence
-from benchbook.claims.figure_spreads import FigureKey, RepeatedFigures, key
+from benchbook.claims.figure_spreads import RepeatedFigures
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import TIMES, unit
+from benchbook.claims.terms import TIMES, TermKey, unit
 from benchbook.errors import BadInput
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -46,7 +46,7 @@ class ClaimFamily:
     logs: Array
     times: NDArray[np.bool_]
     cells: NDArray[np.int64]
-    terms: dict[FigureKey, Array]
+    terms: dict[TermKey, Array]
 
     @property
     def parts(self) -> list[Part]:
@@ -70,7 +70,7 @@ class ClaimFamily:
         flagged = iter([bool(row.any()) for row in np.abs(self.sums[:, drifts]) > _EXACT])
         found = [[own_drift.with_drift(part) if next(flagged) else part for part in parts] for parts in measured]
         recorded = self._recorded(logs)
-        figures = RepeatedFigures(lambda term: pd.Series(self.terms[key(term)] @ recorded), lambda _: False)
+        figures = RepeatedFigures(lambda term: pd.Series(self.terms[term.key] @ recorded), lambda _: False)
         return spreads.moderated(found, self.published, figures)
 
     def truths(self, logs: Array) -> list[Truth]:
@@ -116,7 +116,7 @@ def of_report(published: Published) -> ClaimFamily:
     cells = pd.factorize(pd.Series([f"{id} {row}" for id, row, _ in figures]))[0]
     logs = np.log([float(published.tables[id].frame.loc[row, m]) for id, row, m in figures])
     times = np.array([published.tables[id].fields[m].unit in TIMES for id, _, m in figures])
-    terms = {key(term): arm.logs(term).to_numpy() for parts in claims for part in parts for term in part.terms}
+    terms = {term.key: arm.logs(term).to_numpy() for parts in claims for part in parts for term in part.terms}
     sums = {figure: each[1:] - each[0] for figure, each in terms.items()}
     return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells, sums)
 

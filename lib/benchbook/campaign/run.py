@@ -57,8 +57,10 @@ def run(
             _same_hosts(campaign, environment)
             campaign.note(environment)
             while todo:
+                later = todo
                 for block in blocks(todo):
-                    _run_block(campaign, experiment, block, under_way)
+                    later = later[len(block) :]
+                    _run_block(campaign, experiment, block, later, under_way)
                 todo = campaign.missing() if another() else []
                 tracker.extended(len(campaign.trials))
     except RunStopped:
@@ -66,6 +68,18 @@ def run(
         raise
     _note_times(campaign, began)
     tracker.finish()
+
+
+@dataclass(frozen=True)
+class _Left:
+    """The trials that a run still has to make: of the block that has begun, and of the blocks after it."""
+
+    of_block: Sequence[Trial]
+    later: Sequence[Trial]
+
+    @property
+    def trials(self) -> list[Trial]:
+        return [*self.of_block, *self.later]
 
 
 @dataclass(frozen=True)
@@ -77,12 +91,11 @@ class _UnderWay:
     forecast: Forecast
     stop: Callable[[], bool]
 
-    def ended(self, campaign: Campaign, trial: Trial, took_s: float, problem: BenchbookError | None) -> None:
+    def ended(self, trial: Trial, took_s: float, problem: BenchbookError | None, left: _Left) -> None:
         """Tell how the trial ended and what is left. Raises RunStopped where the user asked for the end."""
         self.forecast.took(trial, took_s)
-        todo = [one for one in campaign.missing() if one.order > trial.order]
-        begun = bool(todo) and blocks([trial, todo[0]]) == [[trial, todo[0]]]
-        left_s = self.forecast.left_s(todo, in_block=begun)
+        todo = left.trials
+        left_s = self.forecast.left_s(todo, in_block=bool(left.of_block))
         preparing = " and ".join(self.forecast.unprepared(todo))
         why = str(problem) if problem else ""
         self.tracker.ended(ok=problem is None, why=why, left_s=left_s, preparing=preparing)
@@ -94,7 +107,9 @@ def _note_times(campaign: Campaign, began: float) -> None:
     campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
 
 
-def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], under_way: _UnderWay) -> None:
+def _run_block(
+    campaign: Campaign, experiment: Experiment, block: list[Trial], later: Sequence[Trial], under_way: _UnderWay
+) -> None:
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
     tracker, fresh = under_way.tracker, False
     for index, trial in enumerate(block):
@@ -110,7 +125,7 @@ def _run_block(campaign: Campaign, experiment: Experiment, block: list[Trial], u
         problem = measured if isinstance(measured, BenchbookError) else None
         if not isinstance(measured, BenchbookError):
             campaign.keep(_measured(campaign, trial, measured), measured.series, measured.output)
-        under_way.ended(campaign, trial, time.monotonic() - began, problem)
+        under_way.ended(trial, time.monotonic() - began, problem, _Left(block[index + 1 :], later))
 
 
 def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:

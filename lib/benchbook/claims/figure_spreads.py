@@ -18,17 +18,9 @@ import pandas as pd
 
 from benchbook.claims.oddity import oddity
 from benchbook.claims.parts import Part, Spread
-from benchbook.claims.terms import Term
+from benchbook.claims.terms import Term, TermKey
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import LEAST_FEATURES, moderate
-
-FigureKey = tuple[object, ...]
-
-
-def key(term: Term) -> FigureKey:
-    """What tells one figure from every other."""
-    return term.table, term.metric, term.system, *term.rows.items()
-
 
 # By so many standard errors the factor of pairing is taken high: as it comes, 6 of 100 ledgers are wrong at n = 3
 # (simulated, five noises), and so 5.
@@ -53,7 +45,7 @@ class RepeatedFigures:
 class FigureSpreads:
     """The moderated spread of every figure of one unit; `most_df`: no comparison has more degrees of freedom."""
 
-    spreads: dict[FigureKey, Spread]
+    spreads: dict[TermKey, Spread]
     most_df: float
 
     def of(self, parts: Sequence[Part]) -> list[Spread]:
@@ -74,9 +66,9 @@ class FigureSpreads:
 
     def _sum(self, part: Part) -> Spread:
         """As if the figures varied independently of each other."""
-        weights: dict[FigureKey, int] = {}
+        weights: dict[TermKey, int] = {}
         for term, sign in zip(part.terms, part.signs, strict=True):
-            weights[key(term)] = weights.get(key(term), 0) + sign
+            weights[term.key] = weights.get(term.key, 0) + sign
         shares = [
             (weight**2 * self.spreads[figure].variance, self.spreads[figure]) for figure, weight in weights.items()
         ]
@@ -105,7 +97,7 @@ def figure_spreads(terms: Sequence[Term], logs: Callable[[Term], pd.Series[float
         return None
     odd = [oddity(row[~np.isnan(row)]) if own else "" for row, own in zip(residuals, found.own, strict=True)]
     known = zip(terms, found.variances, found.dfs, odd, strict=True)
-    spreads = {key(term): Spread(float(variance), float(df), said) for term, variance, df, said in known}
+    spreads = {term.key: Spread(float(variance), float(df), said) for term, variance, df, said in known}
     return FigureSpreads(spreads, float(dfs.sum()))
 
 

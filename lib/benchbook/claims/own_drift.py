@@ -16,10 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from benchbook.claims.figure_spreads import FigureKey, key
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import unit
+from benchbook.claims.terms import TermKey, unit
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import moderate
 
@@ -35,8 +34,7 @@ def widened(claims: Sequence[Sequence[Part]], arm: Arm) -> list[list[Part]]:
     """The same parts; those with a figure that drifts, in the order of the repetitions, with the drift they show."""
     drifting = _found(claims, arm)
     return [
-        [with_drift(part) if any(key(t) in drifting for t in part.terms) else part for part in parts]
-        for parts in claims
+        [with_drift(part) if any(t.key in drifting for t in part.terms) else part for part in parts] for parts in claims
     ]
 
 
@@ -69,15 +67,15 @@ def _slopes(values: Array) -> Array:
     return np.asarray(values @ order / (order @ order)) if n > 1 else np.zeros(len(values))
 
 
-def _found(claims: Sequence[Sequence[Part]], arm: Arm) -> set[FigureKey]:
+def _found(claims: Sequence[Sequence[Part]], arm: Arm) -> set[TermKey]:
     """The figures of all parts that drift, unit by unit."""
-    terms = {key(term): term for parts in claims for part in parts for term in part.terms}
-    kinds: dict[str, list[FigureKey]] = {}
+    terms = {term.key: term for parts in claims for part in parts for term in part.terms}
+    kinds: dict[str, list[TermKey]] = {}
     for figure, term in terms.items():
         kinds.setdefault(unit(term, arm.published), []).append(figure)
-    found: set[FigureKey] = set()
+    found: set[TermKey] = set()
     for keys in kinds.values():
-        logs = pd.DataFrame({place: np.log(arm.values(terms[figure])) for place, figure in enumerate(keys)}).T
+        logs = pd.DataFrame({place: arm.logs(terms[figure]) for place, figure in enumerate(keys)}).T
         # The repetitions that most figures have; a figure without one of them is left out.
         whole = logs.dropna(axis=1, thresh=math.ceil(len(logs) / 2)).sort_index(axis=1).dropna()
         found |= {keys[place] for place in whole.index[drifts(whole.to_numpy(dtype=np.float64))]}

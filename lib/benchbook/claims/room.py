@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -55,9 +55,9 @@ def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[Busy
     starts = claim.needs_room(arm.published)
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm):
         return None
-    return (
-        _full(claim, starts, arm, busy) or _cut_short(claim, decision.part, arm, busy) or _client_full(claim, arm, busy)
-    )
+    part = decision.part
+    full = _crowded(claim, part, arm, busy) if claim.conditions.everywhere else _full(claim, starts, arm, busy)
+    return full or _cut_short(claim, part, arm, busy) or _client_full(claim, arm, busy)
 
 
 def unequal(parts: Sequence[Part], scaling: LevelScaling | None) -> NoRoom | None:
@@ -89,21 +89,50 @@ def _late(part: Part, arm: Arm) -> bool:
 
 
 def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+    """Whether a machine was full already where the rise begins."""
     limit = claim.conditions.machine
-    if limit is None:
-        return None
-    cells = [(cell, term) for term in starts for cell in busy if _is_at(cell, term, arm)]
-    found = [(m, c, t) for c, t in cells for m in c.machines if m.server and m.share >= limit]
+    found = [each for each in _servers(starts, arm, busy) if limit is not None and each[0].share >= limit]
     if not found:
         return None
     machine, cell, term = max(found, key=lambda each: each[0].share)
-    busy_there, at = f"{machine.share:.0%} of {machine.cores} cores are busy", _ran(cell, term)
-    if claim.conditions.everywhere:
-        return NoRoom(
-            f"{busy_there} at {at}" if at else busy_there,
-            "hosts of their own for what shares these cores, or more cores",
-        )
-    return NoRoom(f"{busy_there} at {at or 'the lowest level'} already", _more_cores(cell))
+    return NoRoom(f"{_busy_there(machine)} at {_ran(cell, term) or 'the lowest level'} already", _more_cores(cell))
+
+
+def _crowded(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+    """Whether a figure lacks more to hold than the cores that it shares had left (utilization law, see `_cut_short`).
+
+    A machine from the limit on is full: it has nothing left for anyone.
+    """
+    limit = claim.conditions.machine
+    if limit is None or part.scale != "ratio":
+        return None
+    raised = part.terms if _late(part, arm) else [t for t, sign in zip(part.terms, part.signs, strict=True) if sign > 0]
+    lacks = math.exp(part.mean - part.high if _late(part, arm) else part.low - part.mean)
+    found = [each for each in _servers(raised, arm, busy) if lacks > _left(each[0], limit, late=_late(part, arm))]
+    if not found:
+        return None
+    machine, cell, term = max(found, key=lambda each: each[0].share)
+    at, left = _ran(cell, term), _left(machine, limit, late=False)
+    leaves = "makes a time of waiting for CPU" if _late(part, arm) else f"leaves room for {left:.2g}x"
+    needs = "" if _late(part, arm) else f"; it would have to be {lacks:.2g}x what it is"
+    why = f"{_busy_there(machine)}{f' at {at}' if at else ''}, which {leaves}{needs}"
+    return NoRoom(why, "hosts of their own for what shares these cores, or more cores")
+
+
+def _left(machine: Machine, limit: float, *, late: bool) -> float:
+    """How many times more a machine could have done; of a time that waited for CPU, only a full one says nothing."""
+    if machine.share >= limit:
+        return 1.0
+    return math.inf if late else 1 / machine.share if machine.share > 0 else math.inf
+
+
+def _servers(terms: Iterable[Term], arm: Arm, busy: Sequence[BusyCell]) -> list[tuple[Machine, BusyCell, Term]]:
+    """The machines with servers where these terms were measured."""
+    return [(m, c, t) for t in terms for c in busy if _is_at(c, t, arm) for m in c.machines if m.server]
+
+
+def _busy_there(machine: Machine) -> str:
+    return f"{machine.share:.0%} of {machine.cores} cores are busy"
 
 
 def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:

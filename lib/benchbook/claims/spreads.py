@@ -18,7 +18,6 @@ from benchbook.claims.figure_spreads import (
     RepeatedFigures,
     cancels_blocks,
     figure_spreads,
-    key,
     levels_of,
 )
 from benchbook.claims.oddity import oddity
@@ -58,7 +57,7 @@ def _of_figures(parts: Sequence[Part], published: Published, figures: RepeatedFi
     known: dict[PartKey, Spread] = {}
     for members in _by_kind((p for p in parts if cancels_blocks(p) and not figures.one_trial(p.terms)), published):
         distinct = {_same(part, published): part for part in members}
-        terms = {key(term): term for part in members for term in part.terms}
+        terms = {term.key: term for part in members for term in part.terms}
         if len(_units(members[0], published)) == 1:
             known |= _of_one_unit(distinct, figure_spreads(list(terms.values()), figures.logs))
     return known

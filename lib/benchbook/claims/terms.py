@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from benchbook.published.tables import Published
 
 Rows = dict[str, Scalar]
+TermKey = tuple[object, ...]
 TIMES = ("s", "ms", "us", "µs", "ns", "min", "h")
 
 
@@ -26,6 +27,11 @@ class Term(NamedTuple):
     metric: str
     rows: Rows
     system: str = ""
+
+    @property
+    def key(self) -> TermKey:
+        """What tells one figure from every other."""
+        return self.table, self.metric, self.system, *self.rows.items()
 
     def speaks_of(self, table: str, levels: Mapping[str, object]) -> bool:
         """Whether a table's cell has the term's rows; levels that it lacks (a run's component, say) set none apart."""

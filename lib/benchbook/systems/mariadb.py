@@ -61,7 +61,7 @@ class MariaDB(InnodbServer):
 
     def create(self, host: RemoteHost) -> None:
         program = self._programs[host.name]["mariadb-install-db"]
-        login = host.shell("id -un").stdout.strip()
+        login = self.login(host)
         # The other way to authenticate root makes a root@127.0.0.1 without a password, which would win over root@%.
         root = ["--auth-root-authentication-method=socket", f"--auth-root-socket-user={login}"]
         host.run(

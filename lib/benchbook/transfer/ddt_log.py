@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 
 # One run logged 6,082 errors, most of them a whole document each.
 ERRORS_KEPT = 100
@@ -82,12 +81,13 @@ def parse(text: str) -> DdtLog:
     """What the log of one run says, of a JVM whose time zone is UTC."""
     began = _BEGAN.search(text)
     counts = [Count(_epoch(found["time"]), int(found["documents"])) for found in _WRITTEN.finditer(text)]
+    errors = list(_errors(text))
     return DdtLog(
         _epoch(began["time"]) if began else None,
         counts,
         bool(_ENDED.search(text)),
-        list(islice(_errors(text), ERRORS_KEPT)),
-        sum(1 for _ in _errors(text)),
+        errors[:ERRORS_KEPT],
+        len(errors),
         sum(1 for _ in _SLOWED.finditer(text)),
     )
 
