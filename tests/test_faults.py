@@ -334,6 +334,18 @@ def test_a_load_is_told_by_its_job_and_by_what_it_prints(tmp_path: Path) -> None
     assert came("write", home, signs) == ["the load has ended"]
 
 
+def test_an_attempt_that_failed_is_told_before_the_run_gives_up(tmp_path: Path) -> None:
+    home = RoundHome(tmp_path, "127.9.9")
+    failed = home.runs / "report" / "campaign" / "failed"
+    (failed / "one.1").mkdir(parents=True)
+    (failed / "one.1" / "record.json").write_text("{}")
+    signs = RunSigns(home)
+    assert not signs.failed(), "an attempt of an earlier run"
+    (failed / "one.2").mkdir()
+    (failed / "one.2" / "record.json").write_text("{}")
+    assert signs.failed()
+
+
 def test_a_record_is_told_while_it_is_written_and_just_after(tmp_path: Path) -> None:
     home = RoundHome(tmp_path, "127.9.9")
     signs, trials = RunSigns(home), home.runs / "report" / "campaign" / "trials"

@@ -12,8 +12,10 @@ from kit import INVENTORY, REPORT, Home, until
 
 from benchbook.campaign import run as campaign_run
 from benchbook.hosts import lab as labs
+from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.reservation import Hold
+from benchbook.hosts.reservation import Hold, Reservation
+from benchbook.hosts.session import Session
 from benchbook.reports.load.load_kind import LoadParameters
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -70,6 +72,22 @@ def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyo
     assert list(reasons(campaign)) == [3]
     assert reasons(campaign)[3].startswith("host executor is unreachable, for longer than its lease of 5 s")
     assert [r.repetition for r in campaign.records()] == [1, 2, 4]
+
+
+def test_connections_that_break_while_a_session_begins_cost_nothing(
+    victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = Reservation.take
+
+    def after_a_cut(reservation: Reservation) -> None:
+        victims.cut()
+        take(reservation)
+
+    monkeypatch.setattr(Reservation, "take", after_a_cut)
+    with Session(short, ["executor", "db1"]) as session:
+        victims.cut()
+        facts, _ = preflight(session, disk_bytes=0)
+    assert sorted(facts) == ["db1", "executor"]
 
 
 def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims, short: Inventory) -> None:

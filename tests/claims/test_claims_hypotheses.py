@@ -270,7 +270,7 @@ def test_another_machine_s_room_does_not_count(toy: Published) -> None:
 @pytest.mark.parametrize(
     ("share", "verdict", "left"),
     # The claim needs 306 / 100 x 0.8 = 2.45 times what FLAT shows: two cores have that left if 1 / 2.45 = 41% are busy.
-    [(0.98, "not testable here", "1x"), (0.7, "not testable here", "1.4x"), (0.4, "contradicted", "")],
+    [(0.98, "not testable here", "1x"), (0.7, "not testable here", "1.43x"), (0.4, "contradicted", "")],
 )
 def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
     toy: Published, share: float, verdict: str, left: str
@@ -282,7 +282,7 @@ def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
     if left:
         assert (
             f"{share:.0%} of 2 cores are busy at x 8, which leaves room for {left}; "
-            "it would have to be 2.5x what it is. Measured all the same" in found[1].sentence
+            "it would have to be 2.48x what it is. Measured all the same" in found[1].sentence
         )
         assert "hosts of their own" in found[1].decide
 

@@ -113,8 +113,8 @@ def _crowded(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) 
         return None
     machine, cell, term = max(found, key=lambda each: each[0].share)
     at, left = _ran(cell, term), _left(machine, limit, late=False)
-    leaves = "makes a time of waiting for CPU" if _late(part, arm) else f"leaves room for {left:.2g}x"
-    needs = "" if _late(part, arm) else f"; it would have to be {lacks:.2g}x what it is"
+    leaves = "makes a time of waiting for CPU" if _late(part, arm) else f"leaves room for {left:.3g}x"
+    needs = "" if _late(part, arm) else f"; it would have to be {lacks:.3g}x what it is"
     why = f"{_busy_there(machine)}{f' at {at}' if at else ''}, which {leaves}{needs}"
     return NoRoom(why, "hosts of their own for what shares these cores, or more cores")
 

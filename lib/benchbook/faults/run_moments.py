@@ -25,6 +25,7 @@ class RunSigns:
         self.home = home
         self._before = {*home.path.glob("tmp/*/progress.jsonl")}
         self._old_jobs = {*home.lab.glob("*/*/work/jobs/*")}
+        self._old_attempts = {*_attempts(home)}
 
     def jobs(self, host: str, name: str) -> list[Path]:
         """Folders of the jobs of this name that were started, oldest first."""
@@ -78,8 +79,9 @@ class RunSigns:
         return any(True for _ in self.home.runs.glob("*/*/trials/*.partial"))
 
     def failed(self) -> bool:
-        """Has a trial of this run failed?"""
-        return any(said.get("failed") for said in self.progress())
+        """Has an attempt at a trial of this run failed? It is on record before the run tries again."""
+        new = any(path not in self._old_attempts for path in _attempts(self.home))
+        return new or any(said.get("failed") for said in self.progress())
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,10 @@ _MOMENTS: dict[Phase, tuple[Moment, ...]] = {
     "load": _LOAD,
     "write": _WRITE,
 }
+
+
+def _attempts(home: RoundHome) -> Iterable[Path]:
+    return home.runs.glob("*/*/failed/*/record.json")
 
 
 def _there(found: Iterable[Path]) -> list[Path]:

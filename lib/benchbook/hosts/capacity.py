@@ -9,6 +9,7 @@ from benchbook.hosts.about import HostFacts
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_facts import gather
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.patience import patiently
 from benchbook.hosts.remote_host import RemoteHost
 
 LOAD = "client"
@@ -39,6 +40,6 @@ def of_servers(inventory: Inventory) -> Capacity:
 def _facts(inventory: Inventory) -> dict[str, HostFacts]:
     hosts = [RemoteHost(inventory, name) for name in inventory.hosts]
     try:
-        return on_each("reading host facts", hosts, gather)
+        return on_each("reading host facts", hosts, patiently(gather))
     finally:
         try_on_each(hosts, lambda host: host.close())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey
 from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.patience import patiently
 from benchbook.hosts.tuning import tune
 
 # Named in annotations only: a chain of imports ends here.
@@ -49,7 +50,7 @@ def _clock_offset(host: RemoteHost) -> tuple[float, float]:
 
 def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, HostFacts], list[HostFinding]]:
     """Facts per host and what is off. Raises HostUnusable where the disk cannot hold what the run will write."""
-    facts = session.each("reading host facts", gather)
+    facts = session.each("reading host facts", patiently(gather))
     for name, about in facts.items():
         if about.disk_free_bytes < disk_bytes:
             raise HostUnusable(

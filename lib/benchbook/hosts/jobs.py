@@ -10,19 +10,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_after_delay,
-    stop_all,
-    wait_exponential,
-)
-
-from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable
+from benchbook.errors import HostUnreachable, HostUnusable
+from benchbook.hosts.patience import patient
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -109,7 +100,7 @@ class Job:
             host.write(f"{folder}/{secret}", content)
         host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease, fence)))
         # It may have begun although the connection broke: asked again, the host starts nothing twice.
-        said = _patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout.strip()
+        said = patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout.strip()
         if said == "refused":
             host.still_ours()
             raise HostUnreachable(f"{host.name}: `{name}` was refused: the host is reserved for another driver")
@@ -160,7 +151,7 @@ class Job:
         """
         offset, began = 0, time.monotonic()
         while True:
-            ended, fresh = _patient(self.host)(self._look, offset)
+            ended, fresh = patient(self.host)(self._look, offset)
             if fresh:
                 offset += len(fresh)
                 on_output(fresh)
@@ -181,7 +172,7 @@ class Job:
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
         """End the job and wait for its end; how it ended."""
-        _patient(self.host)(self.host.run, ["python3", self._supervisor, "stop", self.folder], timeout=timeout)
+        patient(self.host)(self.host.run, ["python3", self._supervisor, "stop", self.folder], timeout=timeout)
         return self.status()
 
     def leave(self, name: str) -> None:
@@ -194,22 +185,6 @@ class Job:
     def remove(self) -> None:
         """Its folder is no longer needed: it goes before the connection closes."""
         self.host.discard(self.folder)
-
-
-def _patient(host: RemoteHost) -> Retrying:
-    """Does what may be done twice again where the connection broke. Raises HostUnreachable after the lease."""
-
-    def give_up(state: RetryCallState) -> NoReturn:
-        problem = state.outcome.exception() if state.outcome else None
-        raise HostUnreachable(f"host {host.name} is unreachable, for longer than its lease: {problem}") from problem
-
-    return Retrying(
-        retry=retry_if_exception_type(ConnectionLost),
-        # Twice at least: a driver that was itself stopped for longer finds its connection gone, and not the host.
-        stop=stop_all(stop_after_attempt(2), stop_after_delay(host.inventory.ssh.lease_s)),
-        wait=wait_exponential(0.2, max=3),
-        retry_error_callback=give_up,
-    )
 
 
 def _description(

@@ -21,6 +21,7 @@ from benchbook.grouping import grouped
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
 from benchbook.hosts.holder import Holder, since_in_words, this_driver
 from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class _Place:
 
 
 def _by_place(hosts: Collection[RemoteHost]) -> dict[str, list[Arrival]]:
-    arrivals = on_each("looking at what hosts they are", hosts, arrive)
+    arrivals = on_each("looking at what hosts they are", hosts, patiently(arrive))
     return grouped(arrivals.values(), lambda arrival: arrival.place)
 
 
@@ -243,7 +244,9 @@ def _on(host: RemoteHost) -> Run:
         program = host.push(remote_program("hosts", "reserve.py"))
         return host.run(["python3", program, *words], timeout=_ANSWER_S).stdout
 
-    return lambda words: on_each("reserving", [host], lambda one: step(one, words), timeout=2 * _ANSWER_S)[host.name]
+    return lambda words: on_each("reserving", [host], patiently(lambda one: step(one, words)), timeout=2 * _ANSWER_S)[
+        host.name
+    ]
 
 
 def _here(words: Sequence[str]) -> str:

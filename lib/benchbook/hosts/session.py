@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.jobs import Command, Job, reap
+from benchbook.hosts.patience import patiently
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.reservation import Reservation, check_free
 
@@ -32,7 +33,7 @@ def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float
     """
     hosts = [RemoteHost(inventory, name) for name in dict.fromkeys(names)]
     try:
-        on_each("connecting", hosts, lambda host: host.connect())
+        on_each("connecting", hosts, patiently(RemoteHost.connect))
         check_free(inventory, hosts, wait_s=wait_s)
     finally:
         try_on_each(hosts, lambda host: host.close())
@@ -67,11 +68,11 @@ class Session:
         return self
 
     def _enter(self) -> None:
-        self.each("connecting", self._arrive)
+        self.each("connecting", patiently(self._arrive))
         self._renewer.start()
         self._reservation.take()
         patience_s = self.inventory.ssh.lease_s + 180
-        reaped = self.each("looking for leftovers", self._reap, timeout=patience_s)
+        reaped = self.each("looking for leftovers", patiently(self._reap), timeout=patience_s)
         self.reaped = {name: ended for name, ended in reaped.items() if ended}
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:

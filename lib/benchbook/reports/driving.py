@@ -14,6 +14,7 @@ from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
+from benchbook.hosts.patience import patiently
 from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
@@ -71,7 +72,7 @@ class Driver:
 
     def find(self) -> str:
         """Locate the generator on every client; its version, or versions. Raises HostUnusable where it is missing."""
-        found = on_each(f"looking for {self.generator.name}", self.clients, self.generator.find)
+        found = on_each(f"looking for {self.generator.name}", self.clients, patiently(self.generator.find))
         versions = "; ".join(dict.fromkeys(found.values()))
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 

@@ -208,7 +208,8 @@ def take(state, displaced, request):
         with open(lease, "w") as out:
             out.write("held\n")
         taken.append(dict(common, token=token, lease=lease, **door))
-    kept = [one for one in state["held"] if one not in displaced]
+    # Who asks twice has not heard the first answer: what it had then is not held beside what it has now.
+    kept = [one for one in state["held"] if one not in displaced and one["session"] != request["session"]]
     write_state({"token": state["token"] + len(taken), "held": kept + taken})
     return {"file": inside("reservations.json"), "taken": taken, "displaced": displaced}
 
