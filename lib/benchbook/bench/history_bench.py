@@ -49,9 +49,9 @@ def simulated(size: float, lasts: int, *, heavy: bool, series: int, seed: int = 
             counts[name] += hit, false, false > 0
     return {
         name: {
-            **({"found": round(hit / planted, 3)} if planted else {}),
-            "false_per_series": round(false / series, 4),
-            "series_with_false": round(some / series, 4),
+            **({"found": round(float(hit / planted), 3)} if planted else {}),
+            "false_per_series": round(float(false / series), 4),
+            "series_with_false": round(float(some / series), 4),
         }
         for name, (hit, false, some) in counts.items()
     }

@@ -34,10 +34,11 @@ _QUESTIONS = {
     "mean tps per cell and campaign": "select campaign, workload, threads, avg(tps) from trials group by all",
     "slowest campaigns": "select campaign, sum(events) / sum(duration_s) as rate from trials join runs using (campaign)"
     " group by all order by rate limit 5",
-    "p95 of merged histograms": "select campaign, latency_ms from (select campaign, latency_ms, sum(sum(count)) over"
-    " (partition by campaign order by latency_ms) / sum(sum(count)) over (partition by campaign) as share"
-    " from histograms group by all) where share >= 0.95 qualify row_number() over"
-    " (partition by campaign order by latency_ms) = 1",
+    "p95 of merged histograms": "with added as (select campaign, latency_ms, sum(count) as n from histograms"
+    " group by all),"
+    " shares as (select campaign, latency_ms, sum(n) over (partition by campaign order by latency_ms)"
+    " / sum(n) over (partition by campaign) as share from added)"
+    " select campaign, min(latency_ms) from shares where share >= 0.95 group by all",
     "mean tps of every second": "select campaign, avg(value) from seconds where metric = 'tps' and in_load"
     " group by all",
     "kernels": "select text, count(distinct campaign) from environments where fact = 'host.kernel' group by all",

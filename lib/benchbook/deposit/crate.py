@@ -6,6 +6,8 @@ The notebook is the workflow, the campaign the action that ran it, and each tria
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -34,6 +36,7 @@ _OUTPUTS = {
     "executed.ipynb": "the notebook as it ran, with its figures",
     "environment.json": "hosts, systems with versions and settings, and what was waived",
 }
+_FORMATS = {".json": "application/json", ".ipynb": "application/x-ipynb+json"}
 Entity = Any
 
 
@@ -44,8 +47,10 @@ class CampaignCrate:
         self.campaign = campaign
         self.report = published.load(campaign.report).report
         self._environment, self._records = campaign.environment(), campaign.records()
-        self._crate = ROCrate()
+        # The version that the profiles build on.
+        self._crate = ROCrate(version="1.1")
         self._describe(license)
+        self._actions: list[Entity] = []
         self._tools = self._versions()
         self._workflow = self._notebook()
         # In the place of what the library says by itself.
@@ -54,8 +59,10 @@ class CampaignCrate:
         self._run()
 
     def write(self, path: Path) -> None:
-        """Write all of it as one zip."""
-        self._crate.write_zip(path)
+        """Write all of it as one zip; its folders are in it by name, as they are in what is said of it."""
+        with tempfile.TemporaryDirectory(prefix="crate-", dir=path.parent) as folder:
+            self._crate.write(folder)
+            shutil.make_archive(str(path.with_suffix("")), "zip", folder)
 
     def _describe(self, license: str) -> None:
         done, planned = len(self._records), len(self.campaign.trials)
@@ -64,7 +71,7 @@ class CampaignCrate:
             f"Records of {done} of {planned} trials that restage {self.report.title}, with their seconds, the plan, "
             "the environment, the published tables and the executed notebook."
         )
-        self._crate.license = license
+        self._crate.license = self._entity(license, "CreativeWork", name=license.rpartition("/")[2], url=license)
 
     def _entity(self, identifier: str, kind: str | Sequence[str], **more: object) -> Entity:
         return self._crate.add(ContextEntity(self._crate, identifier, {"@type": kind, **more}))
@@ -86,12 +93,16 @@ class CampaignCrate:
         file = paths.notebook(self.campaign.report)
         language = {"name": "Jupyter Notebook", "url": {"@id": "https://jupyter.org/"}}
         jupyter = self._crate.add(ComputerLanguage(self._crate, "https://jupyter.org/", language))
-        said = {"name": self.report.title, "softwareRequirements": list(self._tools.values())}
+        said = {
+            "name": self.report.title,
+            "encodingFormat": _FORMATS[file.suffix],
+            "softwareRequirements": list(self._tools.values()),
+        }
         return self._crate.add_workflow(file, file.name, main=True, lang=jupyter, properties=said)
 
     def _run(self) -> None:
         """The action that ran the notebook, with all that it used and left."""
-        plan = self._crate.add_file(self.campaign.folder / "plan.json", properties={"name": "the plan of all trials"})
+        plan = self._file("plan.json", name="the plan of all trials")
         tables = paths.published_dir(self.campaign.report)
         printed = self._crate.add_dataset(tables, "published/", properties={"name": "the published tables"})
         given = [(self._formal(name, value), name, value) for name, value in self._parameters.items()]
@@ -102,15 +113,16 @@ class CampaignCrate:
         self._workflow["input"] = [parameter for parameter, _, _ in given]
         left = self._outputs()
         trials = [self._trial(record, plan) for record in self._records]
-        failures = [self._failure(record, plan) for record in self.campaign.failures()]
+        for record in self.campaign.failures():
+            # There with its reason, and no result.
+            self._failure(record, plan)
         began, ended = self._span
         about = {"name": f"campaign {self.campaign.id}", "startTime": began, "endTime": ended, "actionStatus": _DONE}
-        # Those that failed are there with their reasons, and are no result.
         result = [*left, *trials]
-        self._crate.add_action(self._workflow, object=[plan, printed, *values], result=result, properties=about)
+        used = [plan, printed, *values]
+        run = self._crate.add_action(self._workflow, "#campaign", object=used, result=result, properties=about)
+        self._crate.root_dataset["mentions"] = [run, *self._actions]
         self._crate.root_dataset["keywords"] = f"benchmark, {', '.join(self._environment.systems)}"
-        if failures:
-            self._crate.root_dataset.append_to("mentions", failures)
 
     @cached_property
     def _parameters(self) -> dict[str, str | int | float | bool]:
@@ -129,10 +141,12 @@ class CampaignCrate:
         said = {"additionalType": "File", "conformsTo": {"@id": _PARAMETER}}
         formal = {name: self._entity(f"#output-{name}", "FormalParameter", name=name, **said) for name in there}
         self._workflow["output"] = list(formal.values())
-        return [
-            self._crate.add_file(self.campaign.folder / name, properties={"name": what, "exampleOfWork": formal[name]})
-            for name, what in there.items()
-        ]
+        return [self._file(name, name=what, exampleOfWork=formal[name]) for name, what in there.items()]
+
+    def _file(self, file: str, **said: object) -> Entity:
+        """One of the campaign's own."""
+        path = self.campaign.folder / file
+        return self._crate.add_file(path, properties={"encodingFormat": _FORMATS[path.suffix], **said})
 
     def _trial(self, record: Record, plan: Entity) -> Entity:
         """A trial's folder, and the action that filled it; returns the folder."""
@@ -149,7 +163,9 @@ class CampaignCrate:
         times = {"startTime": _moment(record.started), "endTime": _moment(record.ended)} if record.started else {}
         about = {"name": name, **times, **more, **({"description": record.command} if record.command else {})}
         tool = self._tools.get("load", self._tools["benchbook"])
-        self._crate.add_action(tool, object=[plan], result=[folder], properties=about)
+        # By its name, so that the same campaign has the same identifiers in every crate.
+        name = f"#action-{below}-{record.id}"
+        self._actions.append(self._crate.add_action(tool, name, object=plan, result=folder, properties=about))
         return folder
 
     @property
