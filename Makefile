@@ -8,6 +8,8 @@ PROFILE ?= smoke
 # Where: a name in env/hosts; without one, what the notebook says (the local lab).
 INVENTORY ?=
 BENCH ?=
+# Which campaign is packed: a report (its latest), an id, a folder.
+CAMPAIGN ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
 TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore
 PYTEST_ARGS ?=
@@ -27,7 +29,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/s
 export JUPYTER_PREFER_ENV_PATH := 1
 BENCHBOOK := .venv/bin/python -m benchbook
 
-.PHONY: help new report test lint lab lab-down jupyter bench site clean setup setup-python setup-report setup-test
+.PHONY: help new report test lint lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +67,9 @@ bench: setup-report ## measure the kit's own cost (BENCH= one of them)
 
 site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site
+
+archive: setup-python ## pack CAMPAIGN for a deposit, as an RO-Crate: make archive CAMPAIGN=my_report
+	@$(BENCHBOOK) archive $(CAMPAIGN)
 
 build-%: setup-python ## build or fetch the system env/systems/%, if that is still to do
 	@$(BENCHBOOK) build $*

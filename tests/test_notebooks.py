@@ -20,6 +20,8 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
+from benchbook.history import NOTEBOOK as HISTORY
+from benchbook.history.report_history import HistoryParameters
 from benchbook.hosts.inventory import Inventory
 from benchbook.reports.kinds import kind_of
 from benchbook.reports.load.load_kind import LoadParameters
@@ -27,7 +29,7 @@ from benchbook.reports.load.load_kind import LoadParameters
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Run by tests and by hand, and no report of anybody.
 EXPLORE = "explore"
-REPORTS = [path.stem for path in NOTEBOOKS if path.stem not in (NOTEBOOK, EXPLORE)]
+REPORTS = [path.stem for path in NOTEBOOKS if path.stem not in (NOTEBOOK, EXPLORE, HISTORY)]
 by_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -36,8 +38,8 @@ def code(path: Path) -> list[Any]:
 
 
 def test_every_notebook_is_in_a_run_list() -> None:
-    """Reports: `make report`. The comparison: `compare --page`, test_compare.py. Explore: test_own_analyses.py."""
-    assert sorted([*restage.reports(), NOTEBOOK, EXPLORE]) == [path.stem for path in NOTEBOOKS]
+    """Reports: `make report`. Comparison, history: `--page`, tests of their own. Explore: test_own_analyses.py."""
+    assert sorted([*restage.reports(), NOTEBOOK, EXPLORE, HISTORY]) == [path.stem for path in NOTEBOOKS]
     assert restage.reports() == REPORTS
 
 
@@ -69,10 +71,11 @@ def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> 
     given = parameters.defaults(path.stem)
     if path.stem == EXPLORE:
         return
-    model = CompareParameters if path.stem == NOTEBOOK else kind_of(path.stem).Parameters
+    own = {NOTEBOOK: CompareParameters, HISTORY: HistoryParameters}
+    model = own[path.stem] if path.stem in own else kind_of(path.stem).Parameters
     assert set(given) == set(model.model_fields)
     checked = parameters.check(model, path.stem, given)
-    assert path.stem == NOTEBOOK or checked.profile == "smoke"
+    assert path.stem in own or checked.profile == "smoke"
 
 
 # -- parameters ---------------------------------------------------------------------------------------------------

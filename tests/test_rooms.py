@@ -36,16 +36,30 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("Hypotheses to verdicts.", {"claims"}),
     ("Pages of the site, and a notebook executed for one.", {"site", "headless"}),
     ("Two campaigns, or many, behind a gate.", {"compare"}),
+    ("All campaigns as one set of tables, and what changed from one to the next.", {"memory", "history"}),
     ("What one kind of report needs and no other.", {"reports"}),
     ("What a user starts: a notebook's book, the commands behind the command line.",
-     {"book", "restage", "new", "overview"}),
+     {"book", "restage", "new", "overview", "importing", "deposit"}),
     ("What the kit itself costs.", {"bench"}),
     ("What holds when something breaks in a real run.", {"faults"}),
     ("The command line.", {"cli", "__main__"}),
 ]  # fmt: skip
 
 # Reading records needs no host. These rooms import nothing of the kit that opens a connection, nor what it is made of.
-OFFLINE = ("claims", "analysis", "frames", "compare", "published", "audit", "plots", "display", "site", "stats")
+OFFLINE = (
+    "claims",
+    "analysis",
+    "frames",
+    "compare",
+    "published",
+    "audit",
+    "plots",
+    "display",
+    "site",
+    "stats",
+    "memory",
+    "history",
+)
 CONNECTING = ("fabric", "paramiko")
 # What any room may know of hosts: models and the file that describes them.
 DATA_OF_HOSTS = {"benchbook.hosts", "benchbook.hosts.about", "benchbook.hosts.inventory"}

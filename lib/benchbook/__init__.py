@@ -4,6 +4,7 @@
     from benchbook import plots
 
     benchbook.runs()                                            # every recorded campaign
+    benchbook.runs().sql("select campaign, avg(tps) from trials group by all")
     report = benchbook.open_campaign("tidb_v7_1_3_sysbench")    # its latest; then report.trials(), ...
     plots.repetitions(report.trials(), "tps", x="threads", panel="workload")
 
@@ -20,16 +21,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from benchbook.book import Book
+    from benchbook.memory.recorded_runs import Runs
 
 __version__ = "0.1.0"
 
 
 # What these need takes seconds to import, and the command line imports this module too.
-def runs(report: str = "*") -> pd.DataFrame:
-    """A row per recorded campaign of one report, or of all: id, report, made, profile, inventory, systems, trials."""
-    from benchbook.frames import run_frame  # noqa: PLC0415
+def runs(report: str = "*") -> Runs:
+    """A row per recorded campaign of one report, or of all: id, report, made, profile, inventory, systems, trials.
 
-    return run_frame.runs(report)
+    The frame has all that they measured, too: `.trials()`, `.seconds("tps")`, `.histograms()`, `.verdicts()`,
+    `.environments()`, and `.sql("select ... from trials ...")` over these tables.
+    """
+    from benchbook.memory import recorded_runs  # noqa: PLC0415
+
+    return recorded_runs.runs(report)
 
 
 def open_campaign(address: str) -> Book:

@@ -132,6 +132,17 @@ def publish(
     raise typer.Exit(publish_campaigns(campaign, console))
 
 
+@app.command("import")
+def import_(
+    source: Annotated[str, typer.Argument(help="A campaign's folder, data/runs, a checkout; or HOST:PATH.")],
+    inventory: Annotated[str, typer.Option(help="The inventory that HOST is in: a name in env/hosts, or a file.")] = "",
+) -> None:
+    """Take campaigns of another machine or checkout into data/runs, checked. Exit status: 2 when one is refused."""
+    from benchbook.importing import import_command
+
+    raise typer.Exit(import_command.run(source, inventory, console))
+
+
 @app.command()
 def build(names: Names = None) -> None:
     """Build systems from source into the cache, once per version."""
@@ -276,6 +287,37 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     if history:
         raise typer.Exit(command.list_history(asked, console, as_json=json_))
     raise typer.Exit(command.run(asked, console, as_json=json_, page=page))
+
+
+@app.command()
+def archive(
+    campaign: Annotated[str, typer.Argument(help="REPORT (its latest), REPORT~1 (the one before), an id, a folder.")],
+    out: Annotated[str, typer.Option(help="The zip; without, crate.zip beside the campaign's page in site/.")] = "",
+    license: Annotated[str, typer.Option(help="The address of the licence of your data; else the kit's own.")] = "",
+) -> None:
+    """Pack a campaign for a deposit: records, tables and notebook as one zip, described as an RO-Crate."""
+    from benchbook.deposit import archive_command
+
+    archive_command.run(campaign, out, license or archive_command.LICENSE, console)
+
+
+@app.command()
+def history(
+    report: Annotated[str, typer.Argument(help="Whose campaigns.", autocompletion=_known_reports)],
+    inventory: Annotated[str, typer.Option(help="Where they ran; without, where the latest did.")] = "",
+    profile: Annotated[str, typer.Option(help="How big and how long; without, as the latest.")] = "",
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Without, the metrics of the published tables; repeatable.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
+) -> None:
+    """Say where the level of a report's cells changed from campaign to campaign, and what had changed there."""
+    from benchbook.history import history_command
+    from benchbook.history.report_history import HistoryParameters
+
+    asked = HistoryParameters(report=report, inventory=inventory, profile=profile, metric=metric or [])
+    raise typer.Exit(history_command.run(asked, console, as_json=json_, page=page))
 
 
 @lab_app.command("up")

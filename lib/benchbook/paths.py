@@ -23,6 +23,11 @@ def runs_dir(report: str) -> Path:
     return home() / "data" / "runs" / report
 
 
+def memory_dir() -> Path:
+    """Tables of all campaigns, made of their records: what is here can be removed at any time."""
+    return home() / "data" / "runs" / ".memory"
+
+
 def notebook(report: str) -> Path:
     return home() / "notebooks" / f"{report}.ipynb"
 

@@ -21,6 +21,8 @@ from benchbook.bench import (
     analysis_bench,
     big_campaign_bench,
     gate_bench,
+    history_bench,
+    memory_bench,
     null_comparisons_bench,
     planted_errors_bench,
     repetitions_bench,
@@ -260,4 +262,6 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "verdicts": verdicts_bench.verdicts,
     "gate": gate_bench.gate,
     "null_comparisons": null_comparisons_bench.null_comparisons,
+    "history": history_bench.history,
+    "memory": memory_bench.memory,
 }

@@ -129,9 +129,19 @@ def _shuffled(dice: random.Random, cells: list[Cell]) -> list[Cell]:
     return dice.sample(cells, len(cells))
 
 
-def _trial(cell: Cell, repetition: int, order: int, conditions: str) -> Trial:
+def identities(plan: Plan) -> list[str]:
+    """What the identities of a plan's trials must be, in its order: those that `plan` gives these cells."""
+    conditions = _canonical(plan.asked)
+    return [_identity(trial.cell, trial.repetition, conditions) for trial in plan.trials]
+
+
+def _identity(cell: Cell, repetition: int, conditions: str) -> str:
     # The digest of [cell, repetition, asked], with what all trials share put into text once: `conditions`.
-    identity = _hash(f"[{_canonical(cell.model_dump())}, {repetition}, {conditions}]")
+    return _hash(f"[{_canonical(cell.model_dump())}, {repetition}, {conditions}]")
+
+
+def _trial(cell: Cell, repetition: int, order: int, conditions: str) -> Trial:
+    identity = _identity(cell, repetition, conditions)
     return Trial(id=f"r{repetition:02d}-{cell.slug}", identity=identity, cell=cell, repetition=repetition, order=order)
 
 

@@ -210,7 +210,12 @@ def fingerprints(folder: Path, files: Sequence[str] = ("record.json",)) -> dict[
         os.close(at)
 
 
-def _fingerprint(path: str, folder: int) -> str:
+def fingerprint(folder: Path, files: Sequence[str]) -> str:
+    """The same of files in one folder; nothing stands for one that is not there."""
+    return " ".join(_fingerprint(str(folder / file)) for file in files)
+
+
+def _fingerprint(path: str, folder: int | None = None) -> str:
     try:
         about = os.stat(path, dir_fd=folder)
     except OSError:

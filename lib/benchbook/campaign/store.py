@@ -228,7 +228,7 @@ def readable(folders: Iterable[Path]) -> Iterator[Campaign]:
             campaign.environment()
             campaign.done()
         except RecordBroken as problem:
-            _leave_out(str(problem))
+            leave_out(str(problem))
         else:
             yield campaign
 
@@ -238,11 +238,12 @@ def _planned(folders: Iterable[Path]) -> Iterator[Campaign]:
         try:
             yield Campaign(folder)
         except PlanBroken as problem:
-            _leave_out(str(problem))
+            leave_out(str(problem))
 
 
 @cache
-def _leave_out(why: str) -> None:
+def leave_out(why: str) -> None:
+    """Name what cannot be read on the standard error, in one line and once."""
     print(f"left out: {' '.join(why.split())}", file=sys.stderr)
 
 

@@ -68,6 +68,14 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
     return left, right
 
 
+def of_campaign(campaign: Campaign) -> Facts:
+    """The facts of one campaign, with those of all its systems, in the same words."""
+    facts = _common(campaign, _roles(campaign))
+    for name, about in campaign.environment().systems.items():
+        facts.update(_system(about, name))
+    return facts
+
+
 def load_options(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
     """Options of the load's command line, from the first cell that both have, where the system is the same one."""
     there = {_cell(record): record.command for record in reversed(b.records())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,6 +10,8 @@ from typing import Literal
 import pandas as pd
 
 Kind = Literal["str", "category", "int64", "Int64", "float64", "bool", "datetime64[ns, UTC]"]
+# The part of a call that names it: without its arguments, but with the call that it is made on.
+_CALLED = re.compile(r"[\w.]+(?:\(\)\.\w+)*")
 # Where the columns of the report's levels stand, and those of whatever was measured.
 LEVELS, METRICS = "<levels>", "<metrics>"
 
@@ -30,6 +33,12 @@ class FrameSchema:
     call: str
     row: str
     columns: tuple[FrameColumn, ...]
+
+    @property
+    def name(self) -> str:
+        """What `attrs["frame"]` says: the call without its arguments."""
+        found = _CALLED.match(self.call)
+        return found[0] if found else self.call
 
     def markdown(self) -> str:
         """The frame's section of docs/frames.md."""
@@ -164,6 +173,44 @@ RUNS = FrameSchema(
         FrameColumn("folder", "str", "", "where its files are"),
     ),
 )
+_WHERE = (
+    FrameColumn("report", "category", "", "the report that was restaged"),
+    FrameColumn("campaign", "category", "", "id of the campaign"),
+)
+RUN_TRIALS = FrameSchema(
+    "benchbook.runs().trials()",
+    "A row per trial that counts, of every campaign. A level or a metric that a report does not have is missing.",
+    (*_WHERE, *TRIALS.columns),
+)
+RUN_SECONDS = FrameSchema(
+    "benchbook.runs().seconds(*metrics, source='', load_only=True)",
+    "A row per sample of every trial that counts. `trials` has its table, system and levels.",
+    (
+        *_WHERE,
+        *(column for column in SECONDS.columns if column not in _CELL),
+        FrameColumn("in_load", "bool", "", "whether it was sampled while the load ran"),
+    ),
+)
+RUN_HISTOGRAMS = FrameSchema(
+    "benchbook.runs().histograms()",
+    "A row per bucket of the latency histogram of every trial that counts.",
+    (*_WHERE, _TRIAL, *HISTOGRAMS.columns[-2:]),
+)
+RUN_VERDICTS = FrameSchema(
+    "benchbook.runs().verdicts()",
+    "A row per claim and system of every campaign that ran to its end, as its page says it.",
+    (*_WHERE, *CLAIMS.columns),
+)
+RUN_ENVIRONMENTS = FrameSchema(
+    "benchbook.runs().environments()",
+    "A row per recorded fact of every campaign that may change its results, in the words of `benchbook compare`.",
+    (
+        *_WHERE,
+        FrameColumn("fact", "category", "", "as `host.kernel`, `system.version`, `asked.time_s`"),
+        FrameColumn("place", "category", "", "the role of the hosts, or the system; empty for what was asked for"),
+        FrameColumn("text", "str", "", "its value, without paths and addresses"),
+    ),
+)
 RATIOS = FrameSchema(
     "benchbook.ratios(a, b='')",
     "A row per cell that both campaigns measured: B / A.",
@@ -200,7 +247,8 @@ USL = FrameSchema(
         FrameColumn("why_not", "str", "", "why there is no fit; empty with one"),
     ),
 )
-SCHEMAS = (TRIALS, SECONDS, HISTOGRAMS, CPU, PUBLISHED, BESIDE, CLAIMS, RUNS, RATIOS, USL)
+RUN_SCHEMAS = (RUN_TRIALS, RUN_SECONDS, RUN_HISTOGRAMS, RUN_VERDICTS, RUN_ENVIRONMENTS)
+SCHEMAS = (TRIALS, SECONDS, HISTOGRAMS, CPU, PUBLISHED, BESIDE, CLAIMS, RUNS, *RUN_SCHEMAS, RATIOS, USL)
 _TAKEN = {column.name for schema in SCHEMAS for column in schema.columns}
 
 
@@ -232,7 +280,7 @@ def typed(
     for level in levels:
         found[level] = _level(found[level])
     known = {c.name: c.unit for c in schema.columns if c.unit and c.unit not in ("row", "attrs")}
-    found.attrs = {"frame": schema.call.partition("(")[0], "units": {**known, **metrics}}
+    found.attrs = {"frame": schema.name, "units": {**known, **metrics}}
     return found
 
 

@@ -16,7 +16,7 @@ from benchbook.errors import BadInput
 from benchbook.site.downloads import Download
 
 PAGE, RESULTS = "index.html", "results.json"
-COMPARISON = "compare_"
+COMPARISON, HISTORY = "compare_", "history_"
 
 
 @dataclass(frozen=True)

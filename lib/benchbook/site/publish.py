@@ -21,7 +21,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.site import addresses, downloads, first_screen, page
-from benchbook.site.addresses import COMPARISON, PagePlace
+from benchbook.site.addresses import COMPARISON, HISTORY, PagePlace
 from benchbook.site.executed_notebook import load
 from benchbook.site.forest_rows import Forest
 from benchbook.site.origin import of_this_checkout
@@ -47,7 +47,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     if (campaign := _campaign(results_path)) is not None:
         # A run that broke off before it had results does not know its campaign.
         found = found.model_copy(update={"campaign": campaign.id})
-    if report.startswith(COMPARISON):
+    if report.startswith((COMPARISON, HISTORY)):
         target = _write_page(notebook, built, found, site / f"{report}.html")
         results.write(found, site / f"{report}.json")
     else:

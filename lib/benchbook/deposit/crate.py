@@ -1,0 +1,180 @@
+"""A campaign as an RO-Crate of the profile Workflow Run Crate (https://w3id.org/ro/wfrun/workflow/0.5).
+
+The notebook is the workflow, the campaign the action that ran it, and each trial an action of the load generator.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rocrate.model.computerlanguage import ComputerLanguage
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+from benchbook import __version__, paths, published
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+_PARAMETER = "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"
+_TYPES = {bool: "Boolean", int: "Integer", float: "Float", str: "Text"}
+_DONE, _FAILED = "http://schema.org/CompletedActionStatus", "http://schema.org/FailedActionStatus"
+# What the campaign's run left, beside its records: name -> what it is.
+_OUTPUTS = {
+    "results.json": "verdicts and tables, published beside measured",
+    "executed.ipynb": "the notebook as it ran, with its figures",
+    "environment.json": "hosts, systems with versions and settings, and what was waived",
+}
+_FORMATS = {".json": "application/json", ".ipynb": "application/x-ipynb+json"}
+Entity = Any
+
+
+class CampaignCrate:
+    """One campaign and what is said of it; `license` is the address of the one that its data are given under."""
+
+    def __init__(self, campaign: Campaign, license: str) -> None:
+        self.campaign = campaign
+        self.report = published.load(campaign.report).report
+        self._environment, self._records = campaign.environment(), campaign.records()
+        # The version that the profiles build on.
+        self._crate = ROCrate(version="1.1")
+        self._describe(license)
+        self._actions: list[Entity] = []
+        self._tools = self._versions()
+        self._workflow = self._notebook()
+        # In the place of what the library says by itself.
+        profiles = [self._entity(at, "CreativeWork", name=name) for at, name in PROFILES.items()]
+        self._crate.root_dataset["conformsTo"] = profiles
+        self._run()
+
+    def write(self, path: Path) -> None:
+        """Write all of it as one zip; its folders are in it by name, as they are in what is said of it."""
+        with tempfile.TemporaryDirectory(prefix="crate-", dir=path.parent) as folder:
+            self._crate.write(folder)
+            shutil.make_archive(str(path.with_suffix("")), "zip", folder)
+
+    def _describe(self, license: str) -> None:
+        done, planned = len(self._records), len(self.campaign.trials)
+        self._crate.name = f"{self.report.title}: measured anew, campaign {self.campaign.id}"
+        self._crate.description = (
+            f"Records of {done} of {planned} trials that restage {self.report.title}, with their seconds, the plan, "
+            "the environment, the published tables and the executed notebook."
+        )
+        self._crate.license = self._entity(license, "CreativeWork", name=license.rpartition("/")[2], url=license)
+
+    def _entity(self, identifier: str, kind: str | Sequence[str], **more: object) -> Entity:
+        return self._crate.add(ContextEntity(self._crate, identifier, {"@type": kind, **more}))
+
+    def _versions(self) -> dict[str, Entity]:
+        """The programs that took part, the load generator under the name "load"."""
+        known = {"benchbook": ("Benchbook", __version__)}
+        known |= {name: (one.title or name, one.version) for name, one in self._environment.systems.items()}
+        name, _, version = (self._environment.load_generator or "").partition(" ")
+        known |= {"load": (name, version)} if name else {}
+        return {
+            key: self._entity(
+                f"#program-{key}", "SoftwareApplication", name=title, softwareVersion=version or "unknown"
+            )
+            for key, (title, version) in known.items()
+        }
+
+    def _notebook(self) -> Entity:
+        file = paths.notebook(self.campaign.report)
+        language = {"name": "Jupyter Notebook", "url": {"@id": "https://jupyter.org/"}}
+        jupyter = self._crate.add(ComputerLanguage(self._crate, "https://jupyter.org/", language))
+        said = {
+            "name": self.report.title,
+            "encodingFormat": _FORMATS[file.suffix],
+            "softwareRequirements": list(self._tools.values()),
+        }
+        return self._crate.add_workflow(file, file.name, main=True, lang=jupyter, properties=said)
+
+    def _run(self) -> None:
+        """The action that ran the notebook, with all that it used and left."""
+        plan = self._file("plan.json", name="the plan of all trials")
+        tables = paths.published_dir(self.campaign.report)
+        printed = self._crate.add_dataset(tables, "published/", properties={"name": "the published tables"})
+        given = [(self._formal(name, value), name, value) for name, value in self._parameters.items()]
+        values = [
+            self._entity(f"#value-{name}", "PropertyValue", name=name, value=value, exampleOfWork=parameter)
+            for parameter, name, value in given
+        ]
+        self._workflow["input"] = [parameter for parameter, _, _ in given]
+        left = self._outputs()
+        trials = [self._trial(record, plan) for record in self._records]
+        for record in self.campaign.failures():
+            # There with its reason, and no result.
+            self._failure(record, plan)
+        began, ended = self._span
+        about = {"name": f"campaign {self.campaign.id}", "startTime": began, "endTime": ended, "actionStatus": _DONE}
+        result = [*left, *trials]
+        used = [plan, printed, *values]
+        run = self._crate.add_action(self._workflow, "#campaign", object=used, result=result, properties=about)
+        self._crate.root_dataset["mentions"] = [run, *self._actions]
+        self._crate.root_dataset["keywords"] = f"benchmark, {', '.join(self._environment.systems)}"
+
+    @cached_property
+    def _parameters(self) -> dict[str, str | int | float | bool]:
+        """What the notebook was given, as it notes it itself; else what the plan asked for."""
+        path = self.campaign.folder / "executed.ipynb"
+        noted = json.loads(path.read_text())["metadata"].get("papermill", {}) if path.is_file() else {}
+        given: Mapping[str, object] = noted.get("parameters") or self.campaign.asked
+        return {name: value for name, value in given.items() if isinstance(value, str | int | float | bool)}
+
+    def _formal(self, name: str, value: object) -> Entity:
+        said = {"name": name, "additionalType": _TYPES[type(value)], "conformsTo": {"@id": _PARAMETER}}
+        return self._entity(f"#parameter-{name}", "FormalParameter", **said)
+
+    def _outputs(self) -> list[Entity]:
+        there = {name: what for name, what in _OUTPUTS.items() if (self.campaign.folder / name).is_file()}
+        said = {"additionalType": "File", "conformsTo": {"@id": _PARAMETER}}
+        formal = {name: self._entity(f"#output-{name}", "FormalParameter", name=name, **said) for name in there}
+        self._workflow["output"] = list(formal.values())
+        return [self._file(name, name=what, exampleOfWork=formal[name]) for name, what in there.items()]
+
+    def _file(self, file: str, **said: object) -> Entity:
+        """One of the campaign's own."""
+        path = self.campaign.folder / file
+        return self._crate.add_file(path, properties={"encodingFormat": _FORMATS[path.suffix], **said})
+
+    def _trial(self, record: Record, plan: Entity) -> Entity:
+        """A trial's folder, and the action that filled it; returns the folder."""
+        return self._action(record, plan, "trials", f"trial {record.id}", {"actionStatus": _DONE})
+
+    def _failure(self, record: Record, plan: Entity) -> Entity:
+        why = record.failure.message if record.failure else ""
+        return self._action(record, plan, "failed", f"attempt {record.id}", {"actionStatus": _FAILED, "error": why})
+
+    def _action(self, record: Record, plan: Entity, below: str, name: str, more: Mapping[str, object]) -> Entity:
+        where = f"{below}/{record.id}"
+        said = {"name": name, "description": "record.json, series.parquet (a row per sample), output.txt"}
+        folder = self._crate.add_dataset(self.campaign.folder / where, f"{where}/", properties=said)
+        times = {"startTime": _moment(record.started), "endTime": _moment(record.ended)} if record.started else {}
+        about = {"name": name, **times, **more, **({"description": record.command} if record.command else {})}
+        tool = self._tools.get("load", self._tools["benchbook"])
+        # By its name, so that the same campaign has the same identifiers in every crate.
+        name = f"#action-{below}-{record.id}"
+        self._actions.append(self._crate.add_action(tool, name, object=plan, result=folder, properties=about))
+        return folder
+
+    @property
+    def _span(self) -> tuple[str, str]:
+        """When the campaign's runs began and ended; where nobody noted it, its first and its last load."""
+        runs = [(run.began, run.ended) for run in self._environment.runs]
+        began, ended = zip(*(runs or [(record.started, record.ended) for record in self._records]), strict=True)
+        return _moment(min(began)), _moment(max(ended))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,139 @@
+"""How a history looks in its notebook: changes, what had changed there, cells over time, repeated campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from benchbook import parameters
+from benchbook.analysis import formatting
+from benchbook.compare.gate import short
+from benchbook.display import show
+from benchbook.history import NOTEBOOK
+from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
+from benchbook.plots import campaign_plot, picture
+
+# A table of more rows is not read; `ReportHistory.changes` has all.
+MOST_ROWS = 60
+_PANEL = ["table", "system", "metric", "unit"]
+
+
+def open_history(namespace: Mapping[str, Any]) -> ReportHistory:
+    """The history that a notebook's parameters ask for (`namespace` is its `globals()`). Raises BadInput."""
+    return report_history(parameters.from_namespace(HistoryParameters, NOTEBOOK, namespace))
+
+
+def summary(found: ReportHistory) -> HTML:
+    """How many campaigns, and how many changes hold; then the campaigns at which a level changed."""
+    head = show.paragraph(found.sentence())
+    rows = [_step(found, str(name), part) for name, part in found.changes.groupby("campaign", sort=True)]
+    return show.stack([head, show.table(rows, "Campaigns at which a level changed")]) if rows else head
+
+
+def _step(found: ReportHistory, campaign: str, part: pd.DataFrame) -> dict[str, str]:
+    facts = found.differences[found.differences.campaign == campaign].fact
+    names = list(dict.fromkeys(facts))
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return {
+        "first campaign of the new level": campaign,
+        "cells": ", ".join(f"{count} {called}" for called, count in part.called.value_counts().items()),
+        "new / old": " to ".join(dict.fromkeys(f"{value:.2f}" for value in (part.ratio.min(), part.ratio.max()))),
+        "changed there": ", ".join(names[:4]) + more if names else "nothing that was recorded",
+    }
+
+
+def changes(found: ReportHistory) -> HTML:
+    """Every change of a cell's level: new / old with its 95% interval, and the chance of it by luck."""
+    rows = [_change(row) for row in found.changes.head(MOST_ROWS).to_dict("records")]
+    if not rows:
+        return show.paragraph("No cell's level has changed.")
+    left = f", the first {MOST_ROWS} of {len(found.changes)}" if len(found.changes) > MOST_ROWS else ""
+    return show.table(rows, f"Changes of the level that hold{left}: new / old [95% interval]")
+
+
+def _change(row: Mapping[Any, Any]) -> dict[str, str]:
+    return {
+        "table": row["table"],
+        "system": row["system"],
+        "levels": row["levels"],
+        "metric": f"{row['metric']} ({row['unit']})",
+        "from campaign": row["campaign"],
+        "new / old": f"{row['ratio']:.3f}\u00a0[{row['low']:.3f},\u00a0{row['high']:.3f}]",
+        "p": formatting.number(row["p_value"]),
+        "it became": row["called"],
+    }
+
+
+def who_changed(found: ReportHistory) -> HTML:
+    """What of the environment changed from the campaign before a change to the first of the new level."""
+    if found.changes.empty:
+        return show.paragraph("Where no level changed, there is nothing to explain.")
+    told = found.differences.head(MOST_ROWS)
+    rows: list[dict[Any, Any]] = told.assign(was=told.was.map(short), became=told.became.map(short)).to_dict("records")
+    silent = sorted(set(found.changes.campaign) - set(found.differences.campaign))
+    parts = [show.table(rows, "What had changed there")] if rows else []
+    if silent:
+        said = f"Nothing that is recorded changed at {', '.join(silent)}: a machine may, in ways that nobody records."
+        parts.append(show.paragraph(said))
+    return show.stack(parts)
+
+
+def figures(found: ReportHistory) -> HTML:
+    """Every cell over time, relative to its median: a figure per metric, a panel per table and system."""
+    if found.points.empty:
+        return show.paragraph("No trial has a metric of the published tables.")
+    metrics = found.points[["metric", "unit"]].drop_duplicates().itertuples(index=False, name=None)
+    return show.stack([_figure(found, metric, unit) for metric, unit in metrics])
+
+
+def _figure(found: ReportHistory, metric: str, unit: str) -> HTML:
+    mine = _lines(found.points[(found.points.metric == metric) & (found.points.unit == unit)])
+    broken = _lines(found.changes[(found.changes.metric == metric) & (found.changes.unit == unit)])
+    kept, left_out = _few(mine, set(zip(broken.panel, broken.line, strict=True)))
+    middle = kept.groupby(["panel", "line"])["mean"].transform("median")
+    frame = kept.assign(value=kept["mean"] / middle, low=kept.low / middle, high=kept.high / middle)
+    drawn = campaign_plot.draw(frame, broken, found.campaigns.campaign.tolist())
+    said = [f"{row.panel}, {row.line}: {row.ratio:.2f} from {row.campaign}" for row in broken.itertuples()]
+    alt = f"{metric} of {len(found.campaigns)} campaigns. {'; '.join(said[:12]) or 'No level changed'}."
+    caption = (
+        f"{metric} ({unit}) of every campaign, relative to its cell's median, with 95% intervals over repetitions. "
+        f"Lines: levels. Dotted: where one changed. {left_out}"
+    )
+    return picture.show(drawn, alt, caption.strip())
+
+
+def _lines(frame: pd.DataFrame) -> pd.DataFrame:
+    """With a panel per table (and system, where there are several), a line per combination of levels."""
+    several = frame.system.nunique() > 1
+    panel = frame["table"] + ", " + frame.system if several else frame["table"]
+    return frame.assign(panel=panel, line=frame.levels.where(frame.levels != "", "all"))
+
+
+def _few(frame: pd.DataFrame, broken: set[tuple[str, str]]) -> tuple[pd.DataFrame, str]:
+    """At most as many lines as can be told apart, those that changed first; and what was left out, in words."""
+    lines = frame.groupby("line", sort=False).panel.agg(list)
+    order = sorted(lines.index, key=lambda line: not any((panel, line) in broken for panel in lines[line]))
+    kept = order[: campaign_plot.MOST_LINES]
+    left = len(order) - len(kept)
+    return frame[frame.line.isin(kept)], f"{left} more combinations of levels are not drawn." if left else ""
+
+
+def repeats(found: ReportHistory) -> HTML:
+    """What campaigns of the same environment differ by, per table, system and metric: what `compare` counts."""
+    listing = found.repeats
+    rows = [
+        {
+            "table": group.table,
+            "system": group.system,
+            "metric": group.metric,
+            "campaigns": str(effect.campaigns),
+            "standard deviation": f"{effect.variance**0.5:.1%}",
+            "degrees of freedom": f"{effect.df:.1f}",
+        }
+        for group, effect in listing.effects.items()
+    ]
+    head = show.paragraph(listing.sentence())
+    return show.stack([head, show.table(rows, "What such campaigns differ by, beside repetitions")]) if rows else head

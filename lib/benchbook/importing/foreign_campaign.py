@@ -1,0 +1,79 @@
+"""What is checked of a campaign before it is taken: it is what its name says, and every record is one of its plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchbook import published
+from benchbook.campaign import design, record
+from benchbook.campaign.design import digest
+from benchbook.campaign.record import Record, RecordBroken
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput
+from benchbook.probes.samples import COLUMNS
+
+_ID = re.compile(r"\d{8}T\d{6,12}-(?P<asked>[0-9a-f]{12})")
+# Folder of records -> the status that all of them have.
+_FOLDERS = {"trials": "done", "failed": "failed", "disturbed": "disturbed"}
+
+
+def check(folder: Path) -> Campaign:
+    """The campaign in `folder`. Raises BadInput, naming the file, for what does not fit its plan or cannot be read."""
+    found = Campaign(folder)
+    _check_identity(found)
+    identities = {trial.id: trial.identity for trial in found.trials}
+    try:
+        found.environment()
+        count = sum(_check_records(found, name, identities) for name in _FOLDERS)
+    except RecordBroken as problem:
+        # It stands in a folder that nobody knows yet.
+        said = " ".join(str(problem).replace(f"{folder}/", "").split())
+        raise BadInput(said, file=folder.name, key="import", fix="take it from where it is whole") from problem
+    if not count:
+        raise _refused(folder, "plan.json", "nothing has been recorded in this campaign", found.id)
+    return found
+
+
+def _check_identity(found: Campaign) -> None:
+    """A campaign's name ends in the hash of what was asked for, and each trial has that of its cell and of this."""
+    plan, named = found.plan, _ID.fullmatch(found.id)
+    if plan.report not in published.known_reports():
+        fix = f"copy data/published/{plan.report} and its notebook first"
+        raise BadInput("of a report that is not here", file=found.folder.name, key="report", value=plan.report, fix=fix)
+    first = [trial.identity for trial in found.trials[: found.planned]]
+    if named is None or digest([plan.asked, first]) != named["asked"]:
+        raise _refused(found.folder, "plan.json", "the campaign's name is not that of its plan", found.id)
+    for trial, identity in zip(plan.trials, design.identities(plan), strict=True):
+        if trial.identity != identity:
+            problem = "the plan has been changed: a trial is not what it was"
+            raise _refused(found.folder, "plan.json", problem, trial.id)
+
+
+def _check_records(found: Campaign, name: str, identities: Mapping[str, str]) -> int:
+    folders = sorted((found.folder / name).glob("*/"))
+    for folder in folders:
+        known = record.load(folder)
+        _check_record(found, folder, known, identities)
+        if known.status != _FOLDERS[name]:
+            raise _refused(folder, "record.json", f"a {known.status} record among those in {name}/", known.id)
+        series = record.load_whole_series(folder)
+        if series.num_rows and set(series.column_names) != set(COLUMNS):
+            raise _refused(folder, "series.parquet", "not the columns of a series", series.column_names)
+    return len(folders) if name == "trials" else 0
+
+
+def _check_record(found: Campaign, folder: Path, known: Record, identities: Mapping[str, str]) -> None:
+    trial = known.id if folder.parent.name == "trials" else known.id.rpartition(".")[0]
+    if known.id != folder.name:
+        raise _refused(folder, "record.json", "the record of another trial", known.id)
+    if (known.report, known.campaign) != (found.report, found.id):
+        raise _refused(folder, "record.json", "the record of another campaign", known.campaign)
+    if identities.get(trial) != known.identity:
+        raise _refused(folder, "record.json", "not what the plan asks for", known.identity)
+
+
+def _refused(folder: Path, file: str, problem: str, value: object) -> BadInput:
+    where = f"{folder.name}/{file}"
+    return BadInput(problem, file=where, value=value, fix="take the campaign from where it was measured")

@@ -1,0 +1,110 @@
+"""Where campaigns are imported from, and which of the files there they take along: what a run recorded, and no more."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from benchbook.errors import BadInput
+from benchbook.hosts.remote_host import RemoteHost
+
+# Below a checkout: data/runs/REPORT/CAMPAIGN/trials/TRIAL/record.json.
+DEEPEST = 7
+_RECORDS = "data/runs"
+_TRIAL = r"(?:trials|failed|disturbed)/[^/]+(?<!\.partial)/(?:record\.json|series\.parquet|output\.txt)"
+_TAKEN = re.compile(rf"plan\.json|environment\.json|{_TRIAL}")
+
+
+class ForeignFolder(Protocol):
+    """A folder somewhere; `name` is its own, paths are relative to it, with slashes."""
+
+    name: str
+
+    def files(self) -> list[str]:
+        """Plain files below it; links are none."""
+
+    def copy(self, path: str, to: Path) -> None:
+        """One file, to a path here whose folder is there."""
+
+
+@dataclass(frozen=True)
+class ForeignCampaign:
+    """Files of one campaign; `below` leads from the source's folder to the campaign's, "" where it is that itself."""
+
+    id: str
+    below: str
+    files: tuple[str, ...]
+
+
+def campaigns_in(folder: ForeignFolder) -> list[ForeignCampaign]:
+    """Every campaign in it, oldest first. Raises BadInput where there is none."""
+    files = folder.files()
+    plans = [path for path in map(PurePosixPath, files) if path.name == "plan.json"]
+    found = [_campaign(folder, plan.parent, files) for plan in plans]
+    if not found:
+        fix = "name a campaign's folder, data/runs of another checkout, or that checkout itself"
+        raise BadInput("there is no campaign in it", key="import", value=folder.name, fix=fix)
+    return sorted(found, key=lambda one: one.id)
+
+
+def _campaign(folder: ForeignFolder, home: PurePosixPath, files: Iterable[str]) -> ForeignCampaign:
+    below = "" if home == PurePosixPath(".") else f"{home}/"
+    mine = tuple(path for path in files if path.startswith(below) and _TAKEN.fullmatch(path[len(below) :]))
+    return ForeignCampaign(home.name or folder.name, below, mine)
+
+
+class FolderHere:
+    """A folder on this machine; of a checkout, its records. Raises BadInput where it is none."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            fix = "name a folder, or HOST:PATH with --inventory"
+            raise BadInput("no such folder", key="import", value=str(path), fix=fix)
+        inner = path / _RECORDS
+        self._path = inner if inner.is_dir() else path
+        self.name = self._path.resolve().name
+
+    def files(self) -> list[str]:
+        return list(_plain_files(self._path, ""))
+
+    def copy(self, path: str, to: Path) -> None:
+        shutil.copyfile(self._path / path, to, follow_symlinks=False)
+
+
+def _plain_files(folder: Path, below: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            path = f"{below}{entry.name}"
+            if entry.is_dir(follow_symlinks=False) and path.count("/") < DEEPEST - 1:
+                yield from _plain_files(Path(entry.path), f"{path}/")
+            elif entry.is_file(follow_symlinks=False):
+                yield path
+
+
+class FolderOnHost:
+    """A folder on a host of an inventory; a relative one begins at the login's home. Raises BadInput, RemoteFailed."""
+
+    def __init__(self, host: RemoteHost, path: str) -> None:
+        self._host = host
+        found = host.run(["readlink", "-e", "--", path.removeprefix("~/") or "."], check=False).stdout.strip()
+        if not found or not self._is_folder(found):
+            fix = "name a folder on that host"
+            raise BadInput("no such folder on the host", key=f"import {host.name}", value=path, fix=fix)
+        inner = f"{found}/{_RECORDS}"
+        self._path = inner if self._is_folder(inner) else found
+        self.name = PurePosixPath(self._path).name
+
+    def _is_folder(self, path: str) -> bool:
+        return self._host.run(["test", "-d", path], check=False).status == 0
+
+    def files(self) -> list[str]:
+        words = ["find", "-P", self._path, "-maxdepth", DEEPEST, "-type", "f", "-printf", "%P\\n"]
+        return sorted(self._host.run(words, timeout=600).stdout.splitlines())
+
+    def copy(self, path: str, to: Path) -> None:
+        self._host.fetch(f"{self._path}/{path}", to)

@@ -1,0 +1,124 @@
+"""`benchbook import`: each campaign is fetched into a folder of its own, checked there, and renamed into its place."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+from benchbook import paths
+from benchbook.errors import BadInput, BenchbookError, one_line, writing
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import check_reachable
+from benchbook.importing import foreign_campaign
+from benchbook.importing.foreign_files import (
+    FolderHere,
+    FolderOnHost,
+    ForeignCampaign,
+    ForeignFolder,
+    campaigns_in,
+)
+
+
+class Clash(BadInput):
+    """A campaign of this name is here already, and holds something else."""
+
+
+def run(source: str, inventory: str, console: Console) -> int:
+    """Import every campaign of `source`, a folder or HOST:PATH; returns the exit status, the worst of them.
+
+    One that is refused keeps no other one from being taken. Raises BadInput where nothing is there to be imported.
+    """
+    with _opened(source, inventory) as folder:
+        return max(_status(folder, one, console) for one in campaigns_in(folder))
+
+
+@contextmanager
+def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
+    name, colon, path = source.partition(":")
+    if Path(source).exists() or not colon or "/" in name:
+        yield FolderHere(Path(source))
+        return
+    if not inventory:
+        fix = "--inventory NAME says where that host is described (`benchbook list` has their names)"
+        raise BadInput("a host without its inventory", key="import", value=source, fix=fix)
+    known = load_inventory(inventory)
+    if name not in known.hosts:
+        fix = f"one of {', '.join(known.hosts)}"
+        raise BadInput("no such host in the inventory", file=known.file, key="import", value=name, fix=fix)
+    # Files that are read while a load runs there would disturb it.
+    check_reachable(known, [name])
+    host = RemoteHost(known, name)
+    try:
+        yield FolderOnHost(host, path)
+    finally:
+        host.close()
+
+
+def _status(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> int:
+    try:
+        console.print(f"{one.id}: {_take(folder, one, console)}", markup=False)
+    except BenchbookError as problem:
+        console.print(f"{one_line(one.id)}: refused: {problem}", style="red", markup=False)
+        return problem.exit_status
+    return 0
+
+
+def _take(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> str:
+    """Take a campaign; says what became of it. Raises BadInput for one that does not fit, Clash, NotWritten."""
+    with _own_folder(one.id) as partial:
+        _fetch(folder, one, partial, console)
+        found = foreign_campaign.check(partial)
+        target = paths.runs_dir(found.report) / found.id
+        if target.exists():
+            _check_same(partial, target, one)
+            return "is here already, the same"
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial.rename(target)
+    return f"{len(list(target.glob('trials/*/record.json')))} records of {found.report}"
+
+
+@contextmanager
+def _own_folder(name: str) -> Iterator[Path]:
+    """A folder that nobody takes for a campaign, on the file system of those that are."""
+    home = paths.runs_dir("") / ".import" / str(os.getpid())
+    with writing(home):
+        shutil.rmtree(home, ignore_errors=True)
+        (home / name).mkdir(parents=True)
+    try:
+        yield home / name
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Console) -> None:
+    said = f"{one.id}: {len(one.files)} files"
+    for path in track(one.files, said, console=console, transient=True, disable=not console.is_terminal):
+        target = into / path[len(one.below) :]
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            folder.copy(path, target)
+
+
+def _check_same(partial: Path, target: Path, one: ForeignCampaign) -> None:
+    """Raises Clash, naming the first file that differs."""
+    names = [path[len(one.below) :] for path in one.files]
+    there = {str(path.relative_to(target)) for path in target.glob("*/*/record.json")}
+    extra = sorted(there - set(names))
+    differ = [name for name in names if not _alike(partial / name, target / name)]
+    if differ or extra:
+        fix = "remove one of the two (a campaign goes on in one place only), or keep this one"
+        file = target / (differ or extra)[0]
+        raise Clash("a campaign of this name is here, and is another", file=file, key="import", value=one.id, fix=fix)
+
+
+def _alike(one: Path, other: Path) -> bool:
+    return other.is_file() and filecmp.cmp(one, other, shallow=False)

@@ -1,0 +1,90 @@
+"""Changes of a level over campaigns: hand-computed steps, and what must not be one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchbook.bench.e_divisive import e_divisive
+from benchbook.bench.history_bench import made, scored, simulated
+from benchbook.errors import BadInput
+from benchbook.stats.level_changes import level_changes, searched
+
+WAVE = np.tile([0.01, -0.01], 5)
+
+
+def test_a_step_has_its_place_ratio_and_interval() -> None:
+    (found,) = level_changes([*WAVE, *(WAVE + math.log(1.1))])
+    assert found.at == 10
+    assert found.ratio == pytest.approx(1.1)
+    # Two levels of ten, each 0.01 off its mean: variance 20 x 0.01^2 / 18, half width t(18) x sqrt(variance x 2 / 10).
+    half = stats.t.ppf(0.975, 18) * math.sqrt(20 * 1e-4 / 18 * 0.2)
+    assert (math.log(found.low), math.log(found.high)) == pytest.approx(
+        (math.log(1.1) - half, math.log(1.1) + half), abs=1e-12
+    )
+    assert found.p_value < 1e-6
+
+
+def test_one_that_is_undone_is_two() -> None:
+    found = level_changes([*WAVE, *(WAVE[:4] - 0.1), *WAVE])
+    assert [(one.at, round(one.ratio, 3)) for one in found] == [(10, 0.905), (14, 1.105)]
+
+
+@pytest.mark.parametrize("logs", [[1.0] * 20, [0.0, 0.0, 1.0, 1.0], WAVE.tolist(), [*WAVE, 0.3, *WAVE]])
+def test_what_is_no_change(logs: list[float]) -> None:
+    assert level_changes(logs) == []
+
+
+def test_campaigns_of_large_error_weigh_little() -> None:
+    logs = [*WAVE, 0.15, 0.15, 0.15, *WAVE]
+    assert [one.at for one in level_changes(logs)] == [10, 13]
+    errors2 = np.full(len(logs), 1e-6)
+    errors2[10:13] = 0.3**2
+    assert level_changes(logs, errors2) == []
+    assert level_changes(logs, np.full(len(logs), np.nan)) == level_changes(logs)
+
+
+def test_the_chance_counts_every_place() -> None:
+    # One place in a stretch of four: two-sided, and nothing was looked for.
+    assert searched(0.01, 4) == pytest.approx(0.02)
+    # Never more than one chance per place, and less where neighbours resemble each other.
+    assert 0.02 < searched(0.01, 40) <= min(1.0, 2 * 0.01 * 37)
+    assert searched(0.4, 40) == 1.0
+    assert searched(0.0, 40) == 0.0
+
+
+def test_values_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(BadInput, match="logs"):
+        level_changes([0.0, math.nan, 0.0, 0.0, 0.0])
+    with pytest.raises(BadInput, match="alpha"):
+        level_changes(WAVE, alpha=2)
+
+
+def test_false_alarms_are_as_rare_as_asked() -> None:
+    rows = simulated(0.0, 0, heavy=False, series=300)
+    # 5% of 300 and three standard errors.
+    assert rows["kit, 5% a series"]["series_with_false"] <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+    assert rows["kit, 0.1% a series"]["series_with_false"] <= 0.01
+
+
+def test_planted_changes_are_found() -> None:
+    rows = simulated(0.1, 0, heavy=False, series=100)
+    assert rows["kit, 5% a series"]["found"] > 0.95
+    assert rows["kit, 0.1% a series"]["found"] > 0.9
+
+
+def test_the_bench_counts_what_it_planted() -> None:
+    logs, (at,) = made(np.random.default_rng(1), 0.1, 0, heavy=False)
+    assert abs(logs[at:].mean() - logs[:at].mean()) == pytest.approx(math.log(1.1), abs=0.03)
+    assert scored([9, 20, 31], [10, 30]) == (2, 1)
+    assert scored([10], [10, 12]) == (1, 0)
+    assert scored([], [10]) == (0, 0)
+
+
+def test_the_other_method_by_hand() -> None:
+    # E-divisive puts the split between the levels, and Welch's t test lets it stand.
+    assert e_divisive(np.array([*WAVE, *(WAVE + 1)])) == [10]
+    assert e_divisive(WAVE) == []

@@ -1,0 +1,128 @@
+"""A campaign as an RO-Crate: what the profiles require is there, and the zip holds the campaign."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ROOT, Home
+from rich.console import Console
+
+import benchbook
+from benchbook.deposit import archive_command
+
+TIDB = "tidb_v7_1_3_sysbench"
+LATEST = "20261122T091115497316-d03bde2ab846"
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The zip of a recorded campaign with its results, opened into a folder."""
+    home = Home.make(tmp_path_factory.mktemp("archive") / "home")
+    target = home.path / "data" / "runs" / TIDB / LATEST
+    shutil.copytree(ROOT / "tests" / "fixtures" / "replays" / TIDB / LATEST, target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHBOOK_HOME", str(home.path))
+        benchbook.open_campaign(LATEST).close()
+        noted = {"cells": [], "metadata": {"papermill": {"parameters": {"profile": "smoke", "seed": 1, "systems": []}}}}
+        (target / "executed.ipynb").write_text(json.dumps({**noted, "nbformat": 4, "nbformat_minor": 5}))
+        path = archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+    assert path == home.path / "site" / TIDB / LATEST / "crate.zip"
+    folder = path.parent / "opened"
+    zipfile.ZipFile(path).extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def entities(packed: Path) -> dict[str, dict[str, Any]]:
+    said = json.loads((packed / "ro-crate-metadata.json").read_text())
+    return {entity["@id"]: entity for entity in said["@graph"]}
+
+
+def kinds(entity: dict[str, Any]) -> set[str]:
+    found = entity["@type"]
+    return {found} if isinstance(found, str) else set(found)
+
+
+def ids(value: Any) -> set[str]:
+    return {one["@id"] for one in (value if isinstance(value, list) else [value])}
+
+
+def test_it_holds_the_campaign(packed: Path) -> None:
+    campaign = ROOT / "tests" / "fixtures" / "replays" / TIDB / LATEST
+    for path in campaign.rglob("*"):
+        if path.is_file():
+            assert (packed / path.relative_to(campaign)).read_bytes() == path.read_bytes()
+    for name in ("results.json", "executed.ipynb", f"{TIDB}.ipynb", "published/report.yaml", "plan.json"):
+        assert (packed / name).is_file(), name
+
+
+def test_the_root_says_what_the_profiles_require(entities: dict[str, dict[str, Any]]) -> None:
+    """Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: conformsTo, mainEntity, license, name, description, date."""
+    root = entities["./"]
+    assert ids(root["conformsTo"]) == {
+        "https://w3id.org/ro/wfrun/process/0.5", "https://w3id.org/ro/wfrun/workflow/0.5",
+        "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
+    }  # fmt: skip
+    assert root["name"]
+    assert root["description"]
+    assert root["datePublished"]
+    assert root["license"]
+    workflow = entities[root["mainEntity"]["@id"]]
+    assert kinds(workflow) >= {"File", "SoftwareSourceCode", "ComputationalWorkflow"}
+    assert entities[workflow["programmingLanguage"]["@id"]]["name"] == "Jupyter Notebook"
+
+
+def test_the_notebook_ran_with_these_values_and_left_these_files(entities: dict[str, dict[str, Any]]) -> None:
+    workflow = entities["./"]["mainEntity"]["@id"]
+    (run,) = [one for one in entities.values() if "CreateAction" in kinds(one) and ids(one["instrument"]) == {workflow}]
+    values = [entities[each] for each in ids(run["object"]) if "PropertyValue" in kinds(entities[each])]
+    assert {one["name"]: one["value"] for one in values} == {"profile": "smoke", "seed": 1}
+    for one in values:
+        parameter = entities[one["exampleOfWork"]["@id"]]
+        assert kinds(parameter) == {"FormalParameter"}
+        assert parameter["name"] == one["name"]
+        assert parameter["@id"] in ids(entities[workflow]["input"])
+    assert {"plan.json", "published/"} <= ids(run["object"])
+    assert {"results.json", "executed.ipynb", "environment.json"} <= ids(run["result"])
+    assert run["startTime"] < run["endTime"]
+    assert run["actionStatus"] == "http://schema.org/CompletedActionStatus"
+
+
+def test_every_trial_is_an_action_of_the_load_generator(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    tool = entities["#program-load"]
+    assert (tool["name"], tool["softwareVersion"][:2]) == ("sysbench", "1.")
+    actions = [
+        one for one in entities.values() if "CreateAction" in kinds(one) and ids(one["instrument"]) == {tool["@id"]}
+    ]
+    names = {path.name for path in (packed / "trials").iterdir()}
+    assert {one for action in actions for one in ids(action["result"])} == {f"trials/{name}/" for name in names}
+    for action in actions:
+        (result,) = ids(action["result"])
+        record = json.loads((packed / result / "record.json").read_text())
+        assert action["description"] == record["command"]
+        assert "Dataset" in kinds(entities[result])
+
+
+def test_systems_stand_there_with_their_versions(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    known = json.loads((packed / "environment.json").read_text())["systems"]
+    assert known
+    for name, about in known.items():
+        assert entities[f"#program-{name}"]["softwareVersion"] == about["version"]
+    assert entities["#program-benchbook"]["softwareVersion"] == benchbook.__version__
+
+
+def test_every_reference_leads_somewhere(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    def references(value: Any) -> set[str]:
+        if isinstance(value, list):
+            return {one for each in value for one in references(each)}
+        return {value["@id"]} if isinstance(value, dict) and set(value) == {"@id"} else set()
+
+    wanted = {one for entity in entities.values() for value in entity.values() for one in references(value)}
+    assert {one for one in wanted - entities.keys() if not one.startswith("http")} == set()
+    parts = {name for name, one in entities.items() if kinds(one) & {"File", "Dataset"} and name != "./"}
+    assert all((packed / name).exists() for name in parts)
