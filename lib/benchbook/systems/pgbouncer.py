@@ -31,7 +31,7 @@ class PgBouncer(DataServer):
     """The real pgbouncer of the host. Its data is that of the server `behind` it, which starts first and ends last."""
 
     name = "pgbouncer"
-    title = "PgBouncer before PostgreSQL"
+    title = "PgBouncer"
     protocol = "pgsql"
     default_port = 6432
     watched_by = ("pgbouncer",)
@@ -130,7 +130,7 @@ class PgBouncer(DataServer):
 
     def version(self) -> str:
         said = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW VERSION", database=ADMIN)[0][0]
-        return f"{said.split()[-1]}, PostgreSQL {self.behind.version()}"
+        return f"{said.split()[-1]} before PostgreSQL {self.behind.version()}"
 
     def variables(self) -> dict[str, str]:
         rows = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW CONFIG", database=ADMIN)
