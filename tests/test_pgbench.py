@@ -45,6 +45,28 @@ def test_the_published_output_of_an_old_version_has_both_rates() -> None:
     assert (output.progress, output.histogram) == ([], [])
 
 
+def test_what_today_s_version_prints_with_the_times_that_are_added() -> None:
+    """A recorded load of two clients through PgBouncer; every transaction that was counted was logged."""
+    output = pgbench_output.parse(printed("select_only_15"))
+    assert {name: output.figures[name] for name in ("threads", "events", "failed", "latency_mean_ms", "tps")} == {
+        "threads": 2, "events": 15197, "failed": 0, "latency_mean_ms": 0.257, "tps": 7694.461476,
+    }  # fmt: skip
+    # 15,197 over the seconds with the 25.531 ms of connecting.
+    assert output.figures["tps_connecting"] == pytest.approx(15197 / (15197 / 7694.461476 + 0.025531))
+    assert [(line.t, line.tps) for line in output.progress] == [(1.0, 6042.5), (2.0, 9152.8)]
+    assert sum(count for _, count in output.histogram) == 15197
+    summary = made(printed("select_only_15")).summary
+    assert summary["latency_max_ms"].value == max(ms for ms, _ in output.histogram) == 9.647
+    assert summary["p50_ms"].value == 0.155
+
+
+def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
+    """And back from when pgbench ended, not from when its log was read (half a second later in `made`)."""
+    series = made(printed("select_only_15")).series
+    ended = pgbench_output.parse(printed("select_only_15")).ended
+    assert [t - ended for t in series[series.metric == "tps"].t] == pytest.approx([-1.0, 0.0], abs=0.001)
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -108,7 +108,7 @@ class PostgreSQL(DataServer):
         }
         given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         argv = [*self._before[host.name], self._programs[host.name]["postgres"], "-D", self.data(host), *given]
-        return Command(argv, timeout_s=LONGEST_S, grace_s=30)
+        return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
     def _end(self, host: RemoteHost) -> None:
         """At SIGTERM it would wait until its last client has gone; asked like this, it ends their sessions."""

@@ -179,8 +179,9 @@ _PERCENTILES = {"p50_ms": 50.0, "p95_ms": 95.0, "p99_ms": 99.0}
 
 
 def _series(ran: Ran, output: pgbench_output.PgbenchOutput) -> pd.DataFrame:
-    """The lines of progress as rows of the long table. pgbench counts from when its clients were connected."""
-    begin = (output.ended or ran.ended.ended) - output.total_time_s
+    """The lines of progress as rows of the long table. pgbench counts from when its clients begin to connect."""
+    connecting_s = output.figures.get("connecting_ms", 0.0) / 1000
+    begin = (output.ended or ran.ended.ended) - output.total_time_s - connecting_s
     units = {"tps": "1/s", "latency_ms": "ms", "failed": "1", "retries": "1"}
     rows = [
         (begin + line.t, ran.client, "pgbench", name, float(getattr(line, name)), unit)
