@@ -12,7 +12,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from kit import ROOT
+from records import record
 
+from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, OutputNotParseable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended, remote_program
@@ -60,6 +62,43 @@ def test_what_today_s_version_prints_with_the_times_that_are_added() -> None:
     assert summary["p50_ms"].value == 0.155
 
 
+def test_an_offered_rate_has_its_lag_and_counts_its_retries() -> None:
+    output = pgbench_output.parse(printed("tpcb_rate_15"))
+    assert {name: output.figures[name] for name in ("events", "retries", "lag_mean_ms", "tps", "latency_mean_ms")} == {
+        "events": 596, "retries": 0, "lag_mean_ms": 0.367, "tps": 199.619049, "latency_mean_ms": 2.488,
+    }  # fmt: skip
+    assert [(line.t, line.tps, line.failed) for line in output.progress] == [(1.0, 179.0, 0), (2.0, 208.9, 0)]
+
+
+def test_connecting_for_each_transaction_is_part_of_the_rate() -> None:
+    output = pgbench_output.parse(printed("connect_15"))
+    assert (output.figures["tps"], output.figures["reconnect_mean_ms"]) == (153.719078, 6.035)
+    assert output.figures["tps_connecting"] == output.figures["tps"]
+
+
+def test_little_s_law_counts_the_time_of_connecting_again() -> None:
+    """154 transactions a second of 6.65 + 6.035 ms keep 1.95 of 2 clients busy."""
+    summary = made(printed("connect_15")).summary | {"latency_max_ms": Quantity(value=10, unit="ms")}
+    levels = {"workload": "select_only", "threads": 2}
+    found = Pgbench.record_checks(record(levels=levels, asked={"time_s": 2, "rate": 0}, summary=summary))
+    assert (found[0].ok, found[0].found) == (True, "1.9 of 2 threads busy")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("server_died_15", "terminating connection due to unexpected postmaster exit"),
+        ("refused_15", "Connection refused"),
+    ],
+)
+def test_what_pgbench_calls_an_error_is_told(name: str, said: str) -> None:
+    assert said in str(pgbench_output.failure(printed(name)))
+
+
+def test_a_good_load_has_no_error() -> None:
+    assert pgbench_output.failure(printed("tpcb_rate_15")) is None
+
+
 def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
     """And back from when pgbench ended, not from when its log was read (half a second later in `made`)."""
     series = made(printed("select_only_15")).series
@@ -71,7 +110,11 @@ def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
     ("line", "expected"),
     [
         ("progress: 1.0 s, 14036.8 tps, lat 0.282 ms stddev 0.113, 0 failed", (1.0, 14036.8, 0.282, 0, 0)),
-        ("progress: 2.0 s, 995.0 tps, lat 1.3 ms stddev 0.5, lag 0.042 ms, 0 failed", (2.0, 995.0, 1.3, 0, 0)),
+        ("progress: 2.0 s, 995.0 tps, lat 1.3 ms stddev 0.5, lag 0.042 ms", (2.0, 995.0, 1.3, 0, 0)),
+        (
+            "progress: 2.0 s, 9.0 tps, lat 1.7 ms stddev 1.4, 1 failed, lag 0.2 ms, 1 retried, 3 retries",
+            (2.0, 9.0, 1.7, 1, 3),
+        ),
         ("progress: 3.0 s, 81.0 tps, lat 9.9 ms stddev 3.1, 2 failed, 5 retried, 7 retries", (3.0, 81.0, 9.9, 2, 7)),
         ("progress: 4.0 s, 0.0 tps, lat -nan ms stddev -nan, 0 failed", (4.0, 0.0, 0.0, 0, 0)),
         ("progress: 5.0 s, 99.1 tps, lat 0.2 ms stddev 0.1", (5.0, 99.1, 0.2, 0, 0)),
@@ -117,6 +160,7 @@ def test_the_times_of_a_log_are_counted_and_failures_are_none(timed: ModuleType,
     first, second = tmp_path / "log.7", tmp_path / "log.7.1"
     first.write_text("0 1 253 0 1795370000 100\n1 1 300 0 1795370000 200 17\n0 2 failed 0 1795370000 300\n")
     second.write_text("2 1 253 0 1795370000 400\n2 2 5000 0 1795370001 400\n")
+    assert sum(timed.counted([str(FIXTURES / "transactions.log")]).values()) == 6
     assert dict(timed.counted([str(first), str(second)])) == {253: 2, 300: 1, 5003: 1}
 
 

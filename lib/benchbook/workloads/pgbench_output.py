@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from benchbook.errors import OutputNotParseable
 
 _NUMBER = r"([\d.]+|-?nan)"
-_PROGRESS = re.compile(
-    rf"^progress: ([\d.]+) s, {_NUMBER} tps, lat {_NUMBER} ms stddev {_NUMBER}(?:, lag {_NUMBER} ms)?"
-    r"(?:, \d+ skipped)?(?:, (\d+) failed)?(?:, (\d+) retried, (\d+) retries)?",
-    re.IGNORECASE,
-)
+_PROGRESS = re.compile(rf"^progress: ([\d.]+) s, {_NUMBER} tps, lat {_NUMBER} ms stddev {_NUMBER}", re.IGNORECASE)
+# What follows on the line differs by version and options: ", 0 failed, lag 0.242 ms, 0 retried, 0 retries".
+_COUNTED = re.compile(r", (\d+) (failed|retries)\b")
 # name of the figure -> how the closing report prints it; the first group is the figure.
 _FIGURES = {
     "threads": r"number of clients: (\d+)",
@@ -72,7 +70,8 @@ def parse_progress(line: str) -> ProgressLine | None:
     if match is None:
         return None
     tps, latency = (0.0 if "nan" in match[i].lower() else float(match[i]) for i in (2, 3))
-    return ProgressLine(float(match[1]), tps, latency, int(match[6] or 0), int(match[8] or 0))
+    counted = {name: int(count) for count, name in _COUNTED.findall(line)}
+    return ProgressLine(float(match[1]), tps, latency, counted.get("failed", 0), counted.get("retries", 0))
 
 
 def failure(text: str) -> str | None:
