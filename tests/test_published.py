@@ -13,7 +13,7 @@ from benchbook.errors import BadInput
 from benchbook.published.reading import frictionless_check
 from benchbook.published.tables import known_reports, load, validate
 
-REPORTS = ["ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "tidb_v7_1_3_sysbench"]
+REPORTS = ["ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "pgcat_pgbench", "tidb_v7_1_3_sysbench"]
 DATA = Path(__file__).resolve().parents[1] / "data" / "published"
 
 
@@ -45,7 +45,7 @@ def refusal(root: Path, report: str = "tidb_v7_1_3_sysbench") -> str:
     return str(caught.value)
 
 
-def test_the_five_reports_are_known():
+def test_the_reports_are_known():
     # Yours may stand beside them.
     assert set(REPORTS) <= set(known_reports(DATA))
 
@@ -85,6 +85,25 @@ def test_tidb_text_says_other_threads_than_two_tables():
     assert report.design[0].factors["threads"] == [50, 100, 200]
     assert "--mysql-ignore-errors=1062,2013,8028,9007" in report.design[0].options
     assert "--auto-inc=false" in report.design[0].options
+
+
+def test_pgcat_numbers():
+    """As pgbench printed them: 12 runs, with and without the time of connecting."""
+    columns = ("server", "threads", "tps_connecting", "tps", "latency_mean_ms")
+    assert rows("pgcat_pgbench", "select_only", *columns) == [
+        ("pgbouncer", 16, 103417.377469, 103510.639935, 0.155),
+        ("pgbouncer", 32, 110325.939785, 110386.513435, 0.290),
+        ("pgbouncer", 64, 92470.427412, 92618.389350, 0.692),
+        ("pgbouncer", 128, 91013.429985, 91067.583928, 1.406),
+        ("pgcat", 16, 97705.088232, 97872.216045, 0.164),
+        ("pgcat", 32, 111300.488119, 111413.107800, 0.288),
+        ("pgcat", 64, 115190.496139, 115247.521295, 0.556),
+        ("pgcat", 128, 112770.562239, 112796.502381, 1.135),
+        ("postgresql", 16, 139443.955722, 142314.859075, 0.115),
+        ("postgresql", 32, 150644.840891, 152218.499430, 0.212),
+        ("postgresql", 64, 152517.663404, 153319.188482, 0.420),
+        ("postgresql", 128, 149818.594087, 150200.603049, 0.854),
+    ]
 
 
 def test_dm_alpha_numbers():

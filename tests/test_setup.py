@@ -25,6 +25,8 @@ REPORT = {
     "ab",
     "mydumper",
 }
+# What one report alone needs.
+PGCAT = {"postgres", "pgbench", "pgbouncer"}
 TEST = {"chromium", "redis-check-rdb", "redis-benchmark", "redis-cli", "mvn"}
 
 # Pretends to install: makes each program that the test says a package holds.
@@ -34,7 +36,7 @@ echo "$DEBIAN_FRONTEND $*" >>"$HOME/apt.calls"
 case "$*" in *install*) ;; *) touch "$HOME/lists"; exit 0 ;; esac
 if [ -e "$HOME/stale" ] && [ ! -e "$HOME/lists" ]; then echo "E: Unable to locate package" >&2; exit 100; fi
 if [ -e "$HOME/broken" ]; then echo "E: dpkg was interrupted" >&2; exit 100; fi
-for program in $(cat "$HOME/brings"); do ln -s "$FAKE_BIN/true" "$FAKE_BIN/$program"; done
+for program in $(cat "$HOME/brings"); do ln -sf "$FAKE_BIN/true" "$FAKE_BIN/$program"; done
 """
 
 # Pretends to be uv: `uv venv` makes a .venv whose Python is the real one.
@@ -64,7 +66,7 @@ class Machine:
         self.bin.mkdir()
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
-        self.has(*(REPORT | TEST) - {"python3"})
+        self.has(*(REPORT | PGCAT | TEST) - {"python3"})
         (self.bin / "python3").symlink_to(os.path.realpath(sys.executable))
         self.program("id", "#!/bin/sh\necho 1000\n")
         self.program("go", "#!/bin/sh\necho go1.26.1\n")
@@ -88,8 +90,9 @@ class Machine:
         self.program("apt-cache", f"#!/bin/sh\necho golang-go:\necho '  Candidate: {go_candidate}'\n")
         (self.home / "brings").write_text(" ".join(brings))
 
-    def setup(self, *arguments):
+    def setup(self, *arguments, **more):
         env = {
+            **more,
             "PATH": str(self.bin),
             "HOME": str(self.home),
             "FAKE_BIN": str(self.bin),
@@ -112,6 +115,26 @@ def machine(tmp_path):
 def test_a_machine_that_has_everything_is_left_alone(machine, purpose):
     ran = machine.setup("--programs", purpose)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("purpose", "asked", "status"),
+    [("report", "", 2), ("report", "pgcat_pgbench", 2), ("report", "dtm_mysql", 0), ("test", "", 2), ("python", "", 0)],
+)
+def test_what_one_report_needs_is_asked_for_with_that_report(machine, purpose, asked, status):
+    machine.lacks("pgbouncer")
+    ran = machine.setup("--programs", purpose, REPORT=asked)
+    assert ran.returncode == status
+    assert ("apt-get install -y --no-install-recommends pgbouncer" in ran.stderr) == bool(status)
+
+
+def test_debian_is_told_to_make_no_cluster_before_postgresql_is_installed(machine):
+    machine.lacks("postgres")
+    machine.is_root_on_debian(brings=["postgres"])
+    ran = machine.setup("--programs", "report", REPORT="pgcat_pgbench")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    installs = [call.split()[-1] for call in machine.calls("apt") if " install " in call]
+    assert installs == ["postgresql-common", "postgresql"]
 
 
 def test_a_user_is_told_everything_in_one_line_before_anything_happens(machine):

@@ -20,6 +20,7 @@ from benchbook.overview.terminal_table import show
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin"
+_NEEDED_FOR = {"report": "", "test": " (for tests only)", "wanted": " (a run can do without)"}
 # A smoke run of all reports, with what is built for it.
 _DISK_GB, _MEMORY_GB = 10.0, 4.0
 _VERSIONS = ("benchbook", "fabric", "papermill", "jupyterlab", "pandas", "scipy", "typer")
@@ -54,12 +55,12 @@ def print_all(console: Console) -> int:
 
 def _programs() -> Iterator[Symptom]:
     """The table that env/setup reads: purpose, program, Debian package, conda package."""
-    search = f"{os.environ.get('PATH', '')}:{_MORE_PATH}"
+    search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
     lines = (paths.env_dir() / "debian-packages.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
     for purpose, program, debian, _ in [*rows, ["report", "go", "golang-go", "go"]]:
         where = _where(program, search)
-        fix = "" if where else f"apt-get install {debian}{'' if purpose == 'report' else ' (for tests only)'}"
+        fix = "" if where else f"apt-get install {debian}{_NEEDED_FOR.get(purpose, f' (for {purpose})')}"
         yield Symptom(program, where or "not found", fix, needed=purpose == "report")
 
 

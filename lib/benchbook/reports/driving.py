@@ -23,7 +23,7 @@ from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.blame import Living, blaming
 from benchbook.workloads.crowd import Crowd, shares
-from benchbook.workloads.generator import Level, Load, LoadGenerator, Ran
+from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -109,16 +109,20 @@ class Driver:
         `rule` takes the place of `stop_rule` for this one load.
         """
         judged = rule or self.stop_rule
+        with blaming(system):
+            self.generator.before(self.clients[0], system)
         with blaming(system), watching(self.session, self.probes(system)) as watched:
             crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
             watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
             ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
         for each in ran:
             self.generator.check(each)
-        return self._measurement(ran, watched, {"stopping": watcher.proof()} if watcher else {})
-
-    def _measurement(self, ran: Sequence[Ran], watched: Watched, stopping: Json) -> Measurement:
         outcome = self.generator.outcome(ran)
+        with blaming(system):
+            proof = self.generator.prove(self.clients[0], system, levels, outcome)
+        return self._measurement(ran, outcome, watched, {**proof, **({"stopping": watcher.proof()} if watcher else {})})
+
+    def _measurement(self, ran: Sequence[Ran], outcome: Outcome, watched: Watched, proof: Json) -> Measurement:
         started, ended = min(each.ended.started for each in ran), max(each.ended.ended for each in ran)
         began = ended - outcome.summary["total_time_s"].value if "total_time_s" in outcome.summary else started
         lines = declared(self.generator.name, self.generator.prints_every_s, began, ended)
@@ -131,6 +135,6 @@ class Driver:
             summary=outcome.summary,
             histogram=outcome.histogram,
             output="\n".join(each.text + each.complaint for each in ran),
-            proof={**watched.proof, **outcome.proof, **stopping, **lines},
+            proof={**watched.proof, **outcome.proof, **proof, **lines},
             series=pd.concat([watched.series, outcome.series], ignore_index=True),
         )

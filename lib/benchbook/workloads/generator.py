@@ -179,6 +179,19 @@ class LoadGenerator(ABC, Generic[S]):
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         """What the clients that ended well have printed. Raises WorkloadFailed, OutputNotParseable."""
 
+    # -- its proof ----------------------------------------------------------------------------------------------
+
+    def before(self, client: RemoteHost, store: Store) -> None:
+        """Called when the system serves, just before a load: to note what `prove` is to compare with."""
+        return None
+
+    def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+        """What holds of the data now that the load has ended, asked of the system itself; its record keeps it.
+
+        Raises WorkloadFailed where it does not hold: then the trial has failed.
+        """
+        return {}
+
     # -- after it -----------------------------------------------------------------------------------------------
 
     @classmethod

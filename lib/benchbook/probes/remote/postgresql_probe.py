@@ -1,0 +1,108 @@
+"""What PostgreSQL's statistics views say of a server: of all its databases together."""
+
+import functools
+import glob
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+METRICS = {
+    "xact_commit": ("counter", "1/s"),
+    "xact_rollback": ("counter", "1/s"),
+    "blks_read": ("counter", "blocks/s"),
+    "blks_hit": ("counter", "blocks/s"),
+    "tup_returned": ("counter", "rows/s"),
+    "tup_fetched": ("counter", "rows/s"),
+    "tup_inserted": ("counter", "rows/s"),
+    "tup_updated": ("counter", "rows/s"),
+    "tup_deleted": ("counter", "rows/s"),
+    "conflicts": ("counter", "1/s"),
+    "deadlocks": ("counter", "1/s"),
+    "temp_bytes": ("counter", "B/s"),
+    "sessions": ("counter", "1/s"),
+    "numbackends": ("level", "sessions"),
+    "active": ("level", "sessions"),
+    "lock_waits": ("level", "sessions"),
+    "checkpoints_timed": ("counter", "1/s"),
+    "checkpoints_req": ("counter", "1/s"),
+    "checkpoint_write_time": ("counter", "ms/s"),
+    "checkpoint_sync_time": ("counter", "ms/s"),
+    "buffers_checkpoint": ("counter", "blocks/s"),
+    "buffers_clean": ("counter", "blocks/s"),
+    "buffers_backend": ("counter", "blocks/s"),
+    "buffers_alloc": ("counter", "blocks/s"),
+    "wal_records": ("counter", "1/s"),
+    "wal_bytes": ("counter", "B/s"),
+    "wal_sync": ("counter", "1/s"),
+    "answer_ms": ("level", "ms"),
+}
+SUMMED = (
+    "xact_commit xact_rollback blks_read blks_hit tup_returned tup_fetched tup_inserted tup_updated tup_deleted "
+    "conflicts deadlocks temp_bytes sessions numbackends"
+).split()
+# A view, or a column, that a version lacks is left out: each statement stands for itself, and says all that it has.
+STATEMENTS = [
+    "SELECT to_json(d) FROM (SELECT %s FROM pg_stat_database) d"
+    % ", ".join("sum(%s) AS %s" % (name, name) for name in SUMMED),
+    "SELECT to_json(a) FROM (SELECT count(*) FILTER (WHERE state = 'active' AND pid <> pg_backend_pid()) AS active, "
+    "count(*) FILTER (WHERE wait_event_type = 'Lock') AS lock_waits FROM pg_stat_activity) a",
+    "SELECT to_json(b) FROM pg_stat_bgwriter b",
+    "SELECT to_json(w) FROM pg_stat_wal w",
+]
+END = "that is all"
+
+
+def program():
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))
+    return found[-1] if found else "psql"
+
+
+@functools.lru_cache(maxsize=1)
+def session(address, port, user, password):
+    """A psql that stays, from sample to sample: a server that is asked once a second should not log in as often."""
+    with tempfile.NamedTemporaryFile("w", delete=False) as secret:
+        secret.write("*:*:*:*:%s\n" % password.replace("\\", "\\\\").replace(":", "\\:"))
+    where = ["-h", address, "-p", str(port), "-U", user, "-d", "postgres"]
+    try:
+        link = subprocess.Popen(
+            [program(), "-X", "-q", "-A", "-t", *where],
+            env={**os.environ, "PGPASSFILE": secret.name, "PGCONNECT_TIMEOUT": "2", "PGAPPNAME": "benchbook"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            universal_newlines=True,
+        )
+        asked(link, ["SELECT 1"])
+    finally:
+        os.unlink(secret.name)
+    return link
+
+
+def asked(link, statements):
+    """The lines that these statements give. Raises OSError where the session has ended."""
+    link.stdin.write("".join("%s;\n" % statement for statement in statements) + "\\echo %s\n" % END)
+    link.stdin.flush()
+    lines = [line.strip() for line in iter(link.stdout.readline, END + "\n") if line or ended()]
+    return lines
+
+
+def ended():
+    """Called at the end of what psql prints: it is not there any more."""
+    raise OSError("psql has ended: the server does not answer, or refuses the login")
+
+
+def sample(address, port, user, password):
+    began = time.monotonic()
+    try:
+        lines = asked(session(address, port, user, password), STATEMENTS)
+    except OSError:
+        session.cache_clear()
+        raise
+    said = {}
+    for line in filter(None, lines):
+        said.update(json.loads(line))
+    values = {name: float(said[name]) for name in METRICS if said.get(name) is not None}
+    values["answer_ms"] = 1000 * (time.monotonic() - began)
+    return values

@@ -1,0 +1,88 @@
+"""SQL over PostgreSQL's protocol by the psql of a host, and where Debian keeps psql and its kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.hosts.login_shell import quote
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.endpoint import Endpoint
+    from benchbook.hosts.logins import Result
+    from benchbook.hosts.remote_host import RemoteHost
+
+# Debian has a folder per major version, on nobody's PATH; what it has there in /usr/bin is a script that chooses one.
+_VERSIONS = "/usr/lib/postgresql/*/bin"
+# What servers and poolers say to a wrong account.
+_DENIED = ("password authentication failed", "no password supplied", "SASL authentication failed")
+
+
+def program(host: RemoteHost, name: str, *, package: str) -> str:
+    """Path on the host of a program of PostgreSQL: as the inventory says, else the newest. Raises HostUnusable."""
+    wanted = host.inventory.program(name)
+    found = "" if wanted != name else host.shell(f"ls -1 {_VERSIONS}/{quote([name])} | sort -V", check=False).stdout
+    newest = found.split("\n")[-2] if found.strip() else host.which(wanted).get(wanted)
+    if not newest:
+        raise HostUnusable(
+            f"{name} is not on host {host.name}",
+            file=host.inventory.file,
+            key=f"programs.{name}",
+            value=wanted,
+            fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
+        )
+    return newest
+
+
+def pass_line(endpoint: Endpoint) -> str:
+    """The line of a password file (pgpass) that lets this account in everywhere; empty without a password."""
+    user, password = (text.replace("\\", "\\\\").replace(":", "\\:") for text in (endpoint.user, endpoint.password))
+    return f"*:*:*:{user}:{password}\n" if password else ""
+
+
+def reached(endpoint: Endpoint, database: str, passfile: str) -> str:
+    """The connection string of libpq; the password stands in `passfile`, never on a command line."""
+    said = {
+        "host": endpoint.address,
+        "port": str(endpoint.port),
+        "user": endpoint.user,
+        "dbname": database,
+        "sslmode": "require" if endpoint.tls else "disable",
+        "passfile": passfile,
+        "connect_timeout": "10",
+    }
+    return " ".join(f"{name}={_quoted(value)}" for name, value in said.items())
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str = "postgres") -> list[list[str]]:
+    """The rows of one statement, every value as text. Raises SystemFailed with the server's own words."""
+    done = _asked(via, endpoint, statement, database)
+    if done.status != 0:
+        raise SystemFailed(f"{endpoint}: `{statement[:80]}`: {_said(done)}")
+    return [line.split("\t") for line in done.stdout.split("\n") if line]
+
+
+def try_login(via: RemoteHost, endpoint: Endpoint, *, database: str = "postgres") -> str | None:
+    """None when a login works; "denied" for a wrong account; else why the server does not answer (yet)."""
+    done = _asked(via, endpoint, "SELECT 1", database)
+    if done.status == 0:
+        return None
+    said = _said(done)
+    return "denied" if any(word in said for word in _DENIED) else said
+
+
+def _asked(via: RemoteHost, endpoint: Endpoint, statement: str, database: str) -> Result:
+    file = via.path(f"pgpass-{endpoint.port}")
+    via.write(file, pass_line(endpoint))
+    how = ["-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", statement]
+    psql = program(via, "psql", package="postgresql-client")
+    return via.run([psql, *how, reached(endpoint, database, file)], check=False, timeout=300)
+
+
+def _said(done: Result) -> str:
+    return " ".join((done.stderr or done.stdout).split()) or f"psql ended with status {done.status}"

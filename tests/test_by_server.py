@@ -1,0 +1,74 @@
+"""Reports whose rows name the system that they are about: each is put beside its own rows, and beside no other's."""
+
+from __future__ import annotations
+
+from records import record, with_values
+
+from benchbook.analysis.results import Row
+from benchbook.campaign.design import plan
+from benchbook.claims import evidence, judge, ledger_check
+from benchbook.claims.judge import JudgedSystem
+from benchbook.published import load
+from benchbook.reports.load.by_server_kind import ByServerKind, ByServerParameters
+
+KIND = ByServerKind()
+REPORT = load("pgcat_pgbench")
+RATES = {"postgresql": (150, 150, 151, 150), "pgbouncer": (100, 110, 90, 80)}
+CLIENTS = (16, 32, 64, 128)
+
+
+def parameters(*systems: str) -> ByServerParameters:
+    return ByServerParameters(profile="smoke", inventory="lab_postgresql", systems=list(systems))
+
+
+def records() -> list:
+    """Three repetitions, 1% apart."""
+    return [
+        record(
+            f"r{repetition}-{system}-{threads}", table="select_only", system=system, repetition=repetition,
+            levels={"workload": "select_only", "server": system, "threads": threads},
+            summary=with_values(tps=1000 * rate * (1 + repetition / 100), latency_mean_ms=threads / rate),
+        )
+        for repetition in (1, 2, 3)
+        for system, rates in RATES.items()
+        for threads, rate in zip(CLIENTS, rates, strict=True)
+    ]  # fmt: skip
+
+
+def told(row: Row) -> tuple[object, ...]:
+    levels = row.model_extra or {}
+    return levels["system"], levels["server"], levels["threads"], row.metric
+
+
+def test_a_cell_has_the_levels_of_its_own_rows() -> None:
+    cells = KIND.cells(REPORT, parameters("postgresql", "pgbouncer"))
+    assert [(cell.system, cell.levels) for cell in cells] == [
+        (system, {"workload": "select_only", "threads": threads, "server": system})
+        for system in ("postgresql", "pgbouncer")
+        for threads in CLIENTS
+    ]
+
+
+def test_every_published_row_stands_once_beside_what_was_measured_of_its_system() -> None:
+    trials = plan(KIND.cells(REPORT, parameters("postgresql", "pgbouncer")), 3, seed=1, asked={})
+    (table,) = KIND.tables(REPORT, records(), trials)
+    assert len(table.rows) == len({told(row) for row in table.rows}) == 12 * 3
+    assert {told(row)[:2] for row in table.rows} == {(name, name) for name in ("postgresql", "pgbouncer", "pgcat")}
+    measured = {told(row): row.measured.value for row in table.rows if row.measured and row.metric == "tps"}
+    assert measured["pgbouncer", "pgbouncer", 128, "tps"] == 80_000 * 1.02
+    assert {told(row)[0] for row in table.rows if row.measured} == {"postgresql", "pgbouncer"}
+    assert {row.published for row in table.rows if told(row) == ("pgcat", "pgcat", 16, "tps")} == {97872.216045}
+
+
+def test_claims_about_two_systems_are_judged_once_and_those_of_an_absent_one_are_not_testable() -> None:
+    trials = plan(KIND.cells(REPORT, parameters("postgresql", "pgbouncer")), 3, seed=1, asked={})
+    found = evidence.measured(REPORT, KIND.tables, records(), trials)
+    ledger = ledger_check.load(REPORT)
+    assert ledger
+    claims = [claim for name in found.systems for claim in judge.judge(ledger, REPORT, found, JudgedSystem(name))]
+    verdicts = {claim.id: (claim.system, claim.verdict) for claim in claims}
+    assert len(claims) == len(ledger.claims) == len(verdicts)
+    assert verdicts["pgbouncer-costs"] == ("postgresql", "reproduced")
+    assert verdicts["pgbouncer-falls"] == ("pgbouncer", "reproduced")
+    assert verdicts["pgcat-above-pgbouncer"] == ("pgcat", "not testable here")
+    assert verdicts["pgcat-holds"] == ("pgcat", "not testable here")
