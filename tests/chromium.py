@@ -162,7 +162,7 @@ class _Browser:
         return message
 
 
-def _executable() -> str:
+def executable() -> str:
     names = (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")
     found = next((path for path in map(shutil.which, names) if path), None)
     assert found, "Chromium is missing: sudo apt-get install chromium, or set CHROMIUM to its path"
@@ -175,7 +175,7 @@ def _browser() -> Iterator[_Browser]:
     browser_reads, to_write = os.pipe()
 
     with tempfile.TemporaryDirectory(prefix="benchbook-chromium-", ignore_cleanup_errors=True) as profile:
-        command = [_executable(), *FLAGS, NO_NETWORK, f"--user-data-dir={profile}"]
+        command = [executable(), *FLAGS, NO_NETWORK, f"--user-data-dir={profile}"]
         # The shell puts the pipes where the browser expects them: Popen can only pass them on under their own numbers.
         placed = ["bash", "-c", f'exec "$@" 3<&{browser_reads} 4>&{browser_writes}', "bash", *command]
         process = subprocess.Popen(

@@ -14,6 +14,7 @@ from kit import REPORT, ROOT, Home, inventory
 
 from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
+from benchbook.build import fetched, programs
 from benchbook.errors import BadInput
 
 Ended = tuple[int, str]
@@ -91,6 +92,25 @@ def test_what_there_is_is_listed_and_a_broken_inventory_costs_no_other(ends: Cal
         assert name in said
     (line,) = [line for line in said.splitlines() if line.split()[:1] == ["half"]]
     assert "broken:" in line
+
+
+def test_a_system_is_said_to_come_from_what_its_class_is_made_of(
+    ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetched, "is_fetched", lambda name: name == "mysql57")
+    monkeypatch.setattr(programs, "is_built", lambda name: name != "pd")
+    rows = [line.split(maxsplit=1) for line in ends("list")[1].splitlines() if line.strip()]
+    said = {words[0]: words[1].strip() for words in rows if len(words) == 2}
+    assert said["mysql57"] == "fetched by Maven, pinned; ready"
+    assert said["mysql8"] == "fetched by Maven, pinned; fetched on first use, or by `make build-mysql8`"
+    assert said["tidb_cluster"] == (
+        "tidb, unistore: built from source, pinned; ready; "
+        "pd: built from source, pinned; built on first use, or by `make build-pd`"
+    )
+    assert said["mariadb"] == "installed on its hosts"
+    doctor = ends("doctor")[1]
+    assert "system mysql57" in doctor
+    assert "make build-pd" in doctor
 
 
 def test_runs_are_listed_with_what_became_of_them(ends: Callable[..., Ended], home: Home) -> None:

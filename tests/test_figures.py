@@ -8,9 +8,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
+from benchbook import plots
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import claims_plot
-from benchbook.plots import curves, heat, picture, ratio_plot, scatter, style, timelines
+from benchbook.errors import BadInput
+from benchbook.plots import curves, mime, picture, ratio_plot, style, timelines
 from benchbook.plots.forest import Scale, forest
 from benchbook.plots.style import Look
 
@@ -144,8 +146,8 @@ COMBINATIONS = pd.DataFrame(
             "label": threads,
             "qps": 10.0 * cache,
             "value": 5.0 * cache,
-            "low": low,
-            "high": high,
+            "value_low": low,
+            "value_high": high,
         }
         for who, low, high in (("published", None, None), ("pymongo", 1.0, 3.0))
         for cache in (32, 64)
@@ -155,7 +157,7 @@ COMBINATIONS = pd.DataFrame(
 
 
 def test_a_scatter_has_a_panel_per_who_and_no_label_covers_another() -> None:
-    drawn = scatter.scatter(COMBINATIONS, x="qps", y="value", group="cache", x_label="documents/s", y_label="CPU (%)")
+    drawn = plots.relation(COMBINATIONS, "qps", "value", colour="cache", panel="who", label="label")
     assert [axis.get_title() for axis in drawn.axes] == ["published", "pymongo"]
     offsets = [part.get_offsets().tolist() for part in drawn.axes[0].collections]
     assert sorted(point for part in offsets for point in part) == [[320, 160]] * 2 + [[640, 320]] * 2
@@ -167,9 +169,48 @@ def test_a_scatter_has_a_panel_per_who_and_no_label_covers_another() -> None:
 
 
 def test_a_map_writes_each_value_with_half_its_interval() -> None:
-    drawn = heat.heat_map(COMBINATIONS, down="cache", across="threads", down_label="cache", across_label="threads")
+    drawn = plots.heat(COMBINATIONS, "value", down="cache", across="threads")
     texts = [[text.get_text() for text in axis.texts] for axis in drawn.axes]
     assert texts == [["160.0", "160.0", "320.0", "320.0"], ["160.0\n±1.0"] * 2 + ["320.0\n±1.0"] * 2]
+    assert mime.words(drawn)[0].startswith("value over cache and threads. published, cache 32, threads 5/15: 160; ")
+
+
+# -- the metrics of one table, what was watched ------------------------------------------------------------------------
+
+MEASURES = pd.DataFrame(
+    {"table": "load", "system": "tidb", "threads": [1, 2, 1, 2], "metric": ["speed", "speed", "lag", "lag"],
+     "published": [10.0, 20.0, 0.0, 4.0], "measured": [5.0, None, 3.0, 6.0], "low": None, "high": None,
+     "unit": ["MB/s", "MB/s", "s", "s"]}
+)  # fmt: skip
+
+
+def test_each_metric_of_a_table_has_a_panel_and_a_zero_is_left_out_of_a_log_scale() -> None:
+    frame = MEASURES.copy()
+    frame.attrs["titles"] = {"speed": "Speed"}
+    drawn = plots.measures(frame, ["lag", "speed"], x="threads")
+    assert [axis.get_title() for axis in drawn.axes] == ["lag (s)", "Speed (MB/s)"]
+    assert mime.words(drawn)[0] == (
+        "Against threads. lag (s), published: 4 at 2; lag (s), measured: 3 at 1, 6 at 2; "
+        "Speed (MB/s), published: 10 at 1, 20 at 2; Speed (MB/s), measured: 5 at 1."
+    )
+    with pytest.raises(BadInput, match="did you mean speed"):
+        plots.measures(frame, ["sped"], x="threads")
+
+
+def test_a_table_that_was_not_measured_is_a_sentence() -> None:
+    drawn = plots.measures(MEASURES.assign(measured=float("nan")), ["lag"], x="threads")
+    assert mime.words(drawn)[0] == "This table was not measured in this campaign."
+
+
+def test_what_was_watched_says_the_highest_of_every_line() -> None:
+    frame = pd.DataFrame(
+        [("w4", "rows", "behind", 0.0, 2.0), ("w4", "rows", "behind", 1.0, 8.0), ("w4", "s", "late", 0.0, None)],
+        columns=["trial", "panel", "line", "t", "value"],
+    )
+    frame.attrs = {"about": "Lag", "since": "the load", "ends": {"w4": 0.5}}
+    drawn = plots.watched(frame)
+    assert [axis.get_title() for axis in drawn.axes] == ["w4: rows", "w4: s"]
+    assert mime.words(drawn)[0] == "Lag over time, a block of panels per trial. w4: behind up to 8."
 
 
 # -- forest --------------------------------------------------------------------------------------------------------

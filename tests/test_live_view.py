@@ -12,7 +12,7 @@ from jupyter_client.manager import KernelManager
 from kit import PATIENCE_S, ROOT, Home
 
 import benchbook
-from benchbook import book, parameters
+from benchbook import book, parameters, plots
 from benchbook.book import Book
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.held import RunInterrupted
@@ -108,7 +108,7 @@ def test_what_stands_for_a_thing_is_short(runs: Path) -> None:
 def test_a_typo_in_a_metric_says_which_there_are(runs: Path) -> None:
     report = benchbook.open_campaign(TIDB)
     with pytest.raises(BadInput, match="did you mean tps"):
-        report.curves("tsp", x="threads", panel="workload", label="")
+        plots.levels(report.beside_frame(), "tsp", x="threads", panel="workload")
     with pytest.raises(BadInput, match="did you mean tps"):
         report.every_trial("tsp", source="sysbench", row="workload", column="threads", label="")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from browser import browser, look, violations
 from jupyter_client.manager import KernelManager
 from kit import PATIENCE_S, ROOT, Home
 from nbclient import NotebookClient
@@ -19,6 +20,7 @@ from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 from benchbook import restage
+from benchbook.site import publish
 
 EXPLORE, TIDB, DM = "explore", "tidb_v7_1_3_sysbench", "dm_1_0_ga"
 # DM's two notebooks are run in test_rendered_views.py.
@@ -33,16 +35,22 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.fixture(scope="module")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, nbformat.NotebookNode]]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A project folder with recorded campaigns."""
+    home = Home.make(tmp_path_factory.mktemp("own") / "home")
+    home.with_replays()
+    return home
+
+
+@pytest.fixture(scope="module")
+def executed(recorded: Home) -> Iterator[dict[str, nbformat.NotebookNode]]:
     """Each notebook with its outputs, run one after the other in one kernel; one that raises fails here.
 
     What is imported once is not imported again: five kernels would take minutes to start. That papermill runs them is
     seen in test_rendered_views.py.
     """
-    home = Home.make(tmp_path_factory.mktemp("own") / "home")
-    home.with_replays()
     kernel = KernelManager(transport="ipc")
-    kernel.start_kernel(env=home.environment)
+    kernel.start_kernel(env=recorded.environment)
     yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
     kernel.shutdown_kernel(now=True)
 
@@ -85,6 +93,20 @@ def test_sanitised_html_keeps_every_figure(executed: dict[str, nbformat.Notebook
     for name, notebook in executed.items():
         body, _ = HTMLExporter(sanitize_html=True).from_notebook_node(notebook)
         assert len(re.findall(r'<img[^>]*src="data:image/', body)) == len(figures(notebook)), name
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_on_the_pages_of_real_campaigns(
+    executed: dict[str, nbformat.NotebookNode], recorded: Home, tmp_path: Path
+) -> None:
+    pages = []
+    for report in (TIDB, "dtm_mysql", "ddt_full_scale"):
+        file = tmp_path / f"{report}.ipynb"
+        nbformat.write(executed[report], file)
+        (found,) = (recorded.path / "data" / "runs" / report).glob("*/results.json")
+        pages.append(publish.publish(report, file, found, tmp_path / "site"))
+    with browser() as started:
+        assert {page.name: violations(look(started, page, 1280)) for page in pages} == {page.name: [] for page in pages}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from browser import browser, look, violations
 from chromium import measure
 from nbformat import v4
 from PIL import Image
@@ -105,3 +106,50 @@ def test_the_first_strip_is_on_the_first_screen_and_the_first_figure_on_the_seco
 def test_paper_shows_every_column_and_every_claim_unfolded(page: Path) -> None:
     (found,) = measure(page, [(PAPER, "print")], ON_PAPER)
     assert found == {"cells": 5 * (1 + len(COLUMNS)), "cut": [], "folded": 0}
+
+
+def test_axe_finds_nothing_on_a_report_s_page_the_index_and_the_glossary(page: Path) -> None:
+    with browser() as started:
+        for name, width, dark in (
+            (page.name, 1440, False), (page.name, 390, True), ("index.html", 1440, True), ("glossary.html", 390, False),
+        ):  # fmt: skip
+            opened = look(started, page.parent / name, width, dark=dark)
+            opened.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+            assert violations(opened) == [], name
+
+
+def test_axe_would_find_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "bad.html").write_text('<!DOCTYPE html><html><body><img src="data:image/png;base64,"></body></html>')
+    with browser() as started:
+        found = " ".join(violations(look(started, tmp_path / "bad.html", 800)))
+    assert "image-alt" in found
+    assert "html-has-lang" in found
+
+
+def test_a_figure_opens_in_the_whole_window_and_grows_around_the_pointer(page: Path) -> None:
+    with browser() as started:
+        opened = look(started, page, 800)
+        opened.get_by_role("button", name="Enlarge: A figure").first.click()
+        dialog, image = opened.get_by_role("dialog"), opened.locator(".zoom img")
+        first = image.bounding_box()
+        dialog.get_by_role("button", name="Larger").click()
+        second = image.bounding_box()
+        # The middle of the view stays where it is: as much is cut off left as right.
+        assert second["width"] == pytest.approx(1.5 * first["width"], rel=0.01)
+        assert first["x"] - second["x"] == pytest.approx(0.25 * first["width"], abs=2)
+        opened.locator(".zoom .view").hover(position={"x": 10, "y": 10})
+        opened.mouse.wheel(0, -100)
+        third = image.bounding_box()
+        assert third["width"] == pytest.approx(2.25 * first["width"], rel=0.01)
+        assert violations(opened) == []
+        opened.keyboard.press("0")
+        assert image.bounding_box()["width"] == pytest.approx(first["width"], abs=1)
+        opened.keyboard.press("Escape")
+        assert not dialog.is_visible()
+
+
+def test_without_script_the_figures_are_there_and_no_button_that_does_nothing(page: Path) -> None:
+    with browser() as started:
+        opened = look(started, page, 800, script=False)
+        assert opened.locator(".best img").is_visible()
+        assert opened.get_by_role("button").count() == 0

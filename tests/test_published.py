@@ -359,7 +359,7 @@ def test_missing_file(copy: Path, name: str):
 
 def test_malformed_yaml_and_json(copy: Path):
     replace(copy / "tidb_v7_1_3_sysbench" / "report.yaml", "language: en", "language: [en")
-    assert "report.yaml: line 11, column 8: malformed YAML" in refusal(copy)
+    assert "report.yaml: line 12, column 8: malformed YAML" in refusal(copy)
     replace(copy / "dm_1_0_alpha" / "datapackage.json", '"name": "dm_1_0_alpha",', '"name": "dm_1_0_alpha"')
     assert "datapackage.json: line 3, column 3: is not JSON" in refusal(copy, "dm_1_0_alpha")
 

@@ -13,15 +13,17 @@ from pathlib import Path
 import papermill
 import pytest
 from kit import Home
+from matplotlib.figure import Figure
 from rendered import Rendered
 
-from benchbook import book, parameters
+from benchbook import book, parameters, plots
 from benchbook.analysis import outcome, results
 from benchbook.book import Book
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
+from benchbook.plots import mime
 from benchbook.reports.dm import dm_kind, dm_views
-from benchbook.reports.saga import safety, saga_views
+from benchbook.reports.saga import ladder_plot, safety, saga_views
 from benchbook.reports.transfer import transfer_views
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
@@ -31,6 +33,11 @@ Replayed = Callable[[str], Book]
 @pytest.fixture
 def replayed(runs: Path) -> Replayed:
     return lambda report: book.open_report(report, {**parameters.defaults(report), "replay": True, "In": []})
+
+
+def alt(figure: Figure) -> str:
+    """What a figure says of itself."""
+    return mime.words(figure)[0]
 
 
 # -- DM --------------------------------------------------------------------------------------------------------------
@@ -63,9 +70,9 @@ def test_a_difference_that_a_proof_found_is_counted(replayed: Replayed, runs: Pa
 
 def test_dm_lag_is_drawn_with_its_highest_and_tabled_with_the_catch_up(replayed: Replayed) -> None:
     report = replayed(GA)
-    assert Rendered(dm_views.lag(report).data).alt("replication lag") == (
-        "replication lag over time, a block of panels per sync. 4 workers: rows up to 990.5; "
-        "64 workers: rows up to 2,425; write_only: rows up to 15,154."
+    assert alt(plots.watched(dm_views.watched(report, dm_views.LAG))) == (
+        "Replication lag over time, a block of panels per trial. 4 workers: rows up to 990.5, seconds up to 0.742; "
+        "64 workers: rows up to 2,425, seconds up to 1.852; write_only: rows up to 15,154, seconds up to 4.717."
     )
     rows = Rendered(dm_views.lag_table(report).data).table("Lag and catch-up")
     found = {
@@ -108,40 +115,38 @@ def test_two_repetitions_of_a_sync_have_an_interval(replayed: Replayed, runs: Pa
 
 def test_dm_throughput_and_indicators_say_what_was_highest(replayed: Replayed) -> None:
     report = replayed(ALPHA)
-    about = "over time, a block of panels per sync. 1024 threads, 256 workers: "
-    assert Rendered(dm_views.throughput(report).data).alts() == [
-        f"throughput {about}MySQL: transactions up to 1,512, DM: row jobs up to 3,062, TiDB: statements up to 2,044, "
-        "TiDB: transactions up to 434."
-    ]
-    (indicators,) = Rendered(dm_views.indicators(report).data).alts()
-    assert indicators == f"DM's key indicators {about}binlog events up to 2,164, row jobs up to 3,062."
-    (tidb,) = Rendered(dm_views.tidb(report).data).alts()
-    assert tidb == f"TiDB's key indicators {about}explicit commits up to 434."
-    names = sorted(path.name for path in (report.campaign.folder / "figures").iterdir())
-    assert names == ["sync-dm.png", "sync-throughput.png", "sync-tidb.png"]
+    about = "over time, a block of panels per trial. 1024 threads, 256 workers: "
+    assert alt(plots.watched(dm_views.watched(report, dm_views.THROUGHPUT))) == (
+        f"Throughput of MySQL, DM and TiDB {about}MySQL: transactions up to 1,512, DM: row jobs up to 3,062, "
+        "TiDB: statements up to 2,044, TiDB: transactions up to 434."
+    )
+    indicators = alt(plots.watched(dm_views.watched(report, dm_views.INDICATORS)))
+    assert indicators.startswith(f"DM's key indicators {about}binlog events up to 2,164, row jobs up to 3,062, ")
+    tidb = alt(plots.watched(dm_views.watched(report, dm_views.TIDB)))
+    assert tidb.startswith(f"TiDB's key indicators {about}explicit commits up to 434, ")
 
 
 def test_dm_curves_stand_beside_the_published_ones_and_say_where_nothing_was_measured(replayed: Replayed) -> None:
     report = replayed(GA)
-    drawn = dm_views.curves(report, "sync_worker_count", x="worker_count", metrics=["job_tps", "tidb_p99_ms"])
-    (alt,) = Rendered(drawn.data).alts()
-    assert alt == (
+    beside = report.beside_frame()
+    drawn = plots.measures(beside[beside.table == "sync_worker_count"], ["job_tps", "tidb_p99_ms"], x="worker_count")
+    assert alt(drawn) == (
         "Against worker_count. Jobs inside DM (1/s), published: 7,074 at 4, 14,684 at 8, 23,486 at 16, 23,345 at 32, "
-        "23,302 at 64, 22,225 at 1024; Jobs inside DM (1/s), DM, measured: 1,147 at 4, 1,034 at 64; "
+        "23,302 at 64, 22,225 at 1024; Jobs inside DM (1/s), measured: 1,147 at 4, 1,034 at 64; "
         "TiDB 99% duration (ms), published: 3 at 4, 4 at 8, 6 at 16, 10 at 32, 16 at 64, 70 at 1024; "
-        "TiDB 99% duration (ms), DM, measured: 15.82 at 4, 121.9 at 64."
+        "TiDB 99% duration (ms), measured: 15.82 at 4, 121.9 at 64."
     )
-    nothing = dm_views.curves(report, "load_rows_per_statement", x="statement_size", metrics=["speed_mb_s"])
-    assert Rendered(nothing.data).text == "This table was not measured in this campaign."
+    other = beside[beside.table == "load_rows_per_statement"]
+    assert alt(plots.measures(other, ["speed_mb_s"], x="statement_size")).startswith("This table was not measured")
 
 
 def test_a_report_of_loads_alone_has_no_sync_to_show(replayed: Replayed, runs: Path) -> None:
     for folder in runs.glob(f"{GA}/*/trials/r01-dm-oltp*"):
         shutil.rmtree(folder)
     report = replayed(GA)
-    assert {Rendered(view(report).data).text for view in (dm_views.lag, dm_views.tidb, dm_views.lag_table)} == {
-        dm_views.NOTHING
-    }
+    views = (dm_views.LAG, dm_views.TIDB)
+    assert {alt(plots.watched(dm_views.watched(report, view))) for view in views} == {dm_views.NOTHING}
+    assert Rendered(dm_views.lag_table(report).data).text == dm_views.NOTHING
 
 
 def test_a_report_of_sync_alone_knows_no_parameters_of_what_it_lacks() -> None:
@@ -155,8 +160,8 @@ def test_a_report_of_sync_alone_knows_no_parameters_of_what_it_lacks() -> None:
     [
         # 4,526 rows in 4.278 s.
         (ALPHA, 1, "1,058", 4),
-        # 4,386 rows in 3.823 s; the curves of a table that was not measured are a sentence.
-        (GA, 6, "1,147", 6),
+        # 4,386 rows in 3.823 s; the figure of a table that was not measured is a sentence.
+        (GA, 6, "1,147", 7),
     ],
 )
 def test_dm_notebooks_run_from_top_to_bottom_on_what_was_recorded(
@@ -196,10 +201,21 @@ def test_saga_rungs_stand_beside_the_published_ones_with_intervals(replayed: Rep
 
 
 def test_the_ladder_is_relative_to_the_business_alone(replayed: Replayed) -> None:
-    (alt,) = Rendered(saga_views.ladder(replayed(DTM)).data).alts()
+    said = alt(ladder_plot.drawn(saga_views.ladder(replayed(DTM))))
     # 575 / 1,232 and 385.5 / 1,193.1.
-    assert "Global-TPS, DTM, 2 SQL: published 0.47, measured 0.32" in alt
-    assert "OPS, DTM, 2 SQL: published 1.17, measured 0.57" in alt
+    assert "Global-TPS, DTM, 2 SQL: published 0.47, measured 0.32" in said
+    assert "OPS, DTM, 2 SQL: published 1.17, measured 0.57" in said
+
+
+def test_a_ladder_without_its_lowest_rung_is_a_sentence(replayed: Replayed) -> None:
+    none = saga_views.ladder(replayed(DTM)).iloc[:0]
+    assert alt(ladder_plot.drawn(none)) == "Nothing is relative to no DTM, 2 SQL: it was not measured."
+
+
+def test_the_trials_of_the_ladder_know_their_rung(replayed: Replayed) -> None:
+    rungs = saga_views.by_clients(replayed(DTM).trials())
+    assert set(rungs.table) == {"saga"}
+    assert {"no DTM, 2 SQL", "DTM, 2 SQL"} <= set(rungs.rung)
 
 
 def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Replayed) -> None:
@@ -274,14 +290,14 @@ def test_transfer_engines_and_what_limited_them(replayed: Replayed) -> None:
 
 def test_transfer_figures_say_every_value_and_the_proof_every_document(replayed: Replayed) -> None:
     report = replayed(DDT)
-    (alt,) = Rendered(transfer_views.heat_map(report).data).alts()
-    assert "published, cache 32, threads 5/15: 145,062; " in alt
-    assert alt.endswith("pymongo, cache 32, threads 5/15: 6,581; pymongo, cache 64, threads 5/15: 6,270")
-    against = Rendered(transfer_views.against_qps(report, "cpu_percent", label="CPU").data)
-    assert against.alts() == [
-        "CPU against documents/s. published: 11 combinations, rank correlation 0.87; pymongo: 2 combinations."
-    ]
-    assert "9 of 9 recorded transfers proved" in Rendered(transfer_views.proofs(report).data).text
+    combinations = transfer_views.combinations(report)
+    heat = alt(plots.heat(combinations, "qps", down="cache", across="threads"))
+    assert "published, cache 32 x 32, threads 5/15: 145,062; " in heat
+    mine = "pymongo, cache 32 x 32, threads 5/15: 6,581; pymongo, cache 64 x 64, threads 5/15: 6,270."
+    assert heat.endswith(mine)
+    against = alt(plots.relation(combinations, "qps", "cpu_percent", colour="cache", panel="who", label="threads"))
+    assert against == ("cpu_percent against qps, 13 points. published: rank correlation 0.87; pymongo: 2 points.")
+    assert "9 of 9 recorded transfers are proved" in Rendered(transfer_views.proofs(report).data).text
     assert "90,000 documents in all" in Rendered(transfer_views.proofs(report).data).text
 
 

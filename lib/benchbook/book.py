@@ -8,14 +8,14 @@ from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from benchbook import published
-from benchbook.analysis import checks, cpu_use, interferences, outcome, points, repeatability, scaling
+from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
 from benchbook.analysis.results import JudgedClaim, Table
-from benchbook.analysis.shown_trials import few_points, shown
+from benchbook.analysis.shown_trials import shown
 from benchbook.audit.whole import audit
 from benchbook.campaign import design, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.held import GO_ON, RunInterrupted
+from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.progress import listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
@@ -29,7 +29,7 @@ from benchbook.given.named import one_of
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
-from benchbook.plots import curves, mime, picture, timelines
+from benchbook.plots import mime, picture, timelines
 from benchbook.profiles import Repeating, load_profile
 from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
@@ -150,8 +150,8 @@ class Book(Framed):
                 else:
                     repetitions.run_until_decided(self.campaign, experiment, told, repeating, self.undecided, view.stop)
             except KeyboardInterrupt:
-                left = len(self.campaign.missing())
-                raise RunInterrupted(f"interrupted; {left} trials are left: {GO_ON}") from None
+                left = are_left(len(self.campaign.missing()))
+                raise RunInterrupted(f"interrupted; {left}: {GO_ON}") from None
 
     def undecided(self) -> list[OpenClaim]:
         """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
@@ -214,27 +214,6 @@ class Book(Framed):
         """Each published table beside what was measured, with intervals over repetitions."""
         return show.stack([*self._scaled(), show.beside(self.tables(), self.published)])
 
-    def curves(self, metric: str, *, x: str, panel: str, label: str, normalised: bool = False) -> HTML:
-        """Published and measured `metric` against level `x`, one panel per value of level `panel`."""
-        ran = {trial.cell.levels.get(panel) for trial in self.campaign.trials}
-        tables = self.tables()
-        one_of(metric, dict.fromkeys(row.metric for table in tables for row in table.rows), "metric")
-        frame = points.of_metric(tables, metric, [panel, x])
-        every = frame[frame[panel].isin(ran)]
-        frame, left_out = few_points(every, x)
-        figure = curves.curves(frame, panel=panel, x=x, metric_label=label, x_label=x, normalised=normalised)
-        drawn = curves.normalise(every, panel, x) if normalised else every
-        how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
-        levels = self.campaign.scaling.sentence() if self.campaign.scaling else ""
-        notes = filter(None, (self._stand_ins(), left_out, levels))
-        return picture.show(
-            figure,
-            f"{label} against {x} ({how}). {curves.ends_in_words(drawn, panel, x)}.",
-            f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
-            f"{' '.join(notes)}",
-            save_as=self.figure_file(f"{metric}-{'normalised' if normalised else 'absolute'}"),
-        )
-
     def keep(self, figure: Figure, name: str) -> Figure:
         """Keep the figure beside the campaign, as figures/<name>.png; it is shown as it is. Raises NotWritten."""
         picture.keep(mime.png(figure, mime.words(figure)[0]), self.figure_file(name))
@@ -247,12 +226,6 @@ class Book(Framed):
             return show.paragraph(f"No curve has two levels of {x}.")
         rows = scaling.in_rows(found, x=x, panel=panel)
         return show.stack([*self._scaled(), show.table(rows), show.paragraph(scaling.about_the_law(found))])
-
-    def _stand_ins(self) -> str:
-        names = [
-            f"{a.title} stands in for {a.stand_in_for}" for a in self.environment.systems.values() if a.stand_in_for
-        ]
-        return "; ".join(names) + "." if names else ""
 
     def every_trial(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
         """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""

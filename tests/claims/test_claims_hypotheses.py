@@ -232,7 +232,7 @@ def test_a_time_that_grew_on_a_full_machine_contradicts_nothing(toy: Published, 
     cells = [*busy(0.65), *(cell for at in (2, 4, 8) for cell in busy(high, at=at))]
     (found,) = judge.judge(ledger(TIMES_FLAT), report, evidence(y(RISE)), judge.JudgedSystem("s"), busy=cells)
     assert found.verdict == verdict
-    assert ("which makes a time of waiting for CPU" in found.sentence) == (verdict == "not testable here")
+    assert ("which makes the latency a matter of waiting for CPU" in found.sentence) == (verdict == "not testable here")
 
 
 def test_the_order_of_two_rises_needs_room_for_the_larger_one(toy: Published) -> None:
@@ -313,7 +313,7 @@ def test_an_open_claim_says_how_it_leans(toy: Published) -> None:
     assert found.verdict == "inconclusive"
     assert found.leaning is not None
     assert 0.7 < found.leaning < 1
-    assert f"It leans to holding, {found.leaning:.2f}." in found.sentence
+    assert f"The probability that it holds here is {found.leaning:.2f}." in found.sentence
 
 
 def test_a_claim_about_two_systems_is_judged_once(toy: Published) -> None:

@@ -28,6 +28,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
         published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
+        published_url=report.document.url,
         published_cores=server_cores(report),
         published_systems=[_system(each) for each in report.systems],
         published_hosts=_hosts(report.hosts),

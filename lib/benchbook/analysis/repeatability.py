@@ -34,9 +34,13 @@ def in_words(published: Published, records: Sequence[Record]) -> list[str]:
     odd = outlying(_cells(frame, drifts), alpha=CELLS_ALPHA)
     said = [*([_drift(drifts, repetitions.max())] if drifts else []), *(_odd(one, frame) for one in odd)]
     return said or [
-        f"The repetitions of {len(repetitions)} cells show no drift in their order, no outlier and no second level "
-        "(a campaign without any has a chance of at most 5% to show one)."
+        f"The repetitions of {_cells_in_words(len(repetitions))} show no drift in their order, no outlier and no "
+        "second level (by chance alone, at most 5% of campaigns show one)."
     ]
+
+
+def _cells_in_words(count: int) -> str:
+    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 def rates(published: Published, records: Sequence[Record]) -> pd.DataFrame:

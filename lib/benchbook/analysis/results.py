@@ -1,7 +1,7 @@
 """What a run found, as `site/<report>.json`: the one file that other programs, and the site's index, read.
 
 History of the format: 1 = first (report, systems, trials, tables; audit, claims and figures may be empty; files from
-before `audit_passed` or `setting` existed have none).
+before `audit_passed`, `setting` or its `published_url` existed have none).
 """
 
 from __future__ import annotations
@@ -166,6 +166,7 @@ class Circumstances(_Strict):
     hosts: list[str] = []
     load: list[str] = []
     published_product: str = ""
+    published_url: str = ""
     published_cores: int | None = None
     published_systems: list[str] = []
     published_hosts: list[str] = []

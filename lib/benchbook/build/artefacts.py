@@ -19,3 +19,14 @@ def provide(name: str, say: Say = print) -> Path:
     Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage.
     """
     return fetched.fetch(name, say) if name in fetched.systems() else programs.build(name, say)
+
+
+def is_there(name: str) -> bool:
+    """Whether a run of NAME has nothing left to build or fetch."""
+    return fetched.is_fetched(name) if name in fetched.systems() else programs.is_built(name)
+
+
+def state(name: str) -> str:
+    """How NAME comes here, and whether it is ready, in words."""
+    how, done = ("fetched by Maven", "fetched") if name in fetched.systems() else ("built from source", "built")
+    return f"{how}, pinned; {'ready' if is_there(name) else f'{done} on first use, or by `make build-{name}`'}"

@@ -7,6 +7,11 @@ from benchbook.errors import BenchbookError
 GO_ON = "what was recorded stays; run the cell again, and it goes on from there"
 
 
+def are_left(count: int) -> str:
+    """ "1 trial is left", "2 trials are left"."""
+    return f"{count} trial{' is' if count == 1 else 's are'} left"
+
+
 class RunStopped(BenchbookError):
     """The user asked for the run to end, and the trial that was running is recorded."""
 

@@ -14,7 +14,7 @@ from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.forecast import Forecast
-from benchbook.campaign.held import GO_ON, RunStopped
+from benchbook.campaign.held import GO_ON, RunStopped, are_left
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
@@ -100,7 +100,7 @@ class _UnderWay:
         why = str(problem) if problem else ""
         self.tracker.ended(ok=problem is None, why=why, left_s=left_s, preparing=preparing)
         if todo and self.stop():
-            raise RunStopped(f"stopped after {trial.id}, as you asked; {len(todo)} trials are left: {GO_ON}")
+            raise RunStopped(f"stopped after {trial.id}, as you asked; {are_left(len(todo))}: {GO_ON}")
 
 
 def _note_times(campaign: Campaign, began: float) -> None:

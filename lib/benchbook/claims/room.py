@@ -160,7 +160,7 @@ def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]
 
 def _leaves(part: Part, arm: Arm, room: float) -> str:
     if _late(part, arm):
-        return "makes a time of waiting for CPU"
+        return "makes the latency a matter of waiting for CPU"
     needs = f"; the claim needs {math.exp(part.low):.3g}x" if len(part.terms) == 2 else ""
     return f"leaves room for {room:.2g}x{needs}"
 

@@ -121,7 +121,11 @@ def words(rows: Rows) -> str:
 def counted(rows: Rows) -> str:
     """Levels as one says them: "50 threads", "pool size 2"."""
     said = [(name.replace("_", " "), value) for name, value in rows.items()]
-    return ", ".join(f"{value} {name}" if name.endswith("s") else f"{name} {value}" for name, value in said)
+    return ", ".join(_counted(value, name) if name.endswith("s") else f"{name} {value}" for name, value in said)
+
+
+def _counted(value: object, name: str) -> str:
+    return f"{value} {name.removesuffix('s') if value == 1 else name}"
 
 
 def unit(term: Term, published: Published) -> str:

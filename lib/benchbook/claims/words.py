@@ -42,8 +42,9 @@ def measured(decision: Decision) -> str:
 def _leaning(decision: Decision) -> str:
     if decision.verdict != "inconclusive" or decision.part.n < 2:
         return ""
-    said = leans(decision.leaning)
-    return f" Whether it holds: {said}." if said == UNKNOWN else f" It {said}."
+    if leans(decision.leaning) == UNKNOWN:
+        return " The repetitions speak neither for it nor against it."
+    return f" The probability that it holds here is {chance(decision.leaning)}."
 
 
 def leans(leaning: float | None) -> str:
@@ -113,7 +114,9 @@ def region(part: Part) -> str:
 
 
 def _rest(decision: Decision, parts: int) -> str:
-    return f" All {parts} comparisons of the claim hold." if parts > 1 and decision.verdict == "reproduced" else ""
+    if parts < 2 or decision.verdict != "reproduced":
+        return ""
+    return f" {'Both' if parts == 2 else f'All {parts}'} comparisons of the claim hold."
 
 
 def decides(decision: Decision) -> str:

@@ -77,7 +77,7 @@ def _systems(published: Published, about: Environment) -> HTML:
         {
             "": "published",
             "system": f"{s.name} {s.version or ''}".strip(),
-            "what to know": ", ".join(filter(None, (f"{s.nodes} node(s)", s.note))),
+            "what to know": ", ".join(filter(None, (f"{s.nodes} node{'' if s.nodes == 1 else 's'}", s.note))),
         }
         for s in published.report.systems
     ]

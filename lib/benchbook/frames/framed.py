@@ -55,9 +55,12 @@ class Framed(Recorded):
     def beside_frame(self) -> pd.DataFrame:
         """A row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
 
-        Levels are the published ones; where others stand for them, `attrs["levels"]` says which.
+        Levels are the published ones; where others stand for them, `attrs["levels"]` says which. `attrs["titles"]` has
+        what each metric is called.
         """
         found = self._labelled(report_frames.beside(self.tables()))
+        tables = self.published.tables.values()
+        found.attrs["titles"] = {name: field.title for table in tables for name, field in table.fields.items()}
         if self.campaign.scaling:
             found.attrs["levels"] = self.campaign.scaling.sentence()
         return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
 
 from benchbook import plugins, profiles, published
-from benchbook.build import programs
+from benchbook.build import artefacts
 from benchbook.errors import BenchbookError
+from benchbook.grouping import grouped
 from benchbook.hosts import inventory
 from benchbook.overview.terminal_table import show
 
@@ -17,7 +17,7 @@ from benchbook.overview.terminal_table import show
 def print_all(console: Console) -> None:
     """Four tables."""
     _table(console, "reports", ("what is restaged", "tables"), published.known_reports(), _report)
-    _table(console, "systems", ("comes from",), plugins.names("systems"), partial(_system, programs.systems()))
+    _table(console, "systems", ("comes from",), plugins.names("systems"), _system)
     _table(console, "inventories", ("hosts", "what"), inventory.known_inventories(), _inventory)
     _table(
         console,
@@ -45,12 +45,15 @@ def _report(name: str) -> tuple[str, str]:
     return found.report.title, str(len(found.tables))
 
 
-def _system(built: list[str], name: str) -> tuple[str]:
-    if name not in built:
+def _system(name: str) -> tuple[str]:
+    """What its class is made of: one state for parts that are in the same, with their names where there are several."""
+    parts: Sequence[str] = plugins.load("systems", name, key="system").builds
+    if not parts:
         return ("installed on its hosts",)
-    return (
-        f"source, pinned; {'built' if programs.is_built(name) else f'built on first use, or by make build-{name}'}",
-    )
+    if parts == (name,):
+        return (artefacts.state(name),)
+    states = grouped(parts, artefacts.state)
+    return ("; ".join(f"{', '.join(several)}: {state}" for state, several in states.items()),)
 
 
 def _inventory(name: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ import psutil
 from rich.console import Console
 
 from benchbook import paths
-from benchbook.build import programs
+from benchbook.build import artefacts
 from benchbook.overview.terminal_table import show
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
@@ -93,9 +93,8 @@ def _cores() -> Symptom:
 
 
 def _built() -> Iterator[Symptom]:
-    for name in programs.systems():
-        found = "built" if programs.is_built(name) else "not built yet: done on first use"
-        yield Symptom(f"system {name}", found)
+    for name in artefacts.names():
+        yield Symptom(f"system {name}", artefacts.state(name))
 
 
 def _packages() -> Iterator[Symptom]:

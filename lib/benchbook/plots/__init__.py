@@ -11,6 +11,9 @@ For a notebook's cells, from the frames of docs/frames.md:
     plots.over_time(report.seconds("tps", source="sysbench"))                    every second
     plots.usl(report.trials())                                                   scalability
     plots.ratios(benchbook.ratios(a, b))                                         two campaigns
+    plots.measures(beside[beside.table == "load"], ["speed_mb_s"], x="threads")  the metrics of one table
+    plots.heat(frame, "qps", down="cache", across="threads")                     a measure over two levels
+    plots.watched(frame)                                                         what was watched while trials ran
 
 Each returns a matplotlib Figure: change its axes, or save it.
 """
@@ -28,8 +31,12 @@ if TYPE_CHECKING:
     from benchbook.plots.frame_plots import relation as relation
     from benchbook.plots.frame_plots import repetitions as repetitions
     from benchbook.plots.frame_plots import usl as usl
+    from benchbook.plots.measure_plots import heat as heat
+    from benchbook.plots.measure_plots import measures as measures
+    from benchbook.plots.measure_plots import watched as watched
 
-__all__ = ["ecdf", "levels", "over_time", "ratios", "relation", "repetitions", "usl"]
+_MORE = ["heat", "measures", "watched"]
+__all__ = ["ecdf", "heat", "levels", "measures", "over_time", "ratios", "relation", "repetitions", "usl", "watched"]
 
 
 def __getattr__(name: str) -> Any:
@@ -37,4 +44,4 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; there are: {', '.join(__all__)}")
     import_module("benchbook.plots.mime").show_figures_in_full()
-    return getattr(import_module("benchbook.plots.frame_plots"), name)
+    return getattr(import_module(f"benchbook.plots.{'measure_plots' if name in _MORE else 'frame_plots'}"), name)

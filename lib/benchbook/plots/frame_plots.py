@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ from benchbook.analysis.shown_trials import few_points
 from benchbook.errors import BadInput
 from benchbook.given.named import one_of
 from benchbook.plots import curves, ratio_plot, timelines
+from benchbook.plots.mark_labels import beside_marks
 from benchbook.plots.mime import described
+from benchbook.plots.no_figure import nothing
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, legend, looks, short_numbers, styled
 from benchbook.stats.usl import usl_fit
 
@@ -36,7 +39,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     mine = beside[(beside.metric == metric) & beside[x].notna()]
     mine = mine[mine[panel].isin(mine[mine.measured.notna()][panel])]
     if mine.empty:
-        return _nothing(f"No {metric} was measured.")
+        return nothing(f"No {metric} was measured.")
     every = _points(mine, x, panel)
     frame, left_out = few_points(every, x)
     label = _with_unit(metric, mine.unit.iloc[0])
@@ -70,7 +73,7 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
     _columns(trials, y, x, panel)
     data = _paneled(trials.dropna(subset=[y, x]), panel)
     if data.empty:
-        return _nothing(f"No trial has {y} and {x}.")
+        return nothing(f"No trial has {y} and {x}.")
     # Where cells differ in more than x and panel, one line per repetition would run up and down between them.
     data = data.groupby(["panel", "repetition", x], observed=True, sort=False)[y].mean().reset_index()
     data = data.assign(line="repetition " + data.repetition.astype(str)).sort_values([x, "repetition"])
@@ -86,23 +89,36 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
 
 
 @styled()
-def relation(frame: pd.DataFrame, x: str, y: str, *, colour: str = "threads", panel: str = "workload") -> Figure:
-    """One measure against another, a dot per row; colour and mark tell the values of `colour`, a panel per `panel`."""
-    _columns(frame, x, y, colour, panel)
+def relation(
+    frame: pd.DataFrame, x: str, y: str, *, colour: str = "threads", panel: str = "workload", label: str = ""
+) -> Figure:
+    """One measure against another, a dot per row; colour and mark tell the values of `colour`, a panel per `panel`.
+
+    The text of column `label` stands beside the dots, where there is room.
+    """
+    _columns(frame, x, y, colour, panel, *([label] if label else []))
     data = _paneled(frame.dropna(subset=[x, y, colour]), panel)
     if data.empty:
-        return _nothing(f"No row has both {x} and {y}.")
+        return nothing(f"No row has both {x} and {y}.")
     names = _ordered(data[colour], colour)
     data = data.assign(line=data[colour].map(lambda value: _named(colour, value)))
     grid = _relplot(data, "scatter", x, y, hue="line", names=names, s=42)
     for name, axis in grid.axes_dict.items():
         axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
-    rank = data.groupby("panel", sort=False)[[x, y]].apply(lambda part: part[x].corr(part[y], method="spearman"))
-    said = "; ".join(f"{name}: rank correlation {value:.2f}" for name, value in rank.items())
-    return _finished(
+    said = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
+    figure = _finished(
         grid, _with_unit(x, _unit(frame, x)), _with_unit(y, _unit(frame, y)), names,
         f"{y} against {x}, {len(data)} points. {said}.", "A mark per row of the frame.", lines=False,
     )  # fmt: skip
+    for name, axis in grid.axes_dict.items() if label else ():
+        beside_marks(axis, data[data.panel == name], x, y, label)
+    return figure
+
+
+def _ranks(part: pd.DataFrame, x: str, y: str) -> str:
+    """Spearman's rank correlation; of one or two points it says nothing."""
+    rho = part[x].corr(part[y], method="spearman") if len(part) > 2 else float("nan")
+    return f"{len(part)} points" if math.isnan(rho) else f"rank correlation {rho:.2f}"
 
 
 @styled()
@@ -114,7 +130,7 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
     _columns(histograms, "latency_ms", "count", colour, panel)
     data = _paneled(histograms.dropna(subset=[colour]), panel)
     if data.empty:
-        return _nothing("No trial has a latency histogram.")
+        return nothing("No trial has a latency histogram.")
     names = _ordered(data[colour], colour)
     data = data.assign(line=data[colour].map(lambda value: _named(colour, value)))
     added = data.groupby(["panel", "line", "latency_ms"], observed=True)["count"].sum().reset_index()
@@ -144,7 +160,7 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
     """
     _columns(seconds, row, column, "since_s", "value")
     if seconds.empty:
-        return _nothing("No samples.")
+        return nothing("No samples.")
     _one_series_a_line(seconds, [row, column, "repetition"])
     metric, unit = str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0])
     frame = seconds.rename(columns={"t": "at", "since_s": "t"}).astype({row: str})
@@ -178,7 +194,7 @@ def usl(trials: pd.DataFrame, y: str = "tps", *, x: str = "threads", panel: str 
     data = _paneled(trials.dropna(subset=[y, x]), panel)
     enough = data.groupby("panel")[x].transform("nunique") >= 4 if len(data) else pd.Series(dtype=bool)
     if not len(data) or not enough.any():
-        return _nothing(f"The law has three parameters: it needs four levels of {x} or more.")
+        return nothing(f"The law has three parameters: it needs four levels of {x} or more.")
     data = data[enough].assign(line="trials")
     grid = _relplot(data, "scatter", x, y, hue="line", names=["trials"], s=30)
     said = []
@@ -287,14 +303,6 @@ def _finished(
         plain = {name: look if marks else type(look)(look.colour, "", look.dash) for name, look in shown.items()}
         legend(grid.figure, plain, lines=lines)
     return described(laid_out(grid.figure), alt, caption)
-
-
-@styled()
-def _nothing(why: str) -> Figure:
-    """A figure that says why there is none: a notebook goes on, and its reader knows."""
-    figure = Figure(figsize=(PANEL_WIDTH * COLUMNS, 0.6))
-    figure.text(0.02, 0.5, why, va="center", fontsize=9)
-    return described(figure, why)
 
 
 def _spread(data: pd.DataFrame, y: str, x: str) -> str:

@@ -6,7 +6,6 @@ import base64
 import html
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from benchbook.display.outputs import Picture
@@ -18,7 +17,6 @@ def show(figure: Figure, alt: str, caption: str, *, save_as: Path | None = None)
     """The figure as a picture with alt text and caption, for a notebook's output; `save_as` keeps it as a PNG too."""
     mime.described(figure, alt, caption)
     bundle, _ = mime.bundle(figure)
-    plt.close(figure)
     if save_as is not None:
         keep(bundle["image/png"], save_as)
     # What goes into a notebook's file is text.

@@ -66,8 +66,9 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
 
 
 def _top(values: pd.Series[float]) -> float:
-    """A little above the highest mark; above zero where nothing happened."""
-    return 1.08 * max(float(values.max()), 1e-9)
+    """A little above the highest mark; above zero where nothing happened, or nothing was sampled."""
+    top = float(values.max())
+    return 1.08 * (top if top > 1e-9 else 1e-9)
 
 
 def _places(frame: pd.DataFrame, row: str, column: str) -> pd.Series[int]:

@@ -38,11 +38,12 @@ Csv = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]
 
 
 class Document(Strict):
-    """Which document the numbers come from."""
+    """Which document the numbers come from; `url` is where it can be read, empty where nobody knows."""
 
     file: str
     product: str
     version: str
+    url: Annotated[str, Field(max_length=500, pattern=r"^(https://\S+)?$")] = ""
 
 
 class SystemFact(Strict):

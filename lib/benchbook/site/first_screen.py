@@ -62,7 +62,8 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
     """ "7 of 16 claims hold, 2 do not, 4 cannot be tested here, 3 are open"."""
     counts = Counter(claim.verdict for claim in claims)
     if len(counts) == 1 and len(claims) > 1:
-        return f"all {len(claims)} claims {WORDS[claims[0].verdict][2]}"
+        none = claims[0].verdict == "not testable here"
+        return f"none of {len(claims)} claims can be tested here" if none else _all(claims)
     hold = counts["reproduced"]
     noun = "claim" if len(claims) == 1 else "claims"
     first = f"{hold or 'none'} of {len(claims)} {noun} {_verb('reproduced', max(hold, 1))}"
@@ -73,6 +74,10 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
         if counts[verdict]
     ]
     return ", ".join([first, *rest])
+
+
+def _all(claims: Sequence[JudgedClaim]) -> str:
+    return f"all {len(claims)} claims {WORDS[claims[0].verdict][2]}"
 
 
 def in_words(verdict: Verdict, count: int) -> str:
@@ -109,7 +114,8 @@ def short(system: SystemSummary) -> str:
     name = re.sub(r"\s*\(.*?\)|,.*", "", system.title or system.name)
     own = re.search(rf"\b{re.escape(name.split()[0])}-v?(\d+\.\d+)", system.version, re.IGNORECASE)
     number = own or re.match(r"v?(\d+\.\d+)", system.version)
-    return f"{name} {number[1]}" if number else ""
+    # A title may say its version itself: "MySQL 5.7".
+    return f"{name.removesuffix(f' {number[1]}')} {number[1]}" if number else ""
 
 
 def badge(found: Results) -> Badge:

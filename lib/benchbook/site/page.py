@@ -167,12 +167,15 @@ def _lower_headings(soup: BeautifulSoup) -> None:
 
 def _frame_tables(soup: BeautifulSoup) -> None:
     """Let a wide table scroll inside its own frame; its title and notes stay in sight above and below."""
+    unnamed = 0
     for table in soup.find_all("table"):
         _plain_table(table)
         frame = soup.new_tag("figure", attrs={"class": "table"})
         _outermost(table).replace_with(frame)
         title = _title_of(table, soup)
-        label = _text(title) if title else "Table"
+        unnamed += title is None
+        # Two regions of one name cannot be told apart by who hears them.
+        label = _text(title) if title else f"Table {unnamed} without a title"
         scroll = soup.new_tag("div", attrs={"class": "scroll", "tabindex": "0", "role": "region", "aria-label": label})
         scroll.append(table)
         frame.extend([part for part in (title, scroll, *_notes_of(table)) if part])
@@ -197,6 +200,7 @@ def _plain_table(table: Tag) -> None:
             cell.attrs.setdefault("scope", "col" if in_head else "row")
             if in_head and not _text(cell):
                 cell.name = "td"  # an empty header announces nothing
+                del cell["scope"]
 
 
 def _align_numbers(soup: BeautifulSoup) -> None:

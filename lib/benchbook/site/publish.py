@@ -20,8 +20,9 @@ from benchbook.analysis.results import Results, Trials, replace_text
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.site import addresses, downloads, first_screen, page
+from benchbook.site import addresses, downloads, first_screen, measured_package, page
 from benchbook.site.addresses import COMPARISON, HISTORY, PagePlace
+from benchbook.site.downloads import Download
 from benchbook.site.executed_notebook import load
 from benchbook.site.forest_rows import Forest
 from benchbook.site.origin import of_this_checkout
@@ -61,8 +62,14 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
 def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
     folder = addresses.folder_of(site, found)
     results.write(found, folder / addresses.RESULTS)
-    place = PagePlace(root="../../", files=downloads.there(folder))
+    measured_package.write(found, folder)
+    place = PagePlace(root="../../", files=_files(folder))
     return _write_page(notebook, built, found, folder / addresses.PAGE, place)
+
+
+def _files(folder: Path) -> list[Download]:
+    """What can be downloaded from the folder of a page."""
+    return [*downloads.there(folder), *measured_package.there(folder)]
 
 
 def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path | None:
@@ -70,7 +77,7 @@ def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site:
     if not addresses.takes_front(found, addresses.standing(site, found.report)):
         return None
     folder = addresses.folder_of(site, found)
-    place = PagePlace(own=f"{folder.relative_to(site)}/", files=downloads.there(folder))
+    place = PagePlace(own=f"{folder.relative_to(site)}/", files=_files(folder))
     target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
     results.write(found, site / f"{found.report}.json")
     return target

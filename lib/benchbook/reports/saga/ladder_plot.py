@@ -9,7 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchbook.plots.forest import Scale, forest
+from benchbook.plots.mime import described
+from benchbook.plots.no_figure import nothing
 from benchbook.plots.style import AS_PUBLISHED, COLOURS, Look
+from benchbook.reports.saga.rung import BASE
 
 LOOKS = {"published": AS_PUBLISHED, "measured": Look(COLOURS[0], "o")}
 
@@ -24,6 +27,18 @@ def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
     by = np.array([bases[key] for key in zip(kept.who, kept.measure, strict=True)], dtype=float)
     numbers = {name: kept[name].astype(float) / by for name in ("value", "low", "high")}
     return kept.assign(**numbers)
+
+
+def drawn(frame: pd.DataFrame) -> Figure:
+    """The ladder with what it shows in words; `frame` as `relative` returns it."""
+    if frame.empty:
+        return nothing(f"Nothing is relative to {BASE.label}: it was not measured.")
+    return described(
+        ladder(frame, list(dict.fromkeys(frame.measure)), base=BASE.label),
+        in_words(frame),
+        f"Each measure relative to its value at {BASE.label}, each rung at its knee. "
+        "Squares: published. Dots: measured, mean with 95% interval over repetitions.",
+    )
 
 
 def ladder(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> Figure:

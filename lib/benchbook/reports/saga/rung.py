@@ -71,3 +71,5 @@ class Rung:
 
 # Beyond the published ladder: the business service with nothing to do, which is what it could at most deliver.
 CEILING = Rung("no_dtm", 0)
+# What the ladder is relative to: the business alone.
+BASE = Rung("no_dtm", 2)

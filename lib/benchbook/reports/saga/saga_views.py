@@ -17,30 +17,30 @@ from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
-from benchbook.plots import curves, picture, timelines
+from benchbook.plots import picture, timelines
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
-from benchbook.reports.saga.rung import CEILING, MODES, Rung
+from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
 from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_rung, knees, named, of_table, value
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
-# The rung that everything is relative to: the business alone.
-BASE = Rung("no_dtm", 2)
 
 
-def ladder(report: Recorded) -> HTML:
-    """Published and measured Global-TPS, DB-TPS and OPS of every rung, relative to the rung without DTM."""
+def ladder(report: Recorded) -> pd.DataFrame:
+    """Published and measured Global-TPS, DB-TPS and OPS of every measured rung at its knee, relative to BASE.
+
+    [who, rung, measure, value, low, high (95% over repetitions)]; empty where BASE was not measured.
+    """
     frame = pd.DataFrame([*_published_rungs(report), *_measured_rungs(report)])
     frame = frame[frame.rung.isin(frame[frame.who == "measured"].rung)]
-    relative = ladder_plot.relative(frame, base=BASE.label)
-    if relative.empty:
-        return show.paragraph(f"Nothing is relative to {BASE.label}: it was not measured.")
-    figure = ladder_plot.ladder(relative, list(MEASURES.values()), base=BASE.label)
-    caption = (
-        f"The ladder, each measure relative to its value at {BASE.label}, each rung at its knee. "
-        "Squares: published. Dots: measured, mean with 95% interval over repetitions."
-    )
-    return picture.show(figure, ladder_plot.in_words(relative), caption, save_as=report.figure_file("ladder"))
+    return ladder_plot.relative(frame, base=BASE.label)
+
+
+def by_clients(trials: pd.DataFrame) -> pd.DataFrame:
+    """The ladder's trials (of `report.trials()`) with a column `rung`."""
+    mine = trials[trials.table == LADDER]
+    rungs = [Rung(str(mode), int(sql)).label for mode, sql in zip(mine["mode"], mine.sql_per_branch, strict=True)]
+    return mine.assign(rung=rungs)
 
 
 def _published_rungs(report: Recorded, name: Callable[[Rung], str] = lambda rung: rung.label) -> list[dict[str, Any]]:
@@ -138,18 +138,15 @@ def _mean(records: Sequence[Record], metric: str) -> str:
 
 
 def sweep(report: Recorded) -> HTML:
-    """Throughput and 95% latency against the number of clients, and the knee at which each rung is compared."""
+    """The knee at which each rung is compared, with its throughput and latency there."""
     records = of_table(report.records)
     table = show.table(_knee_rows(records), "Where each rung is compared: the fewest clients within 5% of its best")
     levels = sorted({int(r.levels["concurrency"]) for r in records})
-    if len(levels) < 2:
-        said = f"One number of clients was measured ({levels[0] if levels else 'none'}): no knee can be seen. "
-        hint = "PROFILE=lab sweeps, and so does -p concurrency=[10,20,40]."
-        return show.stack([table, show.paragraph(said + hint)])
-    return show.stack([table, *(_sweep_figure(report, records, *what) for what in _SWEPT)])
-
-
-_SWEPT = (("global_tps", "global transactions/s"), ("p95_ms", "95% latency (ms)"))
+    if len(levels) > 1:
+        return table
+    said = f"One number of clients was measured ({levels[0] if levels else 'none'}): no knee can be seen. "
+    hint = "PROFILE=lab sweeps, and so does -p concurrency=[10,20,40]."
+    return show.stack([table, show.paragraph(said + hint)])
 
 
 def _knee_rows(records: Sequence[Record]) -> list[dict[str, object]]:
@@ -165,27 +162,8 @@ def _knee_rows(records: Sequence[Record]) -> list[dict[str, object]]:
     ]
 
 
-def _sweep_figure(report: Recorded, records: Sequence[Record], metric: str, label: str) -> HTML:
-    rows = [
-        {"rung": rung.label, "clients": c, "who": "measured", **_bounds(value(part, metric))}
-        for rung, mine in by_rung(records).items()
-        for c, part in _by_clients(mine).items()
-    ]
-    frame = pd.DataFrame(rows).dropna(subset="value")
-    figure = curves.curves(frame, panel="rung", x="clients", metric_label=label, x_label="clients", log=False)
-    alt = f"{label} against clients: " + "; ".join(
-        f"{r['rung']} at {r['clients']}: {formatting.number(r['value'])}" for r in frame.to_dict("records")
-    )
-    caption = f"{label} against the number of clients, mean with 95% interval over repetitions."
-    return picture.show(figure, alt, caption, save_as=report.figure_file(f"sweep-{metric}"))
-
-
 def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
     return dict(sorted(grouped(records, lambda record: int(record.levels["concurrency"])).items()))
-
-
-def _bounds(m: Measured | None) -> dict[str, object]:
-    return {"value": m.value, "low": m.low, "high": m.high} if m else {"value": None, "low": None, "high": None}
 
 
 def ceiling(report: Recorded) -> HTML:

@@ -277,7 +277,7 @@ class Mongodump(Engine):
         digest = (
             file_hash(programs.artefact("mongo") / "mongodump")[:12] if programs.is_built("mongo") else "of the host"
         )
-        notes = ("peer of the transfer: cache and thread levels are not its knobs, so it has one cell",)
+        notes = ("for comparison: it has no settings for cache and threads, so it is measured in one cell",)
         return About(
             self.name,
             f"mongo-tools of July 2024 ({digest})",

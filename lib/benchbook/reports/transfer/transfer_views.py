@@ -1,13 +1,13 @@
 """What only the DDT report's notebook shows.
 
-Functions of what was recorded; each returns a table or a figure for one cell.
+Functions of what was recorded; each returns a table, a figure, or a frame for one, for one cell.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -23,8 +23,6 @@ from benchbook.campaign.scaled_levels import as_published
 from benchbook.display import show
 from benchbook.grouping import grouped
 from benchbook.plots import picture, timelines
-from benchbook.plots.heat import heat_map as heat_figure
-from benchbook.plots.scatter import scatter
 from benchbook.reports.transfer.engines import KNOBS
 from benchbook.reports.transfer.transfer_kind import REPEATED, peer_table
 
@@ -44,43 +42,44 @@ COUNTED = (
 )
 
 
-def against_qps(report: Recorded, metric: str, *, label: str) -> HTML:
-    """The report's figure: `metric` against documents/s, published and measured, a mark per combination."""
-    frame = points(report, metric)
-    drawn = frame.assign(label=frame.threads, cache="cache " + _square(frame.cache)).sort_values("cache", kind="stable")
-    figure = scatter(drawn, x="qps", y="value", group="cache", x_label="documents/s", y_label=label)
-    words = [f"{who}: {_ranks(part)}" for who, part in frame.groupby("who", sort=False)]
-    alt = f"{label} against documents/s. " + "; ".join(words) + "."
-    caption = f"{label} against documents/s, a mark per combination, means over repetitions. {'; '.join(words)}."
-    return picture.show(figure, alt, caption, save_as=report.figure_file(f"{metric}-against-qps"))
+# What the report printed of each combination.
+PRINTED = ("qps", "cpu_percent", "memory_mb")
+
+
+def combinations(report: Recorded) -> pd.DataFrame:
+    """A row per combination, as published and as each engine did it: its figures as means over repetitions.
+
+    [who, cache, threads, qps (documents/s), cpu_percent (%), memory_mb (MB)], and qps_low and qps_high, the 95%
+    interval.
+    """
+    found = pd.DataFrame([*_published_combinations(report), *_measured_combinations(report)])
+    found = found.assign(cache="cache " + _square(found.cache), threads=_by_size(found.threads))
+    found.attrs["units"] = {"qps": "documents/s", "cpu_percent": "%", "memory_mb": "MB"}
+    return found
+
+
+def _published_combinations(report: Recorded) -> list[dict[str, Any]]:
+    rows = []
+    for name, table in report.published.tables.items():
+        for level in table.frame[table.levels].to_dict("records") if name not in REPEATED else ():
+            named = {str(name): value for name, value in level.items()}
+            printed = {metric: table.value(metric, **named) for metric in PRINTED}
+            rows.append({"who": "published", **_key({**named, **table.fixed}), **printed})
+    return rows
+
+
+def _measured_combinations(report: Recorded) -> list[dict[str, Any]]:
+    rows = []
+    for who, key, mine in _by_combination(report):
+        rate = _mean(mine, "qps")
+        ends = {"qps_low": rate.low, "qps_high": rate.high}
+        rows.append({"who": who, **key, **{metric: _mean(mine, metric).value for metric in PRINTED}, **ends})
+    return rows
 
 
 def _square(cache: pd.Series[int]) -> pd.Series[str]:
     """As the report writes it: buckets x batches in each, which are always as many."""
     return cache.astype(str) + " x " + cache.astype(str)
-
-
-def _ranks(part: pd.DataFrame) -> str:
-    rho = part.qps.corr(part.value, method="spearman") if len(part) > 2 else float("nan")
-    return f"{len(part)} combinations" + ("" if math.isnan(rho) else f", rank correlation {rho:.2f}")
-
-
-def points(report: Recorded, metric: str) -> pd.DataFrame:
-    """[who, cache, threads, qps, value] of every published combination: as published, and of each engine."""
-    rows = []
-    for name, table in report.published.tables.items():
-        if name in REPEATED:
-            continue
-        for level in table.frame[table.levels].to_dict("records"):
-            named = {str(name): value for name, value in level.items()}
-            key = _key({**named, **table.fixed})
-            printed = [table.value(m, **named) for m in ("qps", metric)]
-            rows.append({"who": "published", **key, "qps": printed[0], "value": printed[1]})
-    rows += [
-        {"who": who, **key, "qps": _mean(mine, "qps").value, "value": _mean(mine, metric).value}
-        for who, key, mine in _by_combination(report)
-    ]
-    return pd.DataFrame(rows)
 
 
 def _key(levels: Levels) -> Levels:
@@ -107,26 +106,6 @@ def _as_published(report: Recorded) -> list[Record]:
 
 def _mean(records: list[Record], metric: str) -> Measured:
     return interval([record.summary[metric].value for record in records])
-
-
-def heat_map(report: Recorded) -> HTML:
-    """Documents/s over cache and threads, published and of each engine, with half the width of the interval."""
-    published = points(report, "qps").query("who == 'published'").assign(low=None, high=None)
-    mine = [
-        {"who": who, **key, "value": m.value, "low": m.low, "high": m.high}
-        for who, key, records in _by_combination(report)
-        for m in [_mean(records, "qps")]
-    ]
-    frame = pd.concat([published[["who", "cache", "threads", "value", "low", "high"]], pd.DataFrame(mine)])
-    drawn = frame.assign(cache=_square(frame.cache), threads=_by_size(frame.threads))
-    labels = {"down_label": "cache", "across_label": "threads, source/target"}
-    figure = heat_figure(drawn, down="cache", across="threads", **labels)
-    alt = "Documents/s over cache and threads. " + "; ".join(
-        f"{r['who']}, cache {r['cache']}, threads {r['threads']}: {formatting.number(r['value'])}"
-        for r in frame.to_dict("records")
-    )
-    caption = "Documents/s over cache (buckets x batches in each) and threads (source/target); ± half the 95% interval."
-    return picture.show(figure, alt, caption, save_as=report.figure_file("heat-map"))
 
 
 def _by_size(threads: pd.Series[str]) -> pd.Series[CategoricalDtype[str]]:
@@ -199,8 +178,8 @@ def proofs(report: Recorded) -> HTML:
     agree = sum(bool(record.proof.get("agrees")) for record in report.records)
     documents = sum(int(record.proof["documents"]) for record in report.records)
     return show.paragraph(
-        f"{agree} of {len(report.records)} recorded transfers proved: every collection of source and target read back, "
-        f"{documents:,} documents in all, counts and order-independent hashes equal."
+        f"{agree} of {len(report.records)} recorded transfers are proved: every collection was read back from "
+        f"source and target, {documents:,} documents in all, and counts and hashes are equal."
     )
 
 
