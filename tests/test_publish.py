@@ -392,6 +392,44 @@ def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
     finding = {"id": "t.c", "report": "tidb", "where": "table t", "kind": "identity", "severity": "contradiction",
                "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
     page = put(tmp_path, "tidb", cells(), audit=[finding], audit_passed={"identity": 3})
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (b'{"report": "ddt", "tit', "not JSON: Unterminated string"),
+        (b"\xff\xfe", "not JSON: 'utf-8' codec can't decode"),
+        (b"[" * 100_000, "not JSON: maximum recursion depth"),
+        (b"[]", "Input should be a valid dictionary"),
+        (json.dumps(found(report="ddt", colour="red")).encode(), "colour: the index cannot show it: Extra inputs"),
+        (None, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_broken_json_costs_its_own_report_and_names_the_file_and_the_fix(
+    tmp_path: Path, broken: bytes | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, "ddt", cells())
+    site = put(tmp_path, "tidb", cells()).parent
+    (site / "ddt.json").unlink()
+    if broken is None:
+        (site / "ddt.json").mkdir()
+    else:
+        (site / "ddt.json").write_bytes(broken)
+    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    assert [card["id"] for card in soup.select(".card")] == ["tidb"]
+    assert [link["href"] for link in soup.select("p.reason a")] == ["ddt.html"]
+    publish.build_index(site)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"left out: {site / 'ddt.json'}: ")
+    assert said in line
+    assert line.endswith("Fix: `benchbook site ddt`, or remove the file")
+
+
+def test_a_broken_json_is_made_anew_with_its_page(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    page.with_suffix(".json").write_text("{")
+    assert put(tmp_path, "tidb", cells()) == page
+    assert results.read(page.with_suffix(".json")) == results.parse(found())
+
+
     assert "1 finding in the published figures themselves" in (page.parent / "index.html").read_text()
 
 

@@ -92,11 +92,14 @@ def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
 
 
 def build_index(site: Path) -> Path:
-    """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary."""
-    reports = [results.read(path) for path in sorted(site.glob("*.json")) if path.with_suffix(".html").exists()]
-    others = {found.report: _others(site, found) for found in reports}
+    """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary.
+
+    A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named.
+    """
+    fronts = addresses.fronts(site)
+    others = {found.report: _others(site, found) for found in fronts.reports}
     template = _environment().get_template("index.html.j2")
-    html = template.render(reports=reports, others=others, now=datetime.now(UTC))
+    html = template.render(reports=fronts.reports, unread=fronts.unread, others=others, now=datetime.now(UTC))
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
     return replace_text(site / "index.html", html)
 
