@@ -23,11 +23,15 @@ COMPARISON = "compare_"
 
 @dataclass(frozen=True)
 class PagePlace:
-    """Where a page stands: `root` leads to the site's folder, `own` to that of its campaign, where its files are."""
+    """Where a page stands: `root` leads to the site's folder, `own` to that of its campaign, where its files are.
+
+    `left_out`: which of them are too large to be there, in a sentence.
+    """
 
     root: str = ""
     own: str = ""
     files: Sequence[Download] = ()
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,6 @@ def standing(site: Path, report: str) -> Results | None:
         return None
 
 
-def comparisons(site: Path, campaigns: list[str]) -> list[str]:
-    """Pages of comparisons with one of these campaigns, by name."""
-    return [
-        path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)
 @dataclass(frozen=True)
 class Fronts:
     """The results in front, by report; `unread` names those whose file is broken."""
@@ -126,4 +126,8 @@ def _leave_out(file: Path, problem: str, key: str | None) -> None:
     print(f"left out: {said}", file=sys.stderr)
 
 
+def comparisons(site: Path, campaigns: list[str]) -> list[str]:
+    """Pages of comparisons with one of these campaigns, by name."""
+    return [
+        path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)
     ]

@@ -61,7 +61,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
 def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
     folder = addresses.folder_of(site, found)
     results.write(found, folder / addresses.RESULTS)
-    place = PagePlace(root="../../", files=downloads.there(folder))
+    place = PagePlace("../../", files=downloads.there(folder), left_out=downloads.left_out(folder))
     return _write_page(notebook, built, found, folder / addresses.PAGE, place)
 
 
@@ -70,7 +70,8 @@ def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site:
     if not addresses.takes_front(found, addresses.standing(site, found.report)):
         return None
     folder = addresses.folder_of(site, found)
-    place = PagePlace(own=f"{folder.relative_to(site)}/", files=downloads.there(folder))
+    own, left_out = f"{folder.relative_to(site)}/", downloads.left_out(folder)
+    place = PagePlace(own=own, files=downloads.there(folder), left_out=left_out)
     target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
     results.write(found, site / f"{found.report}.json")
     return target
