@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import database as databases
@@ -76,22 +75,15 @@ def net() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def _lab_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home]:
     made = Home.make(tmp_path_factory.mktemp("lab") / "home", net)
-    with _at(made):
+    with made.in_force():
         inventory = load_inventory(INVENTORY)
         labs.up(inventory, by_hand=True)
     # Between the two, tests that do not ask for this home must see the project's own.
     yield made
-    with _at(made):
+    with made.in_force():
         labs.down(inventory)
     for process in made.processes():
         process.kill()
-
-
-@contextmanager
-def _at(home: Home) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHBOOK_HOME", str(home.path))
-        yield
 
 
 @pytest.fixture

@@ -345,6 +345,13 @@ def test_a_busy_machine_is_tried_again_once_it_has_been_quiet(home: Home) -> Non
     assert [len(record.proof["tries"]) for record in made.records()] == [3, 1, 1, 2, 1, 1, 1, 1]
 
 
+def test_a_profile_says_how_often_a_trial_is_tried_from_which_others_took_cpu(home: Home) -> None:
+    made, experiment = begun(), Stolen(0.1, 0.0)
+    campaign_run.run(made, experiment, lambda _: None, tries=1)
+    assert sorted(experiment.measured) == sorted(trial.id for trial in made.trials), "each once"
+    assert [record.proof["tries"] for record in made.records()] == [[0.1]] * 8
+
+
 def test_what_other_programs_use_disturbs_where_it_would_not_have_been_idle(home: Home) -> None:
     made = begun()
     used = [(1000.0 + i, "db1", "others", name, 0.5, "cores") for i in range(11) for name in ("cpu", "cpu.make")]

@@ -50,11 +50,12 @@ def _kind(trial: Trial) -> str:
     return f"{trial.cell.table} {trial.cell.levels.get('worker_count', '')}".strip()
 
 
-@pytest.fixture
-def dm_home(home: Home, net: str) -> Iterator[Home]:
-    """A lab of four hosts, up for the test."""
+@pytest.fixture(scope="module")
+def dm_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home]:
+    """A lab of three hosts, which the tests share, with the upstream's prepared data."""
     if not all(is_built(name) for name in ("dm", "tidb")):
         pytest.fail("DM and TiDB must be built first: run `make build`")
+    home = Home.make(tmp_path_factory.mktemp("dm") / "home", net)
     roles = {"dm": ["dm-worker", "dm-master"], "mysql": ["mysql", "client"], "tidb": ["tidb"]}
     hosts = {name: {"address": f"{net}.{41 + i}", "roles": mine} for i, (name, mine) in enumerate(roles.items())}
     secret = {"password_file": ".lab/secrets/database"}
@@ -62,9 +63,10 @@ def dm_home(home: Home, net: str) -> Iterator[Home]:
     systems = {"tidb": {"port": 4000, "status_port": 10080, **secret}, "mysql57": {"port": 3306, **secret}}
     home.write(f"env/hosts/{WHERE}.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
     home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": SIZE})
-    labs.up(load_inventory(WHERE), by_hand=True)
-    yield home
-    labs.down(load_inventory(WHERE))
+    with home.in_force():
+        labs.up(load_inventory(WHERE), by_hand=True)
+        yield home
+        labs.down(load_inventory(WHERE))
 
 
 def _planned(*tables: str) -> tuple[Faulty, Campaign]:
@@ -100,7 +102,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         "sync_worker_count 8": kill("/dm-worker", "-config"),
         "sync_worker_count 16": _drop_table,
     }
-    campaign_run.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None, tries=1)
 
     assert experiment.faults == {}, "every fault was made"
     assert run.records() == []
@@ -117,7 +119,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
     kept = sorted((dm_home.path / ".lab").glob("*/mysql/work/mysql57/datasets/*"))
     assert len(kept) == 1, "the upstream's data stay"
 
-    campaign_run.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None, tries=1)
 
     assert run.missing() == []
     for record in run.records():
@@ -157,7 +159,7 @@ def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -
     faulty, run = _planned("load_pool_size")
     own = {name: getattr(faulty, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
     experiment = Locked(**own, seed=1)
-    campaign_run.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None, tries=1)
 
     (failed,) = run.failures()
     assert failed.failure
@@ -165,7 +167,7 @@ def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -
     assert not home.processes("mydumper")
 
     experiment.lock = False
-    campaign_run.run(run, experiment, lambda progress: None)
+    campaign_run.run(run, experiment, lambda progress: None, tries=1)
 
     (record,) = run.records()
     assert record.proof["same"]

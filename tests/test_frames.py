@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import benchbook
 from benchbook.book import Book
 from benchbook.campaign import record
 from benchbook.errors import BadInput
+from benchbook.frames import second_frame
 from benchbook.frames.schema import LEVELS, METRICS, RATIOS, RUNS, SCHEMAS, USL, FrameSchema, as_level
 
 TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
@@ -100,6 +102,21 @@ def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:
     # sysbench reports after each of its 2 s.
     assert frame.since_s.round().tolist() == [float(i + 1) for i in range(len(frame))]
     assert set(frame.unit) == {"1/s"}
+
+
+@pytest.mark.parametrize("name", [TIDB, DTM])
+def test_seconds_in_parts_are_the_whole_part_by_part(runs: Path, name: str) -> None:
+    report = benchbook.open_campaign(name)
+    whole = report.seconds(load_only=False)
+    parts = list(second_frame.in_parts(report.campaign, report.records, size=5))
+    assert len(parts) == math.ceil(len(report.records) / 5) > 1
+
+    def plain(frame: pd.DataFrame) -> pd.DataFrame:
+        words = [column for column, kind in frame.dtypes.items() if kind == "category"]
+        return frame.astype(dict.fromkeys(words, "str"))
+
+    pd.testing.assert_frame_equal(pd.concat(map(plain, parts), ignore_index=True), plain(whole))
+    assert all(part.dtypes.astype(str).equals(whole.dtypes.astype(str)) for part in parts)
 
 
 def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from kit import Home, until
+from kit import INVENTORY, Home, inventory, until
 
 from benchbook.campaign.store import Campaign
+from benchbook.hosts import lab as labs
+from benchbook.hosts.inventory import load_inventory
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 CAMPAIGN = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[2, 4]"]
 TRIALS = 4  # two cells, two repetitions
+LEASE_S = 6
 # By then its hosts have ended what a killed driver left: the issue's limit.
 LEFT_BEHIND_S = 30
+
+
+@pytest.fixture(scope="module")
+def killed_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home]:
+    """A lab of its own, with a lease as short as a busy machine keeps; each run begins with a new kernel."""
+    home = Home.make(tmp_path_factory.mktemp("killed") / "home", net).without_figures()
+    plain = inventory(net)
+    hosts = {
+        "executor": {"address": f"{net}.21", "roles": ["client"]},
+        "db1": {"address": f"{net}.22", "roles": ["tidb", "mysql"]},
+    }
+    home.write(f"env/hosts/{INVENTORY}.yaml", {**plain, "hosts": hosts, "ssh": {**plain["ssh"], "lease_s": LEASE_S}})
+    with home.in_force():
+        labs.up(load_inventory(INVENTORY), by_hand=True)
+        yield home
+        labs.down(load_inventory(INVENTORY))
 
 
 def kill(run: subprocess.Popen[str]) -> None:
@@ -66,52 +86,52 @@ def whole(home: Home) -> Campaign:
     return campaign
 
 
-def test_killed_three_times_a_campaign_still_ends_whole(lab_home: Home) -> None:
+def test_killed_three_times_a_campaign_still_ends_whole(killed_home: Home) -> None:
     before: dict[str, int] = {}
-    for name, comes in moments(lab_home).items():
-        run = lab_home.start(*lab_home.report_words(*CAMPAIGN))
+    for name, comes in moments(killed_home).items():
+        run = killed_home.start(*killed_home.report_words(*CAMPAIGN))
         until(lambda comes=comes, run=run: comes() or run.poll() is not None, name)
         assert run.poll() is None, f"{name}: {run.communicate()[0]}"
         kill(run)
-        until(lambda: not lab_home.processes("work/"), f"killed {name}: nothing is left", within_s=LEFT_BEHIND_S)
-        now = kept(lab_home)
+        until(lambda: not killed_home.processes("work/"), f"killed {name}: nothing is left", within_s=LEFT_BEHIND_S)
+        now = kept(killed_home)
         assert {trial: now[trial] for trial in before} == before, f"killed {name}: what was recorded is untouched"
-        assert len(whole(lab_home).missing()) == TRIALS - len(now) > 0
+        assert len(whole(killed_home).missing()) == TRIALS - len(now) > 0
         before = now
     assert before, "one of the killed runs had recorded a trial"
 
-    status, said = lab_home.report(*CAMPAIGN)
+    status, said = killed_home.report(*CAMPAIGN)
     assert status == 0, said
-    campaign = whole(lab_home)
+    campaign = whole(killed_home)
     assert (len(campaign.trials), len(campaign.missing()), len(campaign.failures())) == (TRIALS, 0, 0)
-    assert {trial: kept(lab_home)[trial] for trial in before} == before, "what was recorded is not measured again"
+    assert {trial: kept(killed_home)[trial] for trial in before} == before, "what was recorded is not measured again"
     assert said.count("  done ") == TRIALS - len(before), said
-    assert not lab_home.processes("work/")
+    assert not killed_home.processes("work/")
 
 
-def test_a_trial_whose_server_dies_is_a_failed_one_and_only_it_is_run_again(lab_home: Home) -> None:
+def test_a_trial_whose_server_dies_is_a_failed_one_and_only_it_is_run_again(killed_home: Home) -> None:
     asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_update_index]", "-p", "threads=[2]", "-p", "time_s=3"]
-    earlier = {name: file.stat().st_mtime_ns for name, file in lab_home.record_files().items()}
-    run = lab_home.start(*lab_home.report_words(*asked))
-    until(lambda: "[ 1s ] thds:" in printed(lab_home), "a load is running")
-    (server,) = lab_home.processes("mariadbd", "--datadir")
+    earlier = {name: file.stat().st_mtime_ns for name, file in killed_home.record_files().items()}
+    run = killed_home.start(*killed_home.report_words(*asked))
+    until(lambda: "[ 1s ] thds:" in printed(killed_home), "a load is running")
+    (server,) = killed_home.processes("mariadbd", "--datadir")
     server.kill()
     said, _ = run.communicate(timeout=300)
     assert run.returncode == 1, said
     assert "FAILED r01-mariadb-oltp_update_index-threads2: mariadb on db1 has died (signal 9)" in said
-    campaign = Campaign(lab_home.campaigns()[-1])
+    campaign = Campaign(killed_home.campaigns()[-1])
     # A run with a failed trial has a page of its own; in front stays the latest that was complete.
-    page = lab_home.path / "site" / "tidb_v7_1_3_sysbench" / campaign.id / "index.html"
+    page = killed_home.path / "site" / "tidb_v7_1_3_sysbench" / campaign.id / "index.html"
     assert "has died (signal 9)" in page.read_text()
     assert [r.id for r in campaign.records()] == ["r02-mariadb-oltp_update_index-threads2"]
     (failed,) = campaign.failures()
     assert failed.failure is not None
     assert failed.failure.kind == "SystemFailed"
-    done = kept(lab_home)
+    done = kept(killed_home)
 
-    status, said = lab_home.report(*asked)
+    status, said = killed_home.report(*asked)
     assert status == 0, said
     assert (len(campaign.records()), campaign.failures()) == (2, [])
     assert said.count("  done ") == 1, said
-    now = kept(lab_home)
+    now = kept(killed_home)
     assert {trial: now[trial] for trial in (*done, *earlier)} == {**earlier, **done}

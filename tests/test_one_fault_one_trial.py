@@ -66,7 +66,7 @@ def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyo
     experiment, campaign = planned(short, WHAT, 4, "connections")
     experiment.faults = {1: victims.cut, 2: victims.away(2.0), 3: victims.away(LEASE_S + 4)}
     experiment.coming_up = [victims.cut]
-    campaign_run.run(campaign, experiment, lambda progress: None)
+    campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
 
     assert (experiment.faults, experiment.coming_up) == ({}, [])
     assert list(reasons(campaign)) == [3]
@@ -94,7 +94,7 @@ def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims
     experiment, campaign = planned(short, WHAT, 3, "away")
     experiment.faults = {1: victims.away(3600)}
     with pytest.raises(campaign_run.CampaignStopped, match="did not come up 3 times in a row: host executor is unreac"):
-        campaign_run.run(campaign, experiment, lambda progress: None)
+        campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
     for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer)]:
         timer.cancel()
     assert list(reasons(campaign)) == [1, 2]
@@ -111,7 +111,7 @@ def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monke
 
     experiment.faults = {1: lambda: monkeypatch.setattr(Hold, "renew", lambda *_: None)}
     experiment.coming_up = [back]
-    campaign_run.run(campaign, experiment, lambda progress: None)
+    campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
     # All that ran there ends within a second or two: which of it is found first is no matter.
     assert "was ended by its host: its lease had run out, for no driver renewed it" in reasons(campaign)[1]
     assert [r.repetition for r in campaign.records()] == [2]

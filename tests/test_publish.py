@@ -6,9 +6,11 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import frictionless
 import nbformat
 import pandas as pd
 import pytest
@@ -19,8 +21,10 @@ from nbformat import v4
 from PIL import Image
 
 from benchbook.analysis import results
+from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
-from benchbook.site import addresses, first_screen, origin, publish
+from benchbook.frames import second_frame, trial_frames
+from benchbook.site import addresses, downloads, first_screen, origin, publish
 from benchbook.site.page import TEMPLATES
 
 # One white pixel.
@@ -388,6 +392,44 @@ def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> Non
         assert said in text(cards[1])
 
 
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (b'{"report": "ddt", "tit', "not JSON: Unterminated string"),
+        (b"\xff\xfe", "not JSON: 'utf-8' codec can't decode"),
+        (b"[" * 100_000, "not JSON: maximum recursion depth"),
+        (b"[]", "Input should be a valid dictionary"),
+        (json.dumps(found(report="ddt", colour="red")).encode(), "colour: the index cannot show it: Extra inputs"),
+        (None, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_broken_json_costs_its_own_report_and_names_the_file_and_the_fix(
+    tmp_path: Path, broken: bytes | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, "ddt", cells())
+    site = put(tmp_path, "tidb", cells()).parent
+    (site / "ddt.json").unlink()
+    if broken is None:
+        (site / "ddt.json").mkdir()
+    else:
+        (site / "ddt.json").write_bytes(broken)
+    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    assert [card["id"] for card in soup.select(".card")] == ["tidb"]
+    assert [link["href"] for link in soup.select("p.reason a")] == ["ddt.html"]
+    publish.build_index(site)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"left out: {site / 'ddt.json'}: ")
+    assert said in line
+    assert line.endswith("Fix: `benchbook site ddt`, or remove the file")
+
+
+def test_a_broken_json_is_made_anew_with_its_page(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    page.with_suffix(".json").write_text("{")
+    assert put(tmp_path, "tidb", cells()) == page
+    assert results.read(page.with_suffix(".json")) == results.parse(found())
+
+
 def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
     finding = {"id": "t.c", "report": "tidb", "where": "table t", "kind": "identity", "severity": "contradiction",
                "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
@@ -433,23 +475,67 @@ def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_t
     assert addresses.takes_front(of(**later, tables=broad), of(tables=broad[:1]))
 
 
-def test_a_recorded_campaign_brings_its_trials_and_seconds_along(tmp_path: Path) -> None:
+@pytest.fixture
+def recorded(tmp_path: Path) -> Callable[[], Path]:
+    """Publishes a recorded campaign of 9 trials; returns the page in front."""
     kept = ROOT / "tests" / "fixtures" / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
     campaign = Path(shutil.copytree(kept, tmp_path / "runs" / kept.name))
     given = found(report="dtm_mysql", campaign=kept.name, trials=WHOLE)
     (campaign / "results.json").write_text(json.dumps(given))
-    page = publish.publish("dtm_mysql", save(tmp_path, cells()), campaign / "results.json", tmp_path / "site")
-    own = tmp_path / "site" / "dtm_mysql" / kept.name
+    executed = save(tmp_path, cells())
+    return lambda: publish.publish("dtm_mysql", executed, campaign / "results.json", tmp_path / "site")
+
+
+def test_a_recorded_campaign_brings_its_frames_along(recorded: Callable[[], Path]) -> None:
+    page = recorded()
+    (own,) = (page.parent / "dtm_mysql").iterdir()
+    campaign = Campaign(page.parents[1] / "runs" / own.name)
     trials, seconds = pd.read_parquet(own / "trials.parquet"), pd.read_parquet(own / "seconds.parquet")
-    assert len(trials) == len(pd.read_csv(own / "trials.csv")) == 9
-    assert set(seconds.trial) == set(trials.trial)
-    assert len(pd.read_csv(own / "seconds.csv")) == len(seconds)
+    pd.testing.assert_frame_equal(trials, trial_frames.trials(campaign.records()))
+    whole = second_frame.seconds(campaign, campaign.records(), load_only=False)
+    assert (list(seconds), seconds.value.tolist()) == (list(whole), whole.value.tolist())
+    assert (trials.attrs["units"]["tps"], seconds.attrs["units"]["since_s"]) == ("1/s", "s")
+    for name, frame in (("trials", trials), ("seconds", seconds)):
+        readable = pd.read_csv(own / f"{name}.csv")
+        assert (list(readable), len(readable)) == (list(frame), len(frame))
     for each in (page, own / "index.html"):
         soup = BeautifulSoup(each.read_text(), "html.parser")
         links = [link["href"] for link in soup.select("a[download]")]
-        assert len(links) == 6
+        assert len(links) == 7
         assert all((each.parent / link).is_file() for link in links)
         assert soup.select_one("footer a[href$='glossary.html']")
+
+
+def test_every_column_that_is_downloaded_is_described_in_a_data_package(recorded: Callable[[], Path]) -> None:
+    (own,) = (recorded().parent / "dtm_mysql").iterdir()
+    package = json.loads((own / "datapackage.json").read_text())
+    assert [one["path"] for one in package["resources"]] == [
+        "trials.parquet", "trials.csv", "seconds.parquet", "seconds.csv",
+    ]  # fmt: skip
+    units = {field["name"]: field["unit"] for field in package["resources"][0]["schema"]["fields"]}
+    assert (units["duration_s"], units["tps"], units["concurrency"]) == ("s", "1/s", "")
+    package["resources"] = [one for one in package["resources"] if one["format"] == "csv"]
+    checked = frictionless.Package.from_descriptor(package, basepath=str(own)).validate()
+    assert checked.valid, checked.flatten(["title", "note"])
+
+
+def test_seconds_that_no_site_takes_stay_with_their_campaign(
+    recorded: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = recorded()
+    (own,) = (page.parent / "dtm_mysql").iterdir()
+    assert "too many to be downloaded" not in page.read_text()
+    monkeypatch.setattr(downloads, "MOST_CSV_ROWS", 9)
+    recorded()
+    assert {"trials.csv", "seconds.parquet"} <= {path.name for path in own.iterdir()}
+    assert not (own / "seconds.csv").exists(), "more than 9 rows"
+    monkeypatch.setattr(downloads, "MOST_SERIES_BYTES", 1000)
+    recorded()
+    assert {path.name for path in own.iterdir()} == {
+        "index.html", "results.json", "trials.csv", "trials.parquet", "datapackage.json", "executed.ipynb",
+    }  # fmt: skip
+    for each in (page, own / "index.html"):
+        assert "The seconds are too many to be downloaded here" in each.read_text()
 
 
 @pytest.mark.parametrize(

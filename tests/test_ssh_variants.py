@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
@@ -407,6 +408,22 @@ def test_a_passphrase_comes_from_the_variable_that_the_inventory_names(
     assert "ssh.passphrase_env: the passphrase in this environment variable does not open" in wrong
     assert "open says me" not in wrong
     monkeypatch.setenv("TEST_PASSPHRASE", "open sesame")
+    assert hello(inventory) == "hello\n"
+
+
+@pytest.mark.parametrize("passphrase", ["", "open sesame"])
+def test_a_key_in_pkcs_8_logs_in(
+    passphrase: str, plain: Server, tmp_path: Path, no_agent: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = serialization.load_ssh_private_key((plain.keys / "client").read_bytes(), None)
+    how = serialization.BestAvailableEncryption(passphrase.encode()) if passphrase else serialization.NoEncryption()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how)
+    assert pem.startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY" if passphrase else b"-----BEGIN PRIVATE KEY")
+    (tmp_path / "key").write_bytes(pem)
+    inventory = plain.inventory(key=str(tmp_path / "key"), passphrase_env="TEST_PASSPHRASE")
+    if passphrase:
+        assert "ssh.passphrase_env: the key has a passphrase, and the environment variable" in refused(inventory)
+        monkeypatch.setenv("TEST_PASSPHRASE", passphrase)
     assert hello(inventory) == "hello\n"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from faulty import Victims, loses_what_was_killed, planned
-from kit import Home
+from kit import PROFILE, Home
 
 from benchbook.build import programs
 from benchbook.campaign import run as campaign_run
@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 NAME = "lab_cluster"
 ROWS = 300
+# What is killed is a server, whatever it holds; a cluster in one store takes a second for a few hundred rows.
+DATA = {"tables": 1, "table_size": 200}
 
 
 def topology(home: Home, net: str) -> dict[str, Any]:
@@ -48,18 +50,24 @@ def topology(home: Home, net: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def deployed(lab_home: Home, net: str) -> Iterator[Inventory]:
-    """The inventory of a running lab, imported from a topology.yaml; what is on its hosts stays for the next test."""
+@pytest.fixture(scope="module")
+def cluster_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home]:
+    with Home.make(tmp_path_factory.mktemp("cluster") / "home", net).in_force() as home:
+        yield home
+
+
+@pytest.fixture(scope="module")
+def deployed(cluster_home: Home, net: str) -> Iterator[Inventory]:
+    """The inventory of a running lab, imported from a topology.yaml."""
     if missing := [name for name in TiDBCluster.builds if not programs.is_built(name)]:
         pytest.fail(f"build first: make {' '.join(f'build-{name}' for name in missing)}")
-    if not (lab_home.path / "deploy").exists():
-        lab_home.write("topology.yaml", topology(lab_home, net))
+    cluster_home.write("topology.yaml", topology(cluster_home, net))
     ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     password = {"password_file": ".lab/secrets/database"}
     hosts = {"executor": {"address": f"{net}.50", "roles": ["client"]}}
     own = {"lab": True, "ssh": ssh, "topology": "topology.yaml", "hosts": hosts, "systems": {"tidb_cluster": password}}
-    lab_home.write(f"env/hosts/{NAME}.yaml", own)
+    cluster_home.write(f"env/hosts/{NAME}.yaml", own)
+    cluster_home.write("env/profiles/tiny.yaml", {**PROFILE, "sysbench": {**PROFILE["sysbench"], **DATA}})
     inventory = load_inventory(NAME)
     labs.up(inventory, by_hand=True)
     yield inventory
@@ -81,11 +89,11 @@ def content(cluster: TiDBCluster) -> list[list[Sequence[Any]]]:
     return [list(queries(host, end, asked)[1]) for host, end in zip(cluster.carriers, cluster.endpoints(), strict=True)]
 
 
-def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inventory, lab_home: Home) -> None:
+def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inventory, cluster_home: Home) -> None:
     with running(deployed) as cluster:
         cluster.refresh(None)
-        (store,) = [p for p in lab_home.processes("--status-addr=") if "supervise.py" not in " ".join(p.cmdline())]
-        assert store.cmdline()[0] == str(lab_home.path / "deploy" / "tikv-20160" / "bin" / "tikv-server")
+        (store,) = [p for p in cluster_home.processes("--status-addr=") if "supervise.py" not in " ".join(p.cmdline())]
+        assert store.cmdline()[0] == str(cluster_home.path / "deploy" / "tikv-20160" / "bin" / "tikv-server")
         one, two = cluster.endpoints()
         via = cluster.carriers[0]
         commits = "SELECT @@GLOBAL.tidb_enable_1pc, @@GLOBAL.tidb_enable_async_commit"
@@ -125,13 +133,13 @@ def test_a_program_that_is_not_there_is_named(deployed: Inventory) -> None:
 
 
 def test_each_kind_of_server_that_is_killed_in_a_load_costs_its_trial_and_no_other(
-    deployed: Inventory, lab_home: Home, monkeypatch: pytest.MonkeyPatch
+    deployed: Inventory, cluster_home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaign_run, "BEGIN_WAITS_S", (1.0, 5.0))
     built = {name: found.model_copy(update={"binary": None}) for name, found in deployed.systems.items()}
     inventory = deployed.model_copy(update={"systems": built})
     what = LoadParameters(inventory=NAME, system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=3)
-    victims = Victims(lab_home, inventory)
+    victims = Victims(cluster_home, inventory)
     killed = {
         1: (victims.kill("pd-server", "--initial-cluster"), "pd on pd1 has died (signal 9)"),
         2: (victims.kill("unistore-server", "--status-addr"), "tikv on tikv1 has died (signal 9)"),

@@ -79,7 +79,7 @@ def test_a_transfer_that_splits_for_ever_ends_with_its_server_or_when_nothing_mo
         server.kill()
 
     experiment.faults = {1: kill_source}
-    campaign_run.run(campaign, experiment, lambda progress: None)
+    campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
 
     said = {r.repetition: r.failure.message for r in campaign.failures() if r.failure}
     assert said[1].startswith("mongo:source on source has died (signal 9)")

@@ -141,14 +141,16 @@ class Book(Framed):
         return self.kind.repeating(self.profile)
 
     def _run(self, experiment: Experiment) -> None:
-        repeating = self._repeating
+        repeating, tries = self._repeating, self.profile.tries
         with LiveView() as view:
             told = listeners(view.listeners)
             try:
                 if repeating is None or self.parameters.repetitions:
-                    run.run(self.campaign, experiment, told, stop=view.stop)
+                    run.run(self.campaign, experiment, told, stop=view.stop, tries=tries)
                 else:
-                    repetitions.run_until_decided(self.campaign, experiment, told, repeating, self.undecided, view.stop)
+                    repetitions.run_until_decided(
+                        self.campaign, experiment, told, repeating, self.undecided, view.stop, tries=tries
+                    )
             except KeyboardInterrupt:
                 left = are_left(len(self.campaign.missing()))
                 raise RunInterrupted(f"interrupted; {left}: {GO_ON}") from None

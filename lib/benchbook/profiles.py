@@ -125,7 +125,8 @@ class Profile(Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
 
     `levels`: the published ones are run, or, where a kind of report has levels that go with cores (threads), those
-    scaled to the cores here. `repeat` adds repetitions where they can decide a claim.
+    scaled to the cores here. `repeat` adds repetitions where they can decide a claim. `tries`: a trial from whose hosts
+    others took CPU is measured at most so often, and the least disturbed measurement counts.
 
     With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`
     holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what watches
@@ -135,6 +136,7 @@ class Profile(Strict):
     name: str
     description: str
     repetitions: Repetitions
+    tries: Annotated[int, Field(ge=1, le=10, strict=True)] = 3
     reset: Literal["restore", "restart", "none"] = "restore"
     disk_gb: Annotated[
         float,

@@ -218,7 +218,9 @@ def read(path: Path) -> Results:
         return parse(json.loads(path.read_text(encoding="utf-8")), path)
     except FileNotFoundError as error:
         raise BadInput("there are no results", file=path, fix="run the report first") from error
-    except ValueError as error:  # json.JSONDecodeError and UnicodeDecodeError
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", file=path, fix="run the report again") from error
+    except (ValueError, RecursionError) as error:  # json.JSONDecodeError and UnicodeDecodeError; nested without end
         raise BadInput(f"not JSON: {error}", file=path, fix="run the report again") from error
 
 

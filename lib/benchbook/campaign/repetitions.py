@@ -12,6 +12,7 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign
+from benchbook.campaign.tries import TRIES
 from benchbook.profiles import Repeating
 
 
@@ -22,12 +23,12 @@ def run_until_decided(
     rule: Repeating,
     undecided: Callable[[], Sequence[OpenClaim]],
     stop: Callable[[], bool] = lambda: False,
+    *,
+    tries: int = TRIES,
 ) -> None:
     """Run the plan; then add blocks for the claims that `undecided` still names. The campaign keeps why it ended.
 
-    `stop`: as `run` has it.
-
-    The plan keeps the blocks that were added, and for which claims.
+    The plan keeps the blocks that were added, and for which claims. `stop` and `tries`: as `run` has them.
     """
 
     def another() -> bool:
@@ -42,7 +43,7 @@ def run_until_decided(
         return True
 
     began = time.time() - campaign.spent_s
-    run(campaign, experiment, listen, another, stop)
+    run(campaign, experiment, listen, another, stop, tries=tries)
 
 
 def _next(

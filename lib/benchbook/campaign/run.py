@@ -18,7 +18,7 @@ from benchbook.campaign.held import GO_ON, RunStopped, are_left
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.tries import Patience, undisturbed
+from benchbook.campaign.tries import TRIES, Patience, undisturbed
 from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, ReservationLost, TrialFailed
 
 T = TypeVar("T")
@@ -40,18 +40,21 @@ def run(
     listen: Listener,
     another: Callable[[], bool] = lambda: False,
     stop: Callable[[], bool] = lambda: False,
+    *,
+    tries: int = TRIES,
 ) -> None:
     """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on.
 
     When the plan is through, `another` may extend it, and says whether it did: the hosts stay connected meanwhile.
     `stop` is asked after every trial whether to end here: raises RunStopped, once all that runs on the hosts is ended.
+    `tries`: a trial from whose hosts others took CPU is measured at most so often.
     """
     todo = campaign.missing() or (campaign.missing() if another() else [])
     tracker = Tracker(listen, total=len(campaign.trials), done=len(campaign.trials) - len(todo))
     if not todo:
         tracker.finish()
         return
-    began, under_way = time.time(), _UnderWay(tracker, Patience(), Forecast(experiment.expected_s), stop)
+    began, under_way = time.time(), _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
     try:
         with experiment.running() as environment:
             _same_hosts(campaign, environment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.taken import Taken, taken
@@ -43,14 +43,18 @@ class Try:
 class Patience:
     """How often a trial is tried from which others took CPU: once only, while they have just spoilt every try of one.
 
-    A machine that others use all day would take three times as long, and be no quieter for it.
+    A machine that others use all day would take three times as long, and be no quieter for it. `most` is the profile's.
     """
 
-    tries: int = TRIES
+    most: int = TRIES
+    tries: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tries = self.most
 
     def learn(self, found: Sequence[Try]) -> None:
         """From the tries of a trial that has a measurement which counts."""
-        self.tries = TRIES if not found[-1].found else 1 if all(one.counts for one in found) else self.tries
+        self.tries = self.most if not found[-1].found else 1 if all(one.counts for one in found) else self.tries
 
 
 def undisturbed(

@@ -286,9 +286,10 @@ def typed(
 
 def _level(values: pd.Series) -> pd.Series:
     """Numbers stay whole where none is missing; text, and what is mixed, is a category in its order of appearance."""
-    present = values.dropna()
-    if len(present) and all(isinstance(value, int | float) for value in present.tolist()):
-        whole = len(present) == len(values) and all(float(value).is_integer() for value in present)
+    # Each value once: a frame of samples has millions of rows.
+    present = values.dropna().unique().tolist()
+    if present and all(isinstance(value, int | float) for value in present):
+        whole = not values.isna().any() and all(float(value).is_integer() for value in present)
         return values.astype("int64" if whole else "float64")
     names = list(dict.fromkeys(str(value) for value in present))
     return values.astype("object").map(str, na_action="ignore").astype(pd.CategoricalDtype(names))

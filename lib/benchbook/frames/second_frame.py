@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,22 @@ def seconds(
         known.see(table)
         parts.append(_rows(table, record, metrics, source, load_only))
     known.check(metrics, source)
-    return _frame(chosen, parts, level_names(records))
+    return _frame(chosen, pd.DataFrame([cell(record) for record in chosen]), parts, level_names(records))
+
+
+def in_parts(campaign: Campaign, records: Sequence[Record], *, size: int = 100) -> Iterator[pd.DataFrame]:
+    """All that was sampled, of `size` trials at a time, each part of the types that the whole would have.
+
+    For who writes down what does not fit into memory.
+    """
+    levels = level_names(records)
+    whole = typed(pd.DataFrame([cell(record) for record in records]), SECONDS, levels=levels)
+    about = whole[["trial", "table", "system", *levels, "repetition"]]
+    numbers = {name: about[name].dtype for name in levels if pd.api.types.is_numeric_dtype(about[name])}
+    for first in range(0, len(records), size):
+        now = slice(first, first + size)
+        tables = [campaign.whole_series(record.id) for record in records[now]]
+        yield _frame(records[now], about.iloc[now], tables, levels).astype(numbers)
 
 
 def load_began(record: Record) -> float:
@@ -76,17 +91,24 @@ def _rows(table: pa.Table, record: Record, metrics: Collection[str], source: str
     return table
 
 
-def _frame(records: Sequence[Record], parts: Sequence[pa.Table], levels: Sequence[str]) -> pd.DataFrame:
+def _frame(
+    records: Sequence[Record], about: pd.DataFrame, parts: Sequence[pa.Table], levels: Sequence[str]
+) -> pd.DataFrame:
+    """The samples of these records; `about` has a row for each of them, which says which trial it is."""
     sampled = [part for part in parts if part.num_rows]
     if not sampled:
         return typed(pd.DataFrame(), SECONDS, levels=levels)
     frame: pd.DataFrame = pa.concat_tables(sampled).unify_dictionaries().to_pandas()
     counts = [part.num_rows for part in parts]
     which = np.repeat(np.arange(len(records)), counts)
-    about = pd.DataFrame([cell(record) for record in records])
     for name in about.columns:
-        # A code a row: of millions of samples, text would be most of the memory.
-        values = about[name] if pd.api.types.is_numeric_dtype(about[name]) else about[name].astype("category")
-        frame[name] = values.iloc[which].array
+        frame[name] = _compact(about[name]).iloc[which].array
     frame["since_s"] = frame.t - np.repeat([load_began(record) for record in records], counts)
     return typed(frame, SECONDS, levels=levels)
+
+
+def _compact(values: pd.Series) -> pd.Series:
+    """A code in place of a word: of millions of samples, text would be most of the memory."""
+    if pd.api.types.is_numeric_dtype(values):
+        return values
+    return values.astype("category").cat.remove_unused_categories()

@@ -22,6 +22,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from paramiko.pkey import UnknownKeyType
 
 from benchbook.errors import BadInput
+from benchbook.hosts import pkcs8_key
 
 ASK_TIMES = 3
 _UNUSABLE = (ValueError, UnsupportedAlgorithm, UnknownKeyType, paramiko.SSHException)
@@ -101,8 +102,11 @@ def _load(path: Path, passphrase: str | None) -> paramiko.PKey:
 @lru_cache(maxsize=16)
 def _loaded(path: Path, passphrase: str | None, changed: int) -> paramiko.PKey:
     """Opening takes a tenth of a second and more where there is a passphrase, by design: once is enough."""
+    secret = passphrase.encode() if passphrase is not None else None
+    if pkcs8_key.is_pkcs8(path.read_bytes()):
+        return pkcs8_key.load(path, secret)
     # The cryptography library below takes bytes; paramiko's types say text.
-    return paramiko.PKey.from_path(str(path), cast(Any, passphrase.encode() if passphrase is not None else None))
+    return paramiko.PKey.from_path(str(path), cast(Any, secret))
 
 
 def _unlock(path: Path, passphrase_env: str | None, file: str) -> paramiko.PKey:

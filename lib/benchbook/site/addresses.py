@@ -6,8 +6,10 @@ site/<report>.html, <report>.json     the latest one that is complete; until the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from benchbook.analysis import results
@@ -21,11 +23,15 @@ COMPARISON, HISTORY = "compare_", "history_"
 
 @dataclass(frozen=True)
 class PagePlace:
-    """Where a page stands: `root` leads to the site's folder, `own` to that of its campaign, where its files are."""
+    """Where a page stands: `root` leads to the site's folder, `own` to that of its campaign, where its files are.
+
+    `left_out`: which of them are too large to be there, in a sentence.
+    """
 
     root: str = ""
     own: str = ""
     files: Sequence[Download] = ()
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,36 @@ def standing(site: Path, report: str) -> Results | None:
         return results.read(site / f"{report}.json")
     except BadInput:
         return None
+
+
+@dataclass(frozen=True)
+class Fronts:
+    """The results in front, by report; `unread` names those whose file is broken."""
+
+    reports: Sequence[Results]
+    unread: Sequence[str]
+
+
+def fronts(site: Path) -> Fronts:
+    """What every page in front says of itself. A file that cannot be read is named on the standard error, once."""
+    reports: list[Results] = []
+    unread: list[str] = []
+    for file in sorted(site.glob("*.json")):
+        if not file.with_suffix(".html").exists():
+            continue
+        try:
+            reports.append(results.read(file))
+        except BadInput as problem:
+            unread.append(file.stem)
+            _leave_out(file, problem.problem, problem.key)
+    return Fronts(reports, unread)
+
+
+@cache
+def _leave_out(file: Path, problem: str, key: str | None) -> None:
+    again = "make the comparison again" if file.stem.startswith(COMPARISON) else f"`benchbook site {file.stem}`"
+    said = BadInput(f"the index cannot show it: {problem}", file=file, key=key, fix=f"{again}, or remove the file")
+    print(f"left out: {said}", file=sys.stderr)
 
 
 def comparisons(site: Path, campaigns: list[str]) -> list[str]:

@@ -1,19 +1,33 @@
-"""What can be downloaded beside a page: trials and seconds as CSV and Parquet, results, the executed notebook."""
+"""What can be downloaded beside a page: trials and seconds as CSV and Parquet, results, the executed notebook.
+
+The tables are the frames `report.trials()` and `report.seconds()` (docs/frames.md); datapackage.json says what each
+column is, and in which unit.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 
+from benchbook.analysis.results import replace_text
+from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
+from benchbook.frames import data_package, second_frame, trial_frames
+from benchbook.frames.schema import SECONDS, TRIALS, FrameSchema
+from benchbook.site import table_file
 
-NOTEBOOK = "executed.ipynb"
-# Beyond this a table of seconds is Parquet only: nobody opens a larger CSV, and a site has its limits.
+NOTEBOOK, PACKAGE = "executed.ipynb", "datapackage.json"
+# Beyond this a table of seconds is Parquet only: nobody opens a larger CSV.
 MOST_CSV_ROWS = 500_000
+# Beyond this the seconds stay with the campaign: 100 MB are the most that GitHub takes for a file.
+MOST_SERIES_BYTES = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -36,8 +50,10 @@ _WHAT = {
     "trials.parquet": "trials",
     "seconds.csv": "seconds, a row per sample",
     "seconds.parquet": "seconds",
+    PACKAGE: "what each column is, with units",
     NOTEBOOK: "the executed notebook",
 }
+_TABLES = [name for name in _WHAT if name.startswith(("trials", "seconds"))]
 
 
 def write(campaign: Campaign | None, notebook: Path, folder: Path) -> None:
@@ -45,9 +61,11 @@ def write(campaign: Campaign | None, notebook: Path, folder: Path) -> None:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(notebook, folder / NOTEBOOK)
-        if campaign and campaign.records():
-            _tables(trials(campaign), folder / "trials")
-            _tables(seconds(campaign), folder / "seconds")
+        if campaign and (records := campaign.records()):
+            written = _tables(campaign, records, folder)
+            # What an earlier page had and this one has no room for.
+            for name in set(_TABLES) - set(written):
+                (folder / name).unlink(missing_ok=True)
 
 
 def there(folder: Path) -> list[Download]:
@@ -59,23 +77,36 @@ def there(folder: Path) -> list[Download]:
     ]
 
 
-def trials(campaign: Campaign) -> pd.DataFrame:
-    """A row per trial that counts: trial, table, system, repetition, order, levels, each metric as `name (unit)`."""
-    rows = [
-        {"trial": r.id, "table": r.table, "system": r.system, "repetition": r.repetition, "order": r.order}
-        | {f"level.{name}": value for name, value in r.levels.items()}
-        | {f"{name} ({metric.unit})": metric.value for name, metric in r.summary.items()}
-        for r in campaign.records()
-    ]
-    return pd.DataFrame(rows)
+def left_out(folder: Path) -> str:
+    """What does not stand there for its size, in a sentence; empty where nothing is missing."""
+    if (folder / "trials.parquet").is_file() and not (folder / "seconds.parquet").is_file():
+        return "The seconds are too many to be downloaded here: they stay in data/runs, series.parquet of each trial."
+    return ""
 
 
-def seconds(campaign: Campaign) -> pd.DataFrame:
-    """All samples: trial, t (s since the epoch, the host's clock), host, source, metric, value, unit."""
-    return pd.concat([campaign.series(r.id).assign(trial=r.id) for r in campaign.records()], ignore_index=True)
+def _tables(campaign: Campaign, records: Sequence[Record], folder: Path) -> list[str]:
+    trials = trial_frames.trials(records)
+    written = table_file.write(iter([trials]), folder / "trials", MOST_CSV_ROWS)
+    resources = _resources(written, trials, TRIALS)
+    if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
+        parts = second_frame.in_parts(campaign, records)
+        first = next(parts)
+        seconds = table_file.write(chain([first], parts), folder / "seconds", MOST_CSV_ROWS)
+        resources += _resources(seconds, first, SECONDS)
+        written += seconds
+    package = {
+        "name": campaign.id.lower(),
+        "title": f"{campaign.report}, campaign {campaign.id}",
+        "resources": resources,
+    }
+    replace_text(folder / PACKAGE, json.dumps(package, indent=1, ensure_ascii=False) + "\n")
+    return written
 
 
-def _tables(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path.with_suffix(".parquet"), index=False)
-    if len(frame) <= MOST_CSV_ROWS:
-        frame.to_csv(path.with_suffix(".csv"), index=False)
+def _resources(names: Sequence[str], frame: pd.DataFrame, schema: FrameSchema) -> list[dict[str, object]]:
+    return [data_package.resource(name.replace(".", "-"), name, frame, schema) for name in names]
+
+
+def _series_bytes(campaign: Campaign, records: Sequence[Record]) -> int:
+    trials = campaign.folder / "trials"
+    return sum((trials / record.id / "series.parquet").stat().st_size for record in records)

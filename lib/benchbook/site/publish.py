@@ -63,7 +63,7 @@ def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, sit
     folder = addresses.folder_of(site, found)
     results.write(found, folder / addresses.RESULTS)
     measured_package.write(found, folder)
-    place = PagePlace(root="../../", files=_files(folder))
+    place = PagePlace(root="../../", files=_files(folder), left_out=downloads.left_out(folder))
     return _write_page(notebook, built, found, folder / addresses.PAGE, place)
 
 
@@ -77,7 +77,8 @@ def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site:
     if not addresses.takes_front(found, addresses.standing(site, found.report)):
         return None
     folder = addresses.folder_of(site, found)
-    place = PagePlace(own=f"{folder.relative_to(site)}/", files=_files(folder))
+    own, left_out = f"{folder.relative_to(site)}/", downloads.left_out(folder)
+    place = PagePlace(own=own, files=_files(folder), left_out=left_out)
     target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
     results.write(found, site / f"{found.report}.json")
     return target
@@ -99,11 +100,14 @@ def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
 
 
 def build_index(site: Path) -> Path:
-    """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary."""
-    reports = [results.read(path) for path in sorted(site.glob("*.json")) if path.with_suffix(".html").exists()]
-    others = {found.report: _others(site, found) for found in reports}
+    """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary.
+
+    A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named.
+    """
+    fronts = addresses.fronts(site)
+    others = {found.report: _others(site, found) for found in fronts.reports}
     template = _environment().get_template("index.html.j2")
-    html = template.render(reports=reports, others=others, now=datetime.now(UTC))
+    html = template.render(reports=fronts.reports, unread=fronts.unread, others=others, now=datetime.now(UTC))
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
     return replace_text(site / "index.html", html)
 
