@@ -30,6 +30,7 @@ RUN = {
     TIDB: {"replay": True},
     "dtm_mysql": {"replay": True},
     "ddt_full_scale": {"replay": True},
+    "history": {},
 }  # fmt: skip
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
