@@ -95,6 +95,12 @@ def test_what_pgbench_calls_an_error_is_told(name: str, said: str) -> None:
     assert said in str(pgbench_output.failure(printed(name)))
 
 
+def test_a_load_that_was_over_before_its_clients_were_in_says_so() -> None:
+    """pgbench then ends with status 0, and prints no latency."""
+    text = printed("tpcb_rate_15").replace("processed: 596", "processed: 0").partition("latency average")[0]
+    assert pgbench_output.failure(text) == "not one transaction was done: connecting took all of the time"
+
+
 def test_a_good_load_has_no_error() -> None:
     assert pgbench_output.failure(printed("tpcb_rate_15")) is None
 
@@ -238,16 +244,18 @@ class Client:
 
 
 @pytest.mark.parametrize(
-    ("workload", "rate", "logged", "words"),
+    ("workload", "threads", "rate", "logged", "words"),
     [
-        ("select_only", 0, 1.0, {"--builtin=select-only", "--client=8", "--time=2", "--protocol=extended"}),
-        ("tpcb_like", 500, 0.1, {"--builtin=tpcb-like", "--rate=500", "--sampling-rate=0.1"}),
+        # Two seconds more, in which 128 clients connect.
+        ("select_only", 128, 0, 1.0, {"--client=128", "--time=4"}),
+        ("select_only", 8, 0, 1.0, {"--builtin=select-only", "--client=8", "--time=2", "--protocol=extended"}),
+        ("tpcb_like", 8, 500, 0.1, {"--builtin=tpcb-like", "--rate=500", "--sampling-rate=0.1"}),
     ],
 )
-def test_the_command_line(workload: str, rate: int, logged: float, words: set[str]) -> None:
+def test_the_command_line(workload: str, threads: int, rate: int, logged: float, words: set[str]) -> None:
     load = Pgbench(PgbenchSize(scale=1, time_s=2, logged=logged), ["--protocol=extended", "--jobs=2"], 7)
     load.programs["client"] = "/bin/pgbench"
-    command = load.command(cast("Any", Client()), [END], Load({"workload": workload}, 8, 2, rate))
+    command = load.command(cast("Any", Client()), [END], Load({"workload": workload}, threads, 2, rate))
     told = {"--no-vacuum", "--progress=1", "--log", "--log-prefix=log", "--random-seed=7", "--jobs=2"}
     assert words | told <= set(map(str, command.argv))
     assert command.argv[:3] == ["python3", "/there/pgbench_timed.py", "/bin/pgbench"]

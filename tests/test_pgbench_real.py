@@ -88,7 +88,6 @@ def is_measured(found: Measurement, system: str) -> None:
 
 def is_killed(trials: LoadTrials, home: Home) -> None:
     """In mid-load: the server is named, not the load generator."""
-    trials.begin([trial("postgresql", "select_only")], lambda said: None)
 
     def kill(second: float, rate: float) -> None:
         for process in home.processes("/postgres", "-D"):

@@ -33,6 +33,9 @@ DATABASE = "pgbench"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
 SCRIPTS = {"select_only": "select-only", "simple_update": "simple-update", "tpcb_like": "tpcb-like"}
 UNITS = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_time_s": "s"}
+# pgbench's time runs from when its clients begin to connect, which took 128 of them 1.7 s on two busy cores: what that
+# takes is added to the time of the load.
+CONNECTS_PER_S = 64
 # Of the transactions so many may fail before a record's check says so.
 MOST_FAILED = 0.01
 
@@ -115,7 +118,8 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         checked.
         """
         script = SCRIPTS[str(load.levels["workload"])]
-        how = [f"--builtin={script}", "--no-vacuum", f"--client={load.threads}", f"--time={load.time_s}"]
+        lasts_s = load.time_s + load.threads // CONNECTS_PER_S
+        how = [f"--builtin={script}", "--no-vacuum", f"--client={load.threads}", f"--time={lasts_s}"]
         offered = [f"--rate={load.rate}"] if load.rate else []
         share = [f"--sampling-rate={self.size.logged:g}"] if self.size.logged < 1 else []
         told = ["--progress=1", "--log", "--log-prefix=log", f"--random-seed={self.seed}", *share]
@@ -159,10 +163,16 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         books = record.proof.get("books", {})
         balanced = [f"{end}: {said['after']['rows']:,} rows of history add up" for end, said in books.items()]
         return [
-            checks.little(_with_reconnecting(record)),
+            checks.little(_of_its_own_time(_with_reconnecting(record))),
             Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"),
             Check(record.id, "pgbench's books", bool(balanced), "; ".join(balanced) or "were not looked at"),
         ]
+
+
+def _of_its_own_time(record: Record) -> Record:
+    """All clients are busy until the end: no tail is to be allowed for, however long they took to connect."""
+    total = record.summary["total_time_s"].value
+    return record.model_copy(update={"asked": {**record.asked, "time_s": total}})
 
 
 def _with_reconnecting(record: Record) -> Record:

@@ -30,6 +30,7 @@ _OPTIONAL = {
 _TPS = r"tps = ([\d.]+) \((?:excluding connections establishing|without initial connection time|including reconn.*)\)"
 _TPS_CONNECTING = r"tps = ([\d.]+) \(including connections establishing\)"
 _FATAL = re.compile(r"^pgbench: (?:fatal|error): .*|^.*Run was aborted.*", re.MULTILINE)
+_NONE_DONE = re.compile(r"^number of transactions actually processed: 0\b", re.MULTILINE)
 _MARK = "benchbook: "
 
 
@@ -77,6 +78,9 @@ def parse_progress(line: str) -> ProgressLine | None:
 def failure(text: str) -> str | None:
     """What pgbench itself calls fatal; None if nothing is."""
     said = list(dict.fromkeys(_FATAL.findall(text)))
+    if not said and _NONE_DONE.search(text):
+        # Its time runs from when its clients begin to connect.
+        return "not one transaction was done: connecting took all of the time"
     return "; ".join(said[:4]) or None
 
 
