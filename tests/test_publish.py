@@ -326,6 +326,22 @@ def test_a_picture_is_kept_in_fewer_bytes(tmp_path: Path) -> None:
         assert kept.convert("RGB").tobytes() == noise.tobytes()  # 32 greys need no more than a palette
 
 
+def test_pictures_of_a_page_over_the_limit_are_made_smaller_until_it_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = io.BytesIO()
+    Image.effect_noise((400, 300), 40).save(buffer, format="PNG")
+    drawn = html(FIGURE.replace(PNG, base64.b64encode(buffer.getvalue()).decode()))
+    content = [*cells(), code("show()", 9, drawn, tags=["best-figure"])]
+    whole = len(put(tmp_path, "tidb", content).read_bytes())
+    monkeypatch.setattr(publish, "LIMIT", whole - 1)
+    page = put(tmp_path, "tidb", content)
+    assert len(page.read_bytes()) < whole
+    source = BeautifulSoup(page.read_text(), "html.parser").select_one(".best img")["src"].partition(",")[2]
+    with Image.open(io.BytesIO(base64.b64decode(source))) as kept:
+        assert kept.size == (280, 210)
+
+
 def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
     page = put(tmp_path, "tidb", cells())
     before = page.read_bytes()

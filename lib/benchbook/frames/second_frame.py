@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.frames.schema import SECONDS, typed
-from benchbook.frames.trial_frames import cell, level_names, some
+from benchbook.frames.trial_frames import cell, level_names, repeated, some
 from benchbook.given.named import one_of
 
 
@@ -100,15 +100,6 @@ def _frame(
         return typed(pd.DataFrame(), SECONDS, levels=levels)
     frame: pd.DataFrame = pa.concat_tables(sampled).unify_dictionaries().to_pandas()
     counts = [part.num_rows for part in parts]
-    which = np.repeat(np.arange(len(records)), counts)
-    for name in about.columns:
-        frame[name] = _compact(about[name]).iloc[which].array
+    frame = pd.concat([frame, repeated(about, counts)], axis=1)
     frame["since_s"] = frame.t - np.repeat([load_began(record) for record in records], counts)
     return typed(frame, SECONDS, levels=levels)
-
-
-def _compact(values: pd.Series) -> pd.Series:
-    """A code in place of a word: of millions of samples, text would be most of the memory."""
-    if pd.api.types.is_numeric_dtype(values):
-        return values
-    return values.astype("category").cat.remove_unused_categories()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from benchbook.analysis import cpu_use
@@ -34,12 +35,23 @@ def trials(records: Sequence[Record]) -> pd.DataFrame:
 def histograms(records: Sequence[Record], only: Collection[str] = ()) -> pd.DataFrame:
     """A row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
     names, chosen = level_names(records), some(records, only)
-    rows = [
-        {**cell(record), "latency_ms": latency, "count": count}
-        for record in chosen
-        for latency, count in record.histogram
-    ]
-    return typed(pd.DataFrame(rows), HISTOGRAMS, levels=names)
+    buckets = [np.array(list(record.histogram), dtype=float).reshape(-1, 2) for record in chosen]
+    latency, count = np.concatenate([*buckets, np.empty((0, 2))]).T
+    about = pd.DataFrame([cell(record) for record in chosen])
+    found = repeated(about, [len(one) for one in buckets]).assign(latency_ms=latency, count=count)
+    return typed(found, HISTOGRAMS, levels=names)
+
+
+def repeated(about: pd.DataFrame, counts: Sequence[int]) -> pd.DataFrame:
+    """Each row so many times. A code stands for a word: of millions of rows, text would be most of the memory."""
+    which = np.repeat(np.arange(len(about)), counts)
+    return pd.DataFrame({name: _compact(about[name]).iloc[which].array for name in about.columns})
+
+
+def _compact(values: pd.Series) -> pd.Series:
+    if pd.api.types.is_numeric_dtype(values):
+        return values
+    return values.astype("category").cat.remove_unused_categories()
 
 
 def cpu(campaign: Campaign, records: Sequence[Record]) -> pd.DataFrame:

@@ -100,15 +100,14 @@ def relation(
     data = _paneled(frame.dropna(subset=[x, y, colour]), panel)
     if data.empty:
         return nothing(f"No row has both {x} and {y}.")
-    names = _ordered(data[colour], colour)
-    data = data.assign(line=data[colour].map(lambda value: _named(colour, value)))
+    data, names, part = _coloured(data, colour)
     grid = _relplot(data, "scatter", x, y, hue="line", names=names, s=42)
     for name, axis in grid.axes_dict.items():
         axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
     said = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
     figure = _finished(
         grid, _with_unit(x, _unit(frame, x)), _with_unit(y, _unit(frame, y)), names,
-        f"{y} against {x}, {len(data)} points. {said}.", "A mark per row of the frame.", lines=False,
+        f"{y} against {x}, {len(data)} points. {said}.", f"A mark per row of the frame.{part}", lines=False,
     )  # fmt: skip
     for name, axis in grid.axes_dict.items() if label else ():
         beside_marks(axis, data[data.panel == name], x, y, label)
@@ -131,8 +130,7 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
     data = _paneled(histograms.dropna(subset=[colour]), panel)
     if data.empty:
         return nothing("No trial has a latency histogram.")
-    names = _ordered(data[colour], colour)
-    data = data.assign(line=data[colour].map(lambda value: _named(colour, value)))
+    data, names, part = _coloured(data, colour)
     added = data.groupby(["panel", "line", "latency_ms"], observed=True)["count"].sum().reset_index()
     lines = added.groupby(["panel", "line"], sort=False)["count"]
     added = added.assign(share=lines.cumsum() / lines.transform("sum"))
@@ -148,7 +146,8 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
     said = "; ".join(f"{one.panel}, {one.line}: {one.latency_ms:.3g} ms" for one in reached.reset_index().itertuples())
     return _finished(
         grid, "latency (ms), log scale", "share of requests", names,
-        f"Cumulative latency. 95% of the requests took at most: {said}.", "The dotted line is at 95%.", marks=False,
+        f"Cumulative latency. 95% of the requests took at most: {said}.", f"The dotted line is at 95%.{part}",
+        marks=False,
     )  # fmt: skip
 
 
@@ -241,7 +240,7 @@ def _columns(frame: pd.DataFrame, *names: str) -> None:
 
 def _paneled(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
     """With a column `panel` of text; several systems have panels of their own."""
-    names = frame[panel].map(lambda value: _named(panel, value)).astype(str)
+    names = frame[panel].map({value: _named(panel, value) for value in frame[panel].unique().tolist()}).astype(str)
     if "system" in frame and panel != "system" and frame.system.nunique() > 1:
         names = names + ", " + frame.system.astype(str)
     found = frame.assign(panel=names)
@@ -257,12 +256,17 @@ def _named(column: str, value: Any) -> str:
     return value if isinstance(value, str) else f"{column} {value:g}"
 
 
-def _ordered(values: pd.Series, column: str) -> list[str]:
-    known = sorted(values.unique().tolist(), key=lambda value: (isinstance(value, str), value))
-    if len(known) > MOST_COLOURS:
-        fix = "filter the frame, or choose another colour"
-        raise BadInput(f"would be {len(known)} colours, {MOST_COLOURS} at most", key="colour", value=column, fix=fix)
-    return [_named(column, value) for value in known]
+def _coloured(data: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str], str]:
+    """With a column `line` of what is told apart by colour, those names in order, and what is left out, in words.
+
+    Of more values than there are colours some are shown, evenly chosen, the first and the last among them.
+    """
+    known = sorted(data[column].unique().tolist(), key=lambda value: (isinstance(value, str), value))
+    places = np.linspace(0, len(known) - 1, min(len(known), MOST_COLOURS)).round().astype(int)
+    names = {known[place]: _named(column, known[place]) for place in places}
+    shown = data[data[column].isin(list(names))] if len(names) < len(known) else data
+    said = f" Of {len(known)} values of {column} {len(names)} are shown, evenly chosen." if shown is not data else ""
+    return shown.assign(line=shown[column].map(names)), list(names.values()), said
 
 
 def _relplot(

@@ -7,7 +7,7 @@ one concern each.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from benchbook.site.executed_notebook import NotebookError, failure
-from benchbook.site.page_pictures import slim
+from benchbook.site.page_pictures import slim, smaller
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -79,6 +79,13 @@ def build(notebook: NotebookNode) -> Page:
     best = _take_best(soup)
     headings = _headings(soup)  # before the tree becomes text: it sets the anchors
     return Page(str(soup), headings, title, failure(notebook), best)
+
+
+def with_pictures_at(page: Page, share: float) -> Page:
+    """The page with its pictures at this share of their size."""
+    if share == 1.0:
+        return page
+    return replace(page, body=smaller(page.body, share), best=smaller(page.best, share))
 
 
 def _export(notebook: NotebookNode) -> str:

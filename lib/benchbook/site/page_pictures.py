@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 
 from bs4 import BeautifulSoup
 from PIL import Image, UnidentifiedImageError
@@ -11,6 +12,7 @@ from PIL import Image, UnidentifiedImageError
 _PNG = "data:image/png;base64,"
 # Smaller ones gain nothing.
 _FROM_BYTES = 20_000
+_EMBEDDED = re.compile(rf"{re.escape(_PNG)}([A-Za-z0-9+/=]{{{_FROM_BYTES},}})")
 # Edges of thin lines need shades of every colour.
 _COLOURS = 128
 
@@ -23,15 +25,23 @@ def slim(soup: BeautifulSoup) -> None:
             picture["src"] = min(source, _PNG + _with_palette(source.removeprefix(_PNG)), key=len)
 
 
-def _with_palette(encoded: str) -> str:
+def smaller(html: str, share: float) -> str:
+    """The same with every large embedded PNG at this share of its width and height."""
+    return _EMBEDDED.sub(lambda found: _PNG + _with_palette(found[1], share), html)
+
+
+def _with_palette(encoded: str, share: float = 1.0) -> str:
     """The picture anew; what cannot be read stays as it is, for a browser may know it."""
     try:
         picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
     except (UnidentifiedImageError, ValueError):
         return encoded
     with picture:
-        flat = Image.new("RGB", picture.size, "white")
-        flat.paste(picture, mask=picture.getchannel("A") if picture.mode == "RGBA" else None)
+        whole = picture.convert("RGBA") if picture.mode == "P" else picture
+        flat = Image.new("RGB", whole.size, "white")
+        flat.paste(whole, mask=whole.getchannel("A") if whole.mode == "RGBA" else None)
+    if share < 1.0:
+        flat = flat.resize((round(flat.width * share), round(flat.height * share)), Image.Resampling.LANCZOS)
     out = io.BytesIO()
     few = flat.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     few.save(out, format="PNG", optimize=True)
