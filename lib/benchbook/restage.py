@@ -186,17 +186,14 @@ def _hosts(inventory: Inventory, hosts: list[str], console: Console) -> Iterator
     Another driver's lab or jobs are left alone: it may have come first, after the hosts were seen to be free.
     """
     if inventory.lab:
-        console.print(f"starting the lab: {len(lab.up(inventory))} hosts")
+        with lab.up_while_used(inventory, console.print):
+            yield
+        return
     try:
         yield
     except BaseException:
-        if not inventory.lab:
-            _sweep(inventory, hosts, console)
+        _sweep(inventory, hosts, console)
         raise
-    finally:
-        if inventory.lab and not lab.by_hand(inventory) and not lab.in_use(inventory):
-            lab.down(inventory)
-            console.print("stopped the lab")
 
 
 def _sweep(inventory: Inventory, hosts: list[str], console: Console) -> None:

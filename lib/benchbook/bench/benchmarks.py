@@ -81,12 +81,8 @@ def _lab(parameters: LoadParameters) -> Iterator[LoadTrials]:
     inventory = load_inventory(parameters.inventory)
     for name in LoadKind().builds(parameters):
         artefacts.provide(name)
-    lab.up(inventory)
-    try:
+    with lab.up_while_used(inventory, lambda said: None):
         yield LoadKind().experiment(published.load(REPORT), parameters, load_profile("smoke"), inventory)
-    finally:
-        if not lab.by_hand(inventory):
-            lab.down(inventory)
 
 
 def _plan(parameters: LoadParameters) -> tuple[dict[str, Any], list[design.Trial]]:

@@ -102,13 +102,8 @@ def _running() -> Iterator[Transfer]:
     inventory = load_inventory(parameters.inventory)
     for name in transfer_kind.TransferKind().builds(parameters):
         programs.build(name)
-    lab.up(inventory)
     experiment = transfer_kind.TransferKind().experiment(
         published.load(REPORT), parameters, load_profile("smoke"), inventory
     )
-    try:
-        with experiment.running():
-            yield experiment
-    finally:
-        if not lab.by_hand(inventory):
-            lab.down(inventory)
+    with lab.up_while_used(inventory, lambda said: None), experiment.running():
+        yield experiment

@@ -31,10 +31,15 @@ _STEPS = {
 
 @dataclass(frozen=True)
 class Seen:
-    """What `look.sh` said: the kit's folder (an absolute path), the login, lines about Python, folder and logind."""
+    """What `look.sh` said: the kit's folder (an absolute path), the login, lines about Python, folder and logind.
+
+    `place` is where reservations are kept (machine and user), `door` the address:port that the connection came to.
+    """
 
     root: str
     user: str
+    place: str
+    door: str
     python: str
     folder: str
     step: str
@@ -48,7 +53,13 @@ class Seen:
         logind = [(line[1], line[2]) for line in lines if line[0] == "logind" and len(line) == 3]
         *folder, step = said["folder"]
         root, python = "\t".join(said["root"]), "".join(said["python"])
-        return cls(root, said["user"][0], python, "\t".join(folder).strip(), step, logind)
+        # Client's address and port, then the host's own: sshd(8), SSH_CONNECTION.
+        door = ":".join(said["door"][0].split()[2:4])
+        return cls(root, said["user"][0], said["place"][0], door, python, "\t".join(folder).strip(), step, logind)
+
+
+# Variables of the login that the script needs.
+NEEDS = ("SSH_CONNECTION",)
 
 
 def script(root: str) -> str:

@@ -15,7 +15,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable
-from benchbook.hosts import taken_port
+from benchbook.hosts import door_locks, taken_port
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.reservation import check_lab_free
@@ -55,6 +56,10 @@ Subsystem sftp internal-sftp
 
 class LabFailed(BenchbookError):
     """The lab could not be started."""
+
+
+class DoorTaken(LabFailed):
+    """Something else listens where a host of the lab should."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,63 @@ def lab_hosts(inventory: Inventory) -> list[LabHost]:
 def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
     """Start what does not run yet; a lab that a killed run left is found and used. Returns its hosts.
 
-    A lab that was started by hand is left running by the runs that use it.
+    A lab that was started by hand is left running by the runs that use it. Raises LabFailed, DoorLocked.
     """
+    with door_locks.changing(_doors(inventory)):
+        return _up(inventory, by_hand=by_hand)
+
+
+def down(inventory: Inventory) -> int:
+    """Stop the lab's hosts and everything that runs on them; returns how many hosts ran. Raises DoorLocked."""
+    with door_locks.changing(_doors(inventory)):
+        return _down(inventory)
+
+
+@contextmanager
+def up_while_used(inventory: Inventory, say: Callable[[str], None]) -> Iterator[None]:
+    """The lab for as long as the block runs. The last who uses it stops it, unless it was started by hand.
+
+    Between looking whether anybody else uses it and its end, nobody can come in.
+    """
+    doors = _doors(inventory)
+    with ExitStack() as used:
+        say(f"starting the lab: {_join(inventory, used)} hosts")
+        try:
+            yield
+        finally:
+            with door_locks.changing(doors):
+                used.close()
+                if not by_hand(inventory) and door_locks.unused(doors) and not in_use(inventory):
+                    _down(inventory)
+                    say("stopped the lab")
+
+
+def _join(inventory: Inventory, used: ExitStack) -> int:
+    """Start what does not run, and use it; returns how many hosts that are."""
+    doors = _doors(inventory)
+    try:
+        return _begin(inventory, used)
+    except DoorTaken:
+        # Another checkout's driver may be about to stop its lab there: its last run has ended.
+        if not door_locks.unused(doors, within_s=door_locks.USE_S):
+            raise
+        return _begin(inventory, used)
+
+
+def _begin(inventory: Inventory, used: ExitStack) -> int:
+    doors = _doors(inventory)
+    with door_locks.changing(doors):
+        hosts = _up(inventory, by_hand=False)
+        used.enter_context(door_locks.using(doors))
+    return len(hosts)
+
+
+def _doors(inventory: Inventory) -> dict[str, str]:
+    """Door (address:port) -> name of the lab host that listens there."""
+    return {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
+
+
+def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
     sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
@@ -113,20 +173,19 @@ def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
     return hosts
 
 
-def down(inventory: Inventory) -> int:
-    """Stop the lab's hosts and everything that runs on them; returns how many hosts ran."""
+def _down(inventory: Inventory) -> int:
     running = [(host, host.pid) for host in lab_hosts(inventory)]
     for host, _ in running:
         _stop_jobs(host)
     _by_hand(inventory).unlink(missing_ok=True)
-    stopped = [_terminate(pid) for _, pid in running if pid is not None]
-    return len(stopped)
+    pids = [pid for _, pid in running if pid is not None]
+    _terminate(pids)
+    return len(pids)
 
 
 def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
     """Raises HostReserved when another driver uses this lab's hosts, up or not, and still does after `wait_s`."""
-    doors = {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
-    check_lab_free(inventory, doors, wait_s=wait_s)
+    check_lab_free(inventory, _doors(inventory), wait_s=wait_s)
 
 
 def in_use(inventory: Inventory) -> bool:
@@ -170,7 +229,7 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
     host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _is_taken(host):
         who = taken_port.here(host.address, host.port)
-        raise LabFailed(
+        raise DoorTaken(
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
         )
@@ -248,15 +307,31 @@ def _stop_jobs(host: LabHost) -> None:
         subprocess.run([sys.executable, program, "stop", *(str(pid.parent) for pid in jobs)], check=True)
 
 
-def _terminate(pid: int) -> int:
-    """End an sshd and the sessions below it."""
-    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+def _terminate(pids: Sequence[int]) -> None:
+    """End these sshd and the sessions below them."""
+    family = [each for pid in pids for each in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True))]
     for process in family:
-        try:
+        with suppress(psutil.NoSuchProcess):
             process.send_signal(signal.SIGTERM)
-        except psutil.NoSuchProcess:
-            continue
-    _, alive = psutil.wait_procs(family, timeout=10)
-    for process in alive:
-        process.kill()
-    return pid
+    _await_end(family)
+    for process in family:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+@retry(
+    retry=retry_if_result(lambda over: not over),
+    stop=stop_after_delay(10),
+    wait=wait_fixed(0.02),
+    retry_error_callback=lambda state: False,
+)
+def _await_end(processes: Sequence[psutil.Process]) -> bool:
+    return all(map(_is_over, processes))
+
+
+def _is_over(process: psutil.Process) -> bool:
+    """One that nobody has reaped yet is over, too: an sshd belongs to init, and that of a container takes seconds."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True

@@ -15,6 +15,7 @@ from benchbook.errors import ConnectionLost, RemoteFailed
 from benchbook.hosts import first_look, login_shell
 from benchbook.hosts.connection import LOST, hang_up, open_connection, silence_s
 from benchbook.hosts.file_channel import NoSession, no_session, open_sftp
+from benchbook.hosts.first_look import Seen
 from benchbook.hosts.patient_login import PatientLogin
 
 # Named in annotations only: a chain of imports ends here.
@@ -82,12 +83,12 @@ class Logins:
             hang_up(self._main)
             self._main = self._files_only = self._sftp = None
 
-    def look(self, root: str) -> str:
-        """See that the host has what any run needs; returns the kit's folder there, an absolute path.
+    def look(self, root: str) -> Seen:
+        """See that the host has what any run needs, and what it is, in one command; the kit's folder is made there.
 
         Raises HostUnusable for what is missing.
         """
-        done = self._anyhow(first_look.script(root), 60.0)
+        done = self._anyhow(first_look.script(root), 60.0, first_look.NEEDS)
         if not login_shell.ran(done.stdout):
             raise first_look.no_shell(self.inventory, self.name, done.stdout + done.stderr)
         try:
@@ -97,7 +98,7 @@ class Logins:
         first_look.check(self.inventory, self.name, seen)
         with self.lock:
             self.files().stat(seen.root)
-        return seen.root
+        return seen
 
     # -- commands -----------------------------------------------------------------------------------------------
 

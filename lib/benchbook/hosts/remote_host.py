@@ -7,7 +7,7 @@ import os
 import shlex
 import threading
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts.connection import LOST, silence_s
+from benchbook.hosts.first_look import Seen
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.logins import Logins, Result
 
@@ -41,7 +42,7 @@ class RemoteHost:
         self.hold: Hold | None = None
         self._logins = Logins(self)
         self._lock = self._logins.lock
-        self._looked = False
+        self._seen: Seen | None = None
         self._aside: paramiko.SFTPClient | None = None
         self._aside_lock = threading.Lock()
         self._pushed: set[str] = set()
@@ -59,11 +60,17 @@ class RemoteHost:
         with self._lock:
             if self.hold:
                 self.hold.guard()
-            if not self._looked:
+            if self._seen is None:
+                self._seen = self._logins.look(self.root)
                 # Jobs run in folders of their own: every path they are given must be absolute.
-                self.root = self._logins.look(self.root)
-                self._looked = True
+                self.root = self._seen.root
             return self._logins.main()
+
+    def seen(self) -> Seen:
+        """What the first look at the host has found; it is had with the first connection."""
+        self.connect()
+        assert self._seen is not None, "who is connected has looked"
+        return self._seen
 
     def close(self) -> None:
         with self._lock:
@@ -130,10 +137,10 @@ class RemoteHost:
             )
         return found
 
-    @cached_property
+    @property
     def machine(self) -> str:
         """What tells machines apart, several hosts of a lab being one: the boot id, or the name where there is none."""
-        return self.run(["cat", "/proc/sys/kernel/random/boot_id"], check=False).stdout.strip() or self.name
+        return self.seen().place.partition(" ")[0] or self.name
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
     from benchbook.hosts.remote_host import RemoteHost
 
-# One line says the place where reservations are kept, which the hosts of a lab have in common; one, the connection.
-_ARRIVED = 'echo "$(cat /proc/sys/kernel/random/boot_id) $(id -u) $(stat -c %d:%i /tmp)"; echo "$SSH_CONNECTION"'
 # Beyond the time that the host's program itself waits.
 _ANSWER_S = 60.0
 
@@ -48,9 +46,9 @@ class Arrival:
 
 
 def arrive(host: RemoteHost) -> Arrival:
-    """Ask a host what it is."""
-    place, connection = host.shell(_ARRIVED, keep=("SSH_CONNECTION",)).stdout.splitlines()[-2:]
-    return Arrival(host, place, ":".join(connection.split()[2:4]))
+    """What a host is, by its first answer."""
+    seen = host.seen()
+    return Arrival(host, seen.place, seen.door)
 
 
 class Hold:

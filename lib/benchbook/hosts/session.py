@@ -68,7 +68,7 @@ class Session:
         return self
 
     def _enter(self) -> None:
-        self.each("connecting", patiently(self._arrive))
+        self.each("connecting", patiently(RemoteHost.connect))
         self._renewer.start()
         self._reservation.take()
         patience_s = self.inventory.ssh.lease_s + 180
@@ -151,10 +151,6 @@ class Session:
         if host.hold is None:
             raise HostUnusable("nothing is started on a host that is not reserved", key=f"hosts.{host.name}")
         return host.hold
-
-    def _arrive(self, host: RemoteHost) -> None:
-        host.connect()
-        host.mkdir(host.path("jobs"))
 
     def _reap(self, host: RemoteHost) -> list[str]:
         displaced = self._reservation.displaced.get(host.name, [])

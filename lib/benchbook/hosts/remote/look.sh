@@ -3,6 +3,10 @@ case $root in /*) ;; *) root=$HOME/$root ;; esac
 printf 'root\t%s\n' "$root"
 printf 'user\t%s\n' "$(id -un)"
 
+# What the connection came to: the place where reservations are kept, which the hosts of a lab have in common, and a door.
+printf 'place\t%s\n' "$(cat /proc/sys/kernel/random/boot_id) $(id -u) $(stat -c %d:%i /tmp)"
+printf 'door\t%s\n' "$SSH_CONNECTION"
+
 # Python: its version, or what is said in its place.
 printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1 | tail -n 1)"
 
@@ -10,7 +14,7 @@ printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d" % sys.version_inf
 mine=$root/.look.$$
 folder=$( {
     step=made && mkdir -p -m 700 -- "$root" && step=written && head -c 65536 /dev/zero > "$mine.bytes" \
-        && printf '#!/bin/sh\nexit 0\n' > "$mine" && chmod 700 "$mine" && step=run && "$mine" && step=good
+        && mkdir -p -m 700 -- "$root/jobs" && printf '#!/bin/sh\nexit 0\n' > "$mine" && chmod 700 "$mine" && step=run && "$mine" && step=good
 } 2>&1; printf '\t%s' "$step")
 rm -f -- "$mine" "$mine.bytes"
 printf 'folder\t%s\n' "$(printf '%s' "$folder" | tr '\n' ' ')"

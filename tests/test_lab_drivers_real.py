@@ -1,0 +1,149 @@
+"""Drivers as processes that start and stop one lab: nobody's hosts are stopped by who comes to his end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driver import NURSERY
+from kit import PATIENCE_S, Home, inventory, until
+
+from benchbook.errors import BenchbookError
+from benchbook.hosts import door_locks, lab
+from benchbook.hosts.inventory import load_inventory
+
+pytestmark = pytest.mark.real
+
+NAME = "lab_shared"
+
+
+class LabUser:
+    """A driver that has a lab up: says `here`, `up`, and `over` or what went wrong.
+
+    It does as told: `look` (do the hosts answer?), `leave`. A slow one says `stopping` first, and waits for a word.
+    """
+
+    def __init__(self, home: Home, *, slow: bool = False) -> None:
+        self._line, there = NURSERY.Pipe()
+        self.process = NURSERY.Process(target=_use, args=(there, home.environment, slow))
+        self.process.start()
+        there.close()
+        assert self.hear() == "here"
+
+    def hear(self) -> object:
+        assert self._line.poll(PATIENCE_S), "it says nothing"
+        return self._line.recv()
+
+    def is_silent(self) -> bool:
+        return not self._line.poll(0.5)
+
+    def tell(self, word: str) -> None:
+        self._line.send(word)
+
+    def has_hosts(self) -> bool:
+        self.tell("look")
+        return self.hear() is True
+
+
+def _use(line: Connection[Any, Any], environment: dict[str, str], slow: bool) -> None:
+    os.environ.update(environment)
+    asked = load_inventory(NAME)
+    terminate = lab._terminate
+
+    def slowly(pids: Sequence[int]) -> None:
+        line.send("stopping")
+        line.recv()
+        terminate(pids)
+
+    if slow:
+        lab._terminate = slowly
+    line.send("here")
+    try:
+        with lab.up_while_used(asked, lambda said: None):
+            line.send("up")
+            while line.recv() == "look":
+                line.send(all(host.pid and lab._answers(host) for host in lab.lab_hosts(asked)))
+    except BenchbookError as problem:
+        line.send(str(problem))
+    else:
+        line.send("over")
+
+
+@pytest.fixture
+def use(net: str) -> Iterator[Callable[..., LabUser]]:
+    begun: list[LabUser] = []
+
+    def begin(home: Home, **how: bool) -> LabUser:
+        begun.append(LabUser(home, **how))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.process.kill()
+        one.process.join()
+
+
+def checkout(path: Path, net: str) -> Home:
+    home = Home.make(path, net)
+    hosts = {"executor": {"address": f"{net}.71", "roles": ["client"]}}
+    home.write(f"env/hosts/{NAME}.yaml", {**inventory(net), "hosts": hosts, "systems": {}})
+    return home
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one checkout", "two checkouts"])
+def test_who_arrives_while_another_stops_the_lab_waits_and_has_hosts(
+    same: bool, tmp_path: Path, net: str, use: Callable[..., LabUser]
+) -> None:
+    here = checkout(tmp_path / "one", net)
+    there = here if same else checkout(tmp_path / "two", net)
+    first = use(here, slow=True)
+    assert first.hear() == "up"
+    first.tell("leave")
+    assert first.hear() == "stopping"
+    second = use(there)
+    assert second.is_silent(), "hosts that are about to end are none"
+    first.tell("go on")
+    assert first.hear() == "over"
+    assert second.hear() == "up"
+    assert second.has_hosts()
+    second.tell("leave")
+    assert second.hear() == "over"
+    assert not here.processes()
+
+
+def test_who_arrives_before_another_has_left_keeps_the_hosts_and_stops_them_himself(
+    tmp_path: Path, net: str, use: Callable[..., LabUser], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = checkout(tmp_path / "one", net)
+    first = use(home)
+    assert first.hear() == "up"
+    second = use(home)
+    assert second.hear() == "up", "it has reserved nothing yet"
+    first.tell("leave")
+    assert first.hear() == "over"
+    assert second.has_hosts()
+    second.tell("leave")
+    assert second.hear() == "over"
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    assert [host.pid for host in lab.lab_hosts(load_inventory(NAME))] == [None]
+
+
+def test_who_is_killed_keeps_nobody_waiting(
+    tmp_path: Path, net: str, use: Callable[..., LabUser], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = checkout(tmp_path / "one", net)
+    first = use(home)
+    assert first.hear() == "up"
+    first.process.kill()
+    until(lambda: door_locks.unused([f"{net}.71:2222"]), "nobody uses it")
+    second = use(home)
+    assert second.hear() == "up"
+    assert second.has_hosts()
+    second.tell("leave")
+    assert second.hear() == "over"
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    assert [host.pid for host in lab.lab_hosts(load_inventory(NAME))] == [None]
