@@ -342,11 +342,20 @@ def test_pictures_of_a_page_over_the_limit_are_made_smaller_until_it_fits(
         assert kept.size == (280, 210)
 
 
+def test_a_page_that_stays_over_its_limit_is_published_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    big = code("figures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 2_000_000}">'))
+    page = put(tmp_path, "tidb", [*cells(), big])
+    assert len(page.read_bytes()) > 2_000_000
+    assert "of text/html in cell [9] `figures.huge()`" in capsys.readouterr().out
+
+
 def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
     page = put(tmp_path, "tidb", cells())
     before = page.read_bytes()
-    big = code("import numpy\nfigures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 3_000_000}">'))
-    with pytest.raises(publish.PageTooLarge, match=r"3\.00 MB of text/html in cell \[9\] `figures\.huge\(\)`"):
+    big = code("import numpy\nfigures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 7_000_000}">'))
+    with pytest.raises(publish.PageTooLarge, match=r"7\.00 MB of text/html in cell \[9\] `figures\.huge\(\)`"):
         put(tmp_path, "tidb", [*cells(), big])
     assert page.read_bytes() == before
 
