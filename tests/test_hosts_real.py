@@ -142,7 +142,7 @@ def test_a_host_that_refuses_to_write_is_no_lost_connection(host: RemoteHost) ->
 def test_a_sshd_that_is_started_again_costs_a_wait(lab: Inventory, host: RemoteHost) -> None:
     host.connect()
     (there,) = [each for each in labs.lab_hosts(lab) if each.name == "db1"]
-    labs._terminate(lab_sshd(host))
+    labs._terminate([lab_sshd(host)])
     back = threading.Timer(1.5, labs.up, [lab], {"by_hand": True})
     back.start()
     assert host.run(["echo", "again"]).stdout == "again\n"

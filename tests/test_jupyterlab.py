@@ -100,7 +100,8 @@ class Lab:
         before = file.stat().st_mtime_ns
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("Control+s")
-        until(lambda: file.stat().st_mtime_ns != before, "the file is saved")
+        # It is emptied before it is written.
+        until(lambda: file.stat().st_mtime_ns != before and file.read_text().endswith("}\n"), "the file is saved")
         return nbformat.read(str(file), as_version=4)
 
 
