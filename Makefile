@@ -8,6 +8,8 @@ PROFILE ?= smoke
 # Where: a name in env/hosts; without one, what the notebook says (the local lab).
 INVENTORY ?=
 BENCH ?=
+# What a batch runs: a YAML file (README.md, `Many reports, many hosts`).
+PLAN ?=
 # Which campaign is packed: a report (its latest), an id, a folder.
 CAMPAIGN ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
@@ -19,9 +21,9 @@ JUPYTER_ARGS ?=
 PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # `make report report=x` would run everything.
-small := $(strip $(foreach name,report profile inventory bench,$(if $(filter command,$(origin $(name))),$(name))))
+small := $(strip $(foreach name,report profile inventory bench plan,$(if $(filter command,$(origin $(name))),$(name))))
 ifneq ($(small),)
-  $(error variables are written in capitals: REPORT=..., PROFILE=..., INVENTORY=..., BENCH=...; not $(small)=)
+  $(error variables are written in capitals: REPORT=..., PROFILE=..., INVENTORY=..., BENCH=..., PLAN=...; not $(small)=)
 endif
 
 # Servers and Go are often missing from a user's PATH.
@@ -29,7 +31,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/s
 export JUPYTER_PREFER_ENV_PATH := 1
 BENCHBOOK := .venv/bin/python -m benchbook
 
-.PHONY: help new report test lint lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test
+.PHONY: help new report batch test lint lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +40,9 @@ help: ## list the targets
 
 report: setup-report ## run REPORT (or all) with PROFILE, from installing to the page in site/
 	@$(BENCHBOOK) report $(REPORT) --profile $(PROFILE) $(INVENTORY:%=--inventory %)
+
+batch: setup-report ## run all that PLAN says, side by side: make batch PLAN=plan.yaml
+	@$(BENCHBOOK) batch $(PLAN)
 
 test: setup-test $(TEST_SYSTEMS:%=build-%) lint ## check style and types, then run all tests (PYTEST_ARGS)
 	@.venv/bin/python -m pytest $(PYTEST_WORKERS) $(PYTEST_ARGS)

@@ -40,6 +40,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("What one kind of report needs and no other.", {"reports"}),
     ("What a user starts: a notebook's book, the commands behind the command line.",
      {"book", "restage", "new", "overview", "importing", "deposit"}),
+    ("Many reports on many hosts, each a command of its own.", {"batch"}),
     ("What the kit itself costs.", {"bench"}),
     ("What holds when something breaks in a real run.", {"faults"}),
     ("The command line.", {"cli", "__main__"}),

@@ -113,6 +113,25 @@ def report(
 
 
 @app.command()
+def batch(
+    plan: Annotated[str, typer.Argument(help="A YAML file: reports, inventories, profiles, parameters, exclude.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the cells with their forecast machine time, and end.")
+    ] = False,
+    scheduler: Annotated[
+        str, typer.Option(help="A Dask cluster that is there, as tcp://HOST:8786; without, processes of this machine.")
+    ] = "",
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes of this machine; 0: one for each inventory of the plan.")
+    ] = 0,
+) -> None:
+    """Run many reports on many hosts, one at a time on an inventory. Exit status: the worst of all, 130 for Ctrl-C."""
+    from benchbook.batch import batch_command
+
+    raise typer.Exit(batch_command.run(plan, console, dry=dry_run, scheduler=scheduler, workers=workers))
+
+
+@app.command()
 def site(
     names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:

@@ -112,7 +112,12 @@ class HostUnusable(BadInput):
 
 
 class HostReserved(HostUnusable):
-    """Another driver holds a host: it is waited for, or refused, before anything is touched."""
+    """Another driver holds a host: it is waited for, or refused, before anything is touched.
+
+    `WORDS` stand in its message, by which a batch knows it in the output of a report.
+    """
+
+    WORDS = "the host is reserved by"
 
 
 class ReservationLost(BenchbookError):

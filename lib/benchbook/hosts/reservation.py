@@ -210,7 +210,7 @@ class _Place:
     def _refusal(self, one: Said) -> HostReserved:
         name = self.names.get(one["door"]) or next(iter(self.names.values()))
         return HostReserved(
-            f"the host is reserved by {_in_words(one)}: two loads on one host measure neither",
+            f"{HostReserved.WORDS} {_in_words(one)}: two loads on one host measure neither",
             file=self.inventory.file,
             key=f"hosts.{name}",
             fix="wait for its end (`benchbook report --wait` does), or stop it there",

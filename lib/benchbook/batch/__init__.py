@@ -1,0 +1,16 @@
+"""Many reports on many hosts: a plan's cells, each one `benchbook report`, run side by side on a Dask cluster.
+
+batch_plan      the file that says what is to be run
+batch_cell      one run of one report
+batch_cells     the cells that a plan makes: reports x inventories x profiles x parameters, less what is excluded
+batch_check     each cell as its report would begin it, so that what cannot run is refused first
+batch_time      how long each will take, by campaigns that were recorded
+queues          which cell comes next: one at a time on each inventory
+dispatch        cells to the cluster and back, until all are over or Ctrl-C
+dask_cluster    the cluster: processes of this machine, or one that is there
+cell_process    a cell on a worker: its command, its last words, its end
+leash           the program that ends a cell's command when its worker is gone
+batch_view      what the terminal shows
+batch_results   the JSON of a batch
+batch_command   all of it, from top to bottom
+"""

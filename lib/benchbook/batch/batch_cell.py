@@ -1,0 +1,31 @@
+"""One cell of a batch: a report on an inventory with a profile and parameters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+
+@dataclass(frozen=True)
+class BatchCell:
+    """One run of one report. `number` counts from 1, `place` is the file of its inventory."""
+
+    number: int
+    report: str
+    inventory: str
+    profile: str
+    parameters: tuple[tuple[str, JsonValue], ...]
+    place: str
+
+    def __str__(self) -> str:
+        return " ".join((self.report, self.inventory, self.profile, *self._pairs()))
+
+    def words(self) -> tuple[str, ...]:
+        """The arguments of `benchbook` that run it."""
+        said = ("report", self.report, "--profile", self.profile, "--inventory", self.inventory)
+        return (*said, *(word for pair in self._pairs() for word in ("-p", pair)))
+
+    def _pairs(self) -> list[str]:
+        return [f"{name}={json.dumps(value)}" for name, value in self.parameters]

@@ -1,0 +1,90 @@
+"""`benchbook batch`: read the plan, refuse what cannot run, forecast, run all cells, say the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbook.batch import batch_time
+from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cells import cells_of
+from benchbook.batch.batch_check import trials_of
+from benchbook.batch.batch_plan import BatchPlan, load_plan
+from benchbook.batch.queues import InventoryQueues
+from benchbook.overview.terminal_table import show
+
+_HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
+INTERRUPTED = 130
+
+
+def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers: int = 0) -> int:
+    """Run the plan in `file`, or with `dry` only print it; returns the worst exit status of its cells.
+
+    `workers` 0: as many processes as there are inventories. Raises BadInput before anything is started.
+    """
+    plan = load_plan(Path(file))
+    cells = cells_of(plan)
+    trials = {cell.number: trials_of(plan, cell) for cell in cells}
+    if dry:
+        _print(cells, trials, console)
+        return 0
+    return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
+
+
+def run_cells(
+    plan: BatchPlan,
+    cells: Sequence[BatchCell],
+    console: Console,
+    *,
+    scheduler: str = "",
+    workers: int = 0,
+    program: Sequence[str] = (),
+) -> int:
+    """Run cells to their ends and write the JSON; `program` stands in for `python -m benchbook`."""
+    # Dask takes a second to import: who asks for a plan only does not wait for it.
+    from benchbook.batch import batch_results  # noqa: PLC0415
+    from benchbook.batch.batch_view import BatchView  # noqa: PLC0415
+    from benchbook.batch.dask_cluster import opened  # noqa: PLC0415
+    from benchbook.batch.dispatch import CellResult, Dispatch, new_batch  # noqa: PLC0415
+
+    batch, queues = new_batch(), InventoryQueues(cells)
+
+    def keep(results: Sequence[CellResult]) -> Path:
+        return batch_results.write(batch, plan, cells, results)
+
+    with opened(scheduler, workers or len(queues)) as client, BatchView(len(cells), console) as view:
+        dispatch = Dispatch(batch, client, queues, view, keep, tuple(program))
+        results = dispatch.run()
+    console.print(f"results: {keep(results)}", markup=False)
+    return INTERRUPTED if dispatch.interrupted else max(result.status for result in results)
+
+
+def _print(cells: Sequence[BatchCell], trials: Mapping[int, int], console: Console) -> None:
+    """The cells with their forecast, and what they come to."""
+    expected = {cell.number: batch_time.forecast_s(cell, trials[cell.number]) for cell in cells}
+    show(console, _HEADS, [_row(cell, trials[cell.number], expected[cell.number]) for cell in cells])
+    console.print("\n".join(_sums(cells, expected)))
+
+
+def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> list[str]:
+    """Machine time of all cells, and how long they take side by side."""
+    known = {number: seconds for number, seconds in expected.items() if seconds is not None}
+    missing = len(cells) - len(known)
+    more = f" and {missing} cells of which it is not known yet" if known and missing else ""
+    by_place: dict[str, float] = {}
+    for cell in cells:
+        by_place[cell.place] = by_place.get(cell.place, 0.0) + known.get(cell.number, 0.0)
+    whole = batch_time.in_words(sum(known.values()) if known else None)
+    said = [f"{len(cells)} cells on {len(by_place)} inventories, machine time: {whole}{more}"]
+    if known and len(by_place) > 1:
+        longest = batch_time.in_words(max(by_place.values()))
+        said.append(f"side by side, one cell at a time on each inventory: {longest}{more}")
+    return said
+
+
+def _row(cell: BatchCell, trials: int, seconds: float | None) -> tuple[str, ...]:
+    pairs = ", ".join(f"{name}={value}" for name, value in cell.parameters)
+    where = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
+    return (*where, pairs, str(trials), batch_time.in_words(seconds))

@@ -1,0 +1,36 @@
+"""Machine time of cells, forecast by the latest campaign of the same report, profile and inventory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchbook import paths
+from benchbook.batch.batch_cell import BatchCell
+from benchbook.campaign.store import Campaign, readable
+
+
+def forecast_s(cell: BatchCell, trials: int) -> float | None:
+    """Wall seconds of `trials` trials at what one took, preparation included; None where nothing is recorded.
+
+    Of repetitions that a claim may still need it knows nothing.
+    """
+    for campaign in readable(sorted(_folders(cell.report), reverse=True)):
+        done = len(campaign.done())
+        if _alike(campaign, cell) and done and campaign.spent_s:
+            return campaign.spent_s / done * trials
+    return None
+
+
+def _folders(report: str) -> list[Path]:
+    return [plan.parent for plan in paths.runs_dir(report).glob("*/plan.json")]
+
+
+def _alike(campaign: Campaign, cell: BatchCell) -> bool:
+    return (campaign.profile, campaign.inventory) == (Path(cell.profile).stem, Path(cell.inventory).stem)
+
+
+def in_words(seconds: float | None) -> str:
+    """ "12 min", or that nobody knows."""
+    if seconds is None:
+        return "not known yet"
+    return f"{seconds / 3600:.1f} h" if seconds >= 5400 else f"{seconds / 60:.1f} min"

@@ -1,0 +1,82 @@
+"""What a terminal shows of a batch: a line for each cell that runs, updated in place; in a pipe, a line per event."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
+
+from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.dispatch import CellResult
+
+_MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", 130: "interrupted"}
+
+
+def meaning(status: int) -> str:
+    """An exit status of a report in words."""
+    return _MEANINGS.get(status, f"exit status {status}")
+
+
+class BatchView:
+    """Drawn while the block runs; told by the driver's threads."""
+
+    def __init__(self, cells: int, console: Console) -> None:
+        self._console = console
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(16),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[line]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._all = self._bars.add_task("cells", total=cells, line="")
+        self._tasks: dict[int, TaskID] = {}
+
+    def __enter__(self) -> BatchView:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def began(self, cell: BatchCell) -> None:
+        self._tasks[cell.number] = self._bars.add_task(f"  {cell}", total=None, line="waits for a worker")
+        if not self._console.is_terminal:
+            self._say(f"begins: {cell}")
+
+    def said(self, number: int, line: str) -> None:
+        task = self._tasks.get(number)
+        if task is None:
+            return
+        # A report in a pipe prints "3/12  done ..." for each trial.
+        done, slash, total = line.partition(" ")[0].partition("/")
+        if slash and done.isdecimal() and total.isdecimal():
+            self._bars.update(task, completed=int(done), total=int(total))
+        self._bars.update(task, line=line)
+
+    def again(self, cell: BatchCell) -> None:
+        self._gone(cell)
+        self._say(f"hosts in use, queued again: {cell}")
+
+    def ended(self, result: CellResult) -> None:
+        self._gone(result.cell)
+        self._bars.advance(self._all)
+        style = None if result.status == 0 else "red"
+        self._say(f"{meaning(result.status)}: {result.cell}{_where_to_look(result)}", style)
+
+    def _gone(self, cell: BatchCell) -> None:
+        self._bars.remove_task(self._tasks.pop(cell.number))
+
+    def _say(self, text: str, style: str | None = None) -> None:
+        self._console.print(text, style=style, markup=False)
+
+
+def _where_to_look(result: CellResult) -> str:
+    if result.ran is None:
+        return f" ({result.problem})"
+    return f", {result.ran.log}" if result.status else ""

@@ -1,0 +1,171 @@
+"""A cell on a worker: its command under a leash, its output in a file, its last line told to who drives the batch.
+
+The folder of the batch is the worker's own, `data/runs/batches/ID` of its checkout. What runs on this machine for an
+earlier try of the same cell, whose worker was killed, is waited for: its leash holds the cell's lock until then.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchbook import paths
+from benchbook.batch import leash
+from benchbook.errors import HostReserved
+
+# What a report may take to end what it runs on its hosts: its lease, and the time to say so.
+PATIENCE_S = 120.0
+_LOOK_EVERY_S = 0.2
+_TAIL_BYTES = 4000
+INTERRUPTED = 130
+
+_lock = threading.Lock()
+_running: dict[str, list[subprocess.Popen[bytes]]] = {}
+_ending: set[str] = set()
+
+
+@dataclass(frozen=True)
+class CellOrder:
+    """What a worker is to run. `program` is empty for the kit itself by the worker's own Python."""
+
+    batch: str
+    number: int
+    attempt: int
+    words: tuple[str, ...]
+    program: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"benchbook-{self.batch}-{self.number:03}-{self.attempt}"
+
+
+@dataclass(frozen=True)
+class CellRan:
+    """How it ended: times are seconds since the epoch by the worker's clock, `said` the end of its output."""
+
+    status: int
+    began: float
+    ended: float
+    host: str
+    home: str
+    log: str
+    said: str
+
+    @property
+    def busy(self) -> bool:
+        """Whether its hosts were another driver's, so that nothing was run."""
+        return self.status == HostReserved.exit_status and HostReserved.WORDS in self.said
+
+    @property
+    def page(self) -> str:
+        """The page that it made; empty where there is none."""
+        made = [line.partition("page: ")[2] for line in self.said.splitlines() if line.startswith("page: ")]
+        return made[-1] if made else ""
+
+
+def batches_dir() -> Path:
+    return paths.runs_dir("batches")
+
+
+def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
+    """Run a cell to its end; one that has ended here already, and whose result was lost, is not run again."""
+    folder = batches_dir() / order.batch
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{order.number:03}-{order.attempt}.json"
+    if kept.is_file():
+        return CellRan(**json.loads(kept.read_text(encoding="utf-8")))
+    log = folder / f"{order.number:03}.log"
+    began = time.time()
+    with _only_one(order, folder / f"{order.number:03}.lock") as held, log.open("ab") as output:
+        status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), log, tell)
+    where = (socket.gethostname(), str(paths.home()), str(log))
+    ran = CellRan(status, began, time.time(), *where, _tail(log))
+    partial = kept.with_suffix(".partial")
+    partial.write_text(json.dumps(asdict(ran)), encoding="utf-8")
+    partial.rename(kept)
+    return ran
+
+
+def end_all(batch: str) -> None:
+    """End what runs here for a batch as Ctrl-C does, and begin nothing more of it."""
+    with _lock:
+        _ending.add(batch)
+        for process in _running.get(batch, []):
+            _let_go(process)
+
+
+@contextmanager
+def _only_one(order: CellOrder, path: Path) -> Iterator[int | None]:
+    """The cell's lock, once no other process has it; None when the batch has been ended meanwhile."""
+    with path.open("ab") as held:
+        while order.batch not in _ending:
+            with suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield held.fileno()
+                return
+            time.sleep(_LOOK_EVERY_S)
+        yield None
+
+
+def _to_its_end(order: CellOrder, held: int, output: int, log: Path, tell: Callable[[str], None]) -> int:
+    process = _start(order, held, output)
+    if process is None:
+        return INTERRUPTED
+    said = ""
+    try:
+        while process.poll() is None:
+            time.sleep(_LOOK_EVERY_S)
+            line = _last_line(log)
+            if line != said:
+                said = line
+                tell(line)
+    finally:
+        with _lock:
+            _running[order.batch].remove(process)
+            _let_go(process)
+    return INTERRUPTED if order.batch in _ending else process.returncode
+
+
+def _start(order: CellOrder, held: int, output: int) -> subprocess.Popen[bytes] | None:
+    program = order.program or (sys.executable, "-m", "benchbook")
+    with _lock:
+        if order.batch in _ending:
+            return None
+        process = subprocess.Popen(
+            [sys.executable, str(leash.__file__), str(PATIENCE_S), *program, *order.words],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            cwd=paths.home(),
+            pass_fds=[held],
+            # Ctrl-C in the terminal of the batch is for the batch to answer.
+            start_new_session=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        _running.setdefault(order.batch, []).append(process)
+        return process
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin and not process.stdin.closed:
+        process.stdin.close()
+
+
+def _last_line(log: Path) -> str:
+    return _tail(log).strip().rpartition("\n")[2].strip()
+
+
+def _tail(log: Path) -> str:
+    with log.open("rb") as source:
+        source.seek(max(0, source.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return source.read().decode(errors="replace")

@@ -1,0 +1,73 @@
+"""The Dask cluster that runs cells: processes of this machine, or one that is there. Imported late: it is heavy."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dask
+from distributed import Client, LocalCluster, Security, Worker, get_worker
+
+from benchbook.batch.cell_process import CellOrder, CellRan, run_cell
+from benchbook.errors import BadInput
+
+_CONNECT_S = 15
+# A worker that dies so often while it runs a cell is taken to die of the cell.
+_DEATHS = 3
+
+
+def dask_setup(worker: Worker) -> None:
+    """Run by each worker of this machine as it starts: Ctrl-C in the terminal is for who drives the batch."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def run_on_worker(order: CellOrder) -> CellRan:
+    """The task of a cell; what it says last goes to the batch as an event of Dask's."""
+    worker = get_worker()
+    return run_cell(order, lambda line: worker.log_event(topic(order.batch), {"cell": order.number, "line": line}))
+
+
+def topic(batch: str) -> str:
+    return f"benchbook-{batch}"
+
+
+@contextmanager
+def opened(scheduler: str, workers: int) -> Iterator[Client]:
+    """A client of the cluster at `scheduler` (tcp://..., tls://...), or of one of `workers` processes made for this.
+
+    The latter's connections are encrypted under a key of its own: who can speak to a scheduler can run anything.
+    Raises BadInput for a scheduler that does not answer.
+    """
+    settings = {"distributed.scheduler.allowed-failures": _DEATHS, "distributed.scheduler.http.routes": []}
+    with dask.config.set(settings):
+        if scheduler:
+            with _there(scheduler) as client:
+                yield client
+            return
+        with _here(workers) as cluster, Client(cluster) as client:
+            yield client
+
+
+def _here(workers: int) -> LocalCluster:
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        security=Security.temporary(),
+        # Dask opens this port in any case: a free one, and nothing is served on it.
+        dashboard_address="127.0.0.1:0",
+        # A cell is another process: a worker's own memory says nothing of it.
+        memory_limit=0,
+        silence_logs=logging.CRITICAL,
+        preload=[__name__],
+    )
+
+
+def _there(scheduler: str) -> Client:
+    try:
+        return Client(scheduler, timeout=_CONNECT_S)
+    except (OSError, ValueError) as problem:
+        fix = "start it (`dask scheduler`, then `dask worker` in each checkout), or leave --scheduler out"
+        raise BadInput("no Dask scheduler answers", key="--scheduler", value=scheduler, fix=fix) from problem
