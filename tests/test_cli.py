@@ -194,12 +194,12 @@ def test_a_refused_host_is_said_before_anything_is_built_or_started(
     monkeypatch.setattr(restage.artefacts, "provide", lambda *what: begun.append(what))
     monkeypatch.setattr(headless, "execute", lambda *what: begun.append(what))
     # Nobody listens there; the second host is refused as well, and both are named.
-    path = home.write("variants/refused.yaml", inventory("127.0.94", lab=False))
+    path = home.write("variants/refused.yaml", inventory("127.0.60", lab=False))
     status, said = ends("report", REPORT, "--profile", "tiny", "--inventory", str(path), "-p", "system=mariadb")
     assert (status, begun) == (2, [])
     assert "connecting failed on 2 of 2 hosts" in said
     assert f"{path}: hosts.db1: the host cannot be reached by SSH" in said
-    assert "(got '127.0.94.1:2222'). Fix: start it" in said
+    assert "(got '127.0.60.1:2222'). Fix: start it" in said
 
 
 @pytest.mark.parametrize("wait", [True, False])
