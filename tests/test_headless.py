@@ -87,3 +87,13 @@ def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
     failure = executed_notebook.failure(notebook)
     assert failure
     assert failure.text.startswith("KernelDied: the notebook's kernel was killed, or ran out of memory.")
+
+
+def test_the_kernels_of_two_runs_have_sockets_of_their_own(home, monkeypatch):
+    told = []
+    monkeypatch.setattr(headless.papermill, "execute_notebook", lambda *_, config, **__: told.append(config))
+    for _ in range(2):
+        headless._papermill("dtm_mysql", {}, home.path / "out.ipynb")
+    ips = {config["KernelManager"]["ip"] for config in told}
+    assert len(ips) == 2
+    assert all(Path(ip).is_absolute() for ip in ips)

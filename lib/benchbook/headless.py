@@ -88,22 +88,29 @@ def _own_file(folder: Path) -> Path:
 def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:
     notebook = paths.notebook(report)
     try:
-        papermill.execute_notebook(
-            str(notebook),
-            str(target),
-            parameters=dict(parameters),
-            cwd=str(paths.home()),
-            progress_bar=False,
-            # Over sockets of the file system nobody else on the machine can listen to the kernel.
-            config=Config({"KernelManager": {"transport": "ipc"}, "NotebookClient": {"extra_arguments": _QUIET}}),
-            # Saving after every cell costs 40 ms each, in the middle of a measurement.
-            request_save_on_cell_execute=False,
-            engine_name=kernel_death.ENGINE,
-        )
+        with tempfile.TemporaryDirectory(prefix="benchbook-") as sockets:
+            _execute(notebook, parameters, target, sockets)
     except (KeyError, ValueError) as problem:
         # What a cell raises comes as PapermillExecutionError: this is about the file, and the kernel that it names.
         key, fix = "metadata.kernelspec", "open it in Jupyter, choose the kernel `Python 3`, and save it"
         raise BadInput("papermill cannot run it", file=notebook, key=key, value=str(problem), fix=fix) from problem
+
+
+def _execute(notebook: Path, parameters: Mapping[str, object], target: Path, sockets: str) -> None:
+    # Over sockets of the file system nobody else on the machine can listen to the kernel; without a path of their own
+    # they would be `kernel-ipc-1` of the project folder, and two runs side by side would take each other's.
+    kernel = {"transport": "ipc", "ip": f"{sockets}/kernel"}
+    papermill.execute_notebook(
+        str(notebook),
+        str(target),
+        parameters=dict(parameters),
+        cwd=str(paths.home()),
+        progress_bar=False,
+        config=Config({"KernelManager": kernel, "NotebookClient": {"extra_arguments": _QUIET}}),
+        # Saving after every cell costs 40 ms each, in the middle of a measurement.
+        request_save_on_cell_execute=False,
+        engine_name=kernel_death.ENGINE,
+    )
 
 
 def _status(name: str) -> int:

@@ -72,7 +72,7 @@ def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> l
     """Machine time of all cells, and how long they take side by side."""
     known = {number: seconds for number, seconds in expected.items() if seconds is not None}
     missing = len(cells) - len(known)
-    more = f" and {missing} cells of which it is not known yet" if known and missing else ""
+    more = f" (not known yet for {missing} of them)" if known and missing else ""
     by_place: dict[str, float] = {}
     for cell in cells:
         by_place[cell.place] = by_place.get(cell.place, 0.0) + known.get(cell.number, 0.0)

@@ -12,7 +12,8 @@ from benchbook.campaign.store import Campaign, readable
 def forecast_s(cell: BatchCell, trials: int) -> float | None:
     """Wall seconds of `trials` trials at what one took, preparation included; None where nothing is recorded.
 
-    Of repetitions that a claim may still need it knows nothing.
+    Left out is what comes before and after a campaign (building, the notebook's start, the page), and repetitions that
+    a claim may still need.
     """
     for campaign in readable(sorted(_folders(cell.report), reverse=True)):
         done = len(campaign.done())
