@@ -34,7 +34,7 @@ def runs(home: Home) -> Path:
     target = home.path / "data" / "runs" / REPORT
     shutil.copytree(ROOT / "tests" / "fixtures" / "campaigns" / REPORT, target)
     shutil.copytree(target / SECOND, target / BROKEN)
-    campaigns._leave_out.cache_clear()
+    campaigns.leave_out.cache_clear()
     return target
 
 

@@ -24,6 +24,10 @@ from benchbook.transfer.settings import MongoEndpoint
 SECONDS = 60.0
 
 
+# Servers of one worker of the test run are not those of another.
+NET = f"127.0.{70 + int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:])}"
+
+
 class Reached(Protocol):
     """What a transfer can be sent to: a server, or a relay in front of one."""
 
@@ -95,12 +99,12 @@ def serve(programs: Path) -> Iterator[Callable[[str, Path], Server]]:
 
 @pytest.fixture(scope="session")
 def source(serve: Callable[[str, Path], Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return serve("127.0.82.11", tmp_path_factory.mktemp("source"))
+    return serve(f"{NET}.11", tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="session")
 def target(serve: Callable[[str, Path], Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return serve("127.0.82.12", tmp_path_factory.mktemp("target"))
+    return serve(f"{NET}.12", tmp_path_factory.mktemp("target"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from benchbook.transfer import catalog, dataset
 from benchbook.transfer.dataset import DocumentSet
 from benchbook.transfer.proof import prove
 
-from .conftest import Command, Server
+from .conftest import NET, Command, Server
 from .relay import relay
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -35,7 +35,7 @@ def test_killed_at_five_random_moments(
     dataset.load(source.endpoint, DocumentSet(3, DOCUMENTS, database))
     draw, before = random.Random(20231127), 0
     for _ in range(5):
-        with relay("127.0.82.19", target, budget=draw.randrange(MOST_BYTES // 4, MOST_BYTES)) as held:
+        with relay(f"{NET}.19", target, budget=draw.randrange(MOST_BYTES // 4, MOST_BYTES)) as held:
             command = run("--databases", database, *KNOBS, between=(source, held))
             held.wait()
             command.kill()
@@ -54,9 +54,9 @@ def test_killed_at_five_random_moments(
 def test_a_server_killed_in_mid_copy_and_restarted(
     which: str, database: str, run: Callable[..., Command], serve: Callable[[str, Path], Server], tmp_path: Path
 ) -> None:
-    servers = {name: serve(f"127.0.82.2{n}", tmp_path / name) for n, name in enumerate(("source", "target"))}
+    servers = {name: serve(f"{NET}.2{n}", tmp_path / name) for n, name in enumerate(("source", "target"))}
     dataset.load(servers["source"].endpoint, DocumentSet(4, DOCUMENTS, database))
-    with relay("127.0.82.19", servers["target"], budget=2 * MOST_BYTES) as held:
+    with relay(f"{NET}.19", servers["target"], budget=2 * MOST_BYTES) as held:
         command = run("--databases", database, *KNOBS, between=(servers["source"], held))
         held.wait()
         servers[which].kill()

@@ -17,7 +17,7 @@ import pytest
 from benchbook.transfer import catalog
 from benchbook.transfer.proof import digest, prove
 
-from .conftest import Command, Server, fill, numbered
+from .conftest import NET, Command, Server, fill, numbered
 from .relay import relay
 
 pytestmark = pytest.mark.real
@@ -41,7 +41,7 @@ def refused(command: Command, status: int) -> str:
     return err.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("host", ["127.0.82.11", "127.0.82.11:27017/?directConnection=true"])
+@pytest.mark.parametrize("host", [f"{NET}.11", f"{NET}.11:27017/?directConnection=true"], ids=["bare", "with options"])
 def test_source_and_target_by_the_same_address(source: Server, run: Callable[..., Command], host: str) -> None:
     text = refused(run("--target-url", f"mongodb://{host}"), 2)
     assert "are the same server" in text
@@ -51,20 +51,20 @@ def test_source_and_target_by_the_same_address(source: Server, run: Callable[...
 
 def test_source_and_target_by_an_alias(source: Server, run: Callable[..., Command]) -> None:
     before = digest(source.endpoint)
-    with relay("127.0.82.19", source):
-        text = refused(run("--target-url", "mongodb://127.0.82.19:27017/"), 2)
-    assert "source 127.0.82.11:27017 and target 127.0.82.19:27017 are the same server" in text
+    with relay(f"{NET}.19", source):
+        text = refused(run("--target-url", f"mongodb://{NET}.19:27017/"), 2)
+    assert f"source {NET}.11:27017 and target {NET}.19:27017 are the same server" in text
     assert digest(source.endpoint) == before
 
 
 def test_an_unreachable_server(run: Callable[..., Command]) -> None:
-    text = refused(run("--source-url", "mongodb://127.0.82.99:27017/", "--connect-seconds", "0.3"), 2)
-    assert text.startswith("transfer: 127.0.82.99:27017: cannot be reached")
+    text = refused(run("--source-url", f"mongodb://{NET}.99:27017/", "--connect-seconds", "0.3"), 2)
+    assert text.startswith(f"transfer: {NET}.99:27017: cannot be reached")
 
 
 def test_ctrl_c_before_anything_has_begun(run: Callable[..., Command]) -> None:
-    with socket.create_server(("127.0.82.18", 27017)) as silent:
-        command = run("--target-url", "mongodb://127.0.82.18:27017/", "--connect-seconds", "60")
+    with socket.create_server((f"{NET}.18", 27017)) as silent:
+        command = run("--target-url", f"mongodb://{NET}.18:27017/", "--connect-seconds", "60")
         silent.accept()
         workers = command.workers()
         command.process.send_signal(signal.SIGINT)
@@ -73,14 +73,14 @@ def test_ctrl_c_before_anything_has_begun(run: Callable[..., Command]) -> None:
 
 
 def test_a_failed_authentication(run: Callable[..., Command]) -> None:
-    url = "mongodb://me@127.0.82.12:27017/"
+    url = f"mongodb://me@{NET}.12:27017/"
     text = refused(run("--target-url", url, BENCHBOOK_TARGET_PASSWORD="geheim"), 2)
-    assert text.startswith("transfer: 127.0.82.12:27017: authentication failed")
+    assert text.startswith(f"transfer: {NET}.12:27017: authentication failed")
     assert "geheim" not in text
 
 
 def test_a_password_on_the_command_line(run: Callable[..., Command]) -> None:
-    text = refused(run("--target-url", "mongodb://me:geheim@127.0.82.12:27017/"), 2)
+    text = refused(run("--target-url", f"mongodb://me:geheim@{NET}.12:27017/"), 2)
     assert "a URL with a password" in text
     assert "geheim" not in text
 
@@ -142,7 +142,7 @@ def test_a_collection_dropped_in_mid_copy(
 ) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
-        with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+        with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
             command = run("--databases", database, *SLOWLY, between=(source, held))
             held.wait()
             client[database].drop_collection("c")
@@ -159,7 +159,7 @@ def test_ctrl_c_stops_all_processes_and_reports_what_was_written(
     with source.client() as client:
         for collection in "abc":
             fill(client, database, collection, numbered(5000))
-    with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+    with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
         command = run("--databases", database, *SLOWLY, "--cache-bucket-num", "2", between=(source, held))
         held.wait()
         workers = command.workers()
@@ -180,7 +180,7 @@ def test_a_worker_that_is_killed_fails_the_transfer(
 ) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
-    with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+    with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
         command = run("--databases", database, *SLOWLY, between=(source, held))
         held.wait()
         command.workers()[0].kill()
@@ -206,7 +206,7 @@ def test_a_full_disk_of_the_target(
         fill(client, database, "c", numbered(20_000))
     before = digest(source.endpoint, databases=database)
     with small_disk(tmp_path / "disk", "3m") as folder:
-        target = serve("127.0.82.14", folder)
+        target = serve(f"{NET}.14", folder)
         got, out, err = run("--databases", database, between=(source, target)).end()
         target.kill()
     assert got == 1
@@ -221,8 +221,8 @@ def test_a_dead_target_is_given_up_after_a_bounded_time(
 ) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
-    target = serve("127.0.82.15", tmp_path / "target")
-    with relay("127.0.82.19", target, budget=IN_MID_COPY) as held:
+    target = serve(f"{NET}.15", tmp_path / "target")
+    with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
         command = run("--databases", database, *SLOWLY, "--retry-seconds", "1", between=(source, held))
         held.wait()
         target.kill()
@@ -236,8 +236,8 @@ def test_a_dead_target_is_given_up_after_a_bounded_time(
 def test_the_server_ends_cleanly_and_refuses_a_busy_address(
     programs: Path, serve: Callable[[str, Path], Server], tmp_path: Path
 ) -> None:
-    server = serve("127.0.82.16", tmp_path / "one")
-    command = [str(programs / "ferret-server"), "--listen", "127.0.82.16:27017", "--dir", str(tmp_path / "two")]
+    server = serve(f"{NET}.16", tmp_path / "one")
+    command = [str(programs / "ferret-server"), "--listen", f"{NET}.16:27017", "--dir", str(tmp_path / "two")]
     second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert second.returncode == 1
     assert "address already in use" in second.stderr
