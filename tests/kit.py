@@ -67,7 +67,7 @@ class Home:
     path: Path
 
     @classmethod
-    def make(cls, path: Path, net: str = "127.0.90") -> Home:
+    def make(cls, path: Path, net: str = "127.0.89") -> Home:
         (path / "env" / "hosts").mkdir(parents=True)
         shutil.copytree(ROOT / "env" / "profiles", path / "env" / "profiles")
         (path / "env" / "systems").symlink_to(ROOT / "env" / "systems")

@@ -107,8 +107,8 @@ def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(ho
     with pytest.raises(BadInput) as caught:
         find("mien", file="tiny.yaml")
     assert (
-        "tiny.yaml: probes: no such probe (got 'mien'). Fix: use one of host, mine, mysql, pgbouncer, postgresql, or write "
-        in str(caught.value)
+        "tiny.yaml: probes: no such probe (got 'mien'). "
+        "Fix: use one of host, mine, mysql, pgbouncer, postgresql, or write " in str(caught.value)
     )
 
 

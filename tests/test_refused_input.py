@@ -46,7 +46,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     for module, name in (
         (programs, "_build_into"),
         (fetched, "_fetch_into"),
-        (restage.lab, "up"),
+        (restage.lab, "up_while_used"),
         (restage, "check_reachable"),
         (headless, "execute"),
     ):
