@@ -17,8 +17,8 @@ TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore
 PYTEST_ARGS ?=
 # More for JupyterLab, as --port=8899.
 JUPYTER_ARGS ?=
-# Each worker takes a file at a time, and has labs of its own: servers mostly wait, so two of them share two cores.
-PYTEST_WORKERS ?= --numprocesses=logical --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+# Each worker takes a file at a time, and has labs of its own: with two on two cores, half of the time nobody computes.
+PYTEST_WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # `make report report=x` would run everything.
 small := $(strip $(foreach name,report profile inventory bench plan,$(if $(filter command,$(origin $(name))),$(name))))
