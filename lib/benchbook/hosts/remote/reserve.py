@@ -209,7 +209,8 @@ def take(state, displaced, request):
             out.write("held\n")
         taken.append(dict(common, token=token, lease=lease, **door))
     # Who asks twice has not heard the first answer: what it had then is not held beside what it has now.
-    kept = [one for one in state["held"] if one not in displaced and one["session"] != request["session"]]
+    asked = [(request["session"], door["door"]) for door in request["doors"]]
+    kept = [one for one in state["held"] if one not in displaced and (one["session"], one["door"]) not in asked]
     write_state({"token": state["token"] + len(taken), "held": kept + taken})
     return {"file": inside("reservations.json"), "taken": taken, "displaced": displaced}
 
