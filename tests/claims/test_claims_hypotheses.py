@@ -260,6 +260,25 @@ def test_levels_that_stand_for_different_ones_are_not_compared(toy: Published) -
     assert "-p levels=published" in found[1].decide
 
 
+@pytest.mark.parametrize(
+    ("here", "curve", "verdict"),
+    # Published: 8 against 4. A figure that rises by half over twice as many (8 against 4) is not flat; over four times
+    # as many (4 against 1) it may be; one that is flat over the wider step is flat over the shorter one.
+    [((4, 8), "rises", "contradicted"), ((1, 4), "rises", "not testable here"), ((1, 4), "flat", "reproduced")],
+)
+def test_what_changed_over_a_step_that_scaling_made_wider_contradicts_nothing(
+    toy: Published, here: tuple[int, int], curve: str, verdict: str
+) -> None:
+    claim = {"hypothesis": "flat", "tolerance": 0.2, **ALONG, "levels": [4, 8]}
+    scaling = LevelScaling(cores_here=2, cores_published=8, levels={"a": {"x": {"4": here[0], "8": here[1]}}})
+    measured = evidence(y(FLAT if curve == "flat" else [100.0, 100, 100, 150]))
+    (found,) = judge.judge(ledger(claim), toy, measured, judge.JudgedSystem("s"), scaling=scaling)
+    assert found.verdict == verdict
+    if verdict == "not testable here":
+        assert "x 4 stand against 1, 4 times as many, where the report has 8 against 4, 2 times." in found.sentence
+        assert "-p levels=published" in found.decide
+
+
 def test_another_machine_s_room_does_not_count(toy: Published) -> None:
     (low,), (high,) = busy(0.65), busy(0.99, at=8)
     apart = [replace(low, machines=[replace(low.machines[0], boot="other")]), high]

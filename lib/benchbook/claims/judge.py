@@ -13,7 +13,7 @@ from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
-from benchbook.claims import evidence, ledger_check, own_drift, room, spreads, taken_cpu, words
+from benchbook.claims import evidence, ledger_check, level_steps, own_drift, room, spreads, taken_cpu, words
 from benchbook.claims.decide import Decision, decide
 from benchbook.claims.evidence import Evidence, NotMeasured, Tables
 from benchbook.claims.figure_spreads import RepeatedFigures
@@ -110,7 +110,9 @@ def judge(
         zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
     )
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
-    reasons |= {c.id: why for c in claims if c.id in parts and (why := _no_room(c, decisions[c.id], arm, busy))}
+    reasons |= {
+        c.id: why for c in claims if c.id in parts and (why := _no_room(c, decisions[c.id], arm, busy, scaling))
+    }
     return [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
@@ -140,14 +142,16 @@ def _refuse_conditions(claim: Hypothesis, system: JudgedSystem) -> None:
 
 
 def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
-    found = room.unequal(parts, scaling)
+    found = level_steps.unequal(parts, scaling)
     if found is not None:
         raise NotTestable(found.why, found.needs)
     return parts
 
 
-def _no_room(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NotTestable | None:
-    found = room.lacking(claim, decision, arm, busy)
+def _no_room(
+    claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell], scaling: LevelScaling | None
+) -> NotTestable | None:
+    found = room.lacking(claim, decision, arm, busy) or level_steps.too_wide(decision, scaling)
     if found is None:
         return None
     return NotTestable(f"{found.why}. Measured all the same: {words.measured(decision)}", found.needs)

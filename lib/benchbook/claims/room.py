@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from benchbook.analysis.headroom import BusyCell, Machine
-from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part
@@ -58,20 +56,6 @@ def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[Busy
     part = decision.part
     full = _crowded(claim, part, arm, busy) if claim.conditions.everywhere else _full(claim, starts, arm, busy)
     return full or _cut_short(claim, part, arm, busy) or _client_full(claim, arm, busy)
-
-
-def unequal(parts: Sequence[Part], scaling: LevelScaling | None) -> NoRoom | None:
-    """Whether a comparison at one published level was run at different levels, because its tables are scaled apart."""
-    if scaling is None:
-        return None
-    for one, other in (pair for part in parts for pair in combinations(part.terms, 2)):
-        for name in [name for name, value in one.rows.items() if other.rows.get(name) == value]:
-            ran = [scaling.here(term.table, name, term.rows[name]) for term in (one, other)]
-            if None not in ran and ran[0] != ran[1]:
-                counts = [counted({name: value}) for value in ran if value is not None]
-                why = f"{counted({name: one.rows[name]})} stand for {counts[0]} in one table and {counts[1]} in another"
-                return NoRoom(why, "the published levels (-p levels=published), or a machine with more cores")
-    return None
 
 
 def _fails_low(decision: Decision, arm: Arm) -> bool:

@@ -132,6 +132,21 @@ def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[st
     return Listing(campaign, beside, found, found.effects(found.values))
 
 
+def effect_rows(effects: Mapping[Group, CampaignEffect]) -> list[dict[str, str]]:
+    """What repeated campaigns differ by, a row to be read per table, system and metric."""
+    return [
+        {
+            "table": group.table,
+            "system": group.system,
+            "metric": group.metric,
+            "campaigns": str(effect.campaigns),
+            "standard deviation": f"{effect.variance**0.5:.1%}",
+            "degrees of freedom": f"{effect.df:.1f}",
+        }
+        for group, effect in effects.items()
+    ]
+
+
 def others(campaign: Campaign, systems: Iterable[str] = ()) -> list[Other]:
     """The other recorded campaigns of its report on its inventory, oldest first, held against it by the gate."""
     names = {name: name for name in systems} or _same_systems(campaign)

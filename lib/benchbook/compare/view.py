@@ -15,6 +15,7 @@ from benchbook.compare import NOTEBOOK
 from benchbook.compare.cell_row import NOT_CALLED, CellRow, in_words
 from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
+from benchbook.compare.history import effect_rows
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
 from benchbook.display import show
@@ -37,17 +38,7 @@ def history(comparison: Comparison) -> HTML:
     head = show.paragraph(comparison.history_note())
     if not comparison.effects:
         return head
-    rows = [
-        {
-            "table": group.table,
-            "system": group.system,
-            "metric": group.metric,
-            "campaigns": str(effect.campaigns),
-            "standard deviation": f"{effect.variance**0.5:.1%}",
-            "degrees of freedom": f"{effect.df:.1f}",
-        }
-        for group, effect in comparison.effects.items()
-    ]
+    rows = effect_rows(comparison.effects)
     return show.stack([head, show.table(rows, "What campaigns of the same system differ by, beside repetitions")])
 
 

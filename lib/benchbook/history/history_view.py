@@ -11,6 +11,7 @@ from IPython.display import HTML
 from benchbook import parameters
 from benchbook.analysis import formatting
 from benchbook.compare.gate import short
+from benchbook.compare.history import effect_rows
 from benchbook.display import show
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
@@ -124,16 +125,6 @@ def _few(frame: pd.DataFrame, broken: set[tuple[str, str]]) -> tuple[pd.DataFram
 def repeats(found: ReportHistory) -> HTML:
     """What campaigns of the same environment differ by, per table, system and metric: what `compare` counts."""
     listing = found.repeats
-    rows = [
-        {
-            "table": group.table,
-            "system": group.system,
-            "metric": group.metric,
-            "campaigns": str(effect.campaigns),
-            "standard deviation": f"{effect.variance**0.5:.1%}",
-            "degrees of freedom": f"{effect.df:.1f}",
-        }
-        for group, effect in listing.effects.items()
-    ]
+    rows = effect_rows(listing.effects)
     head = show.paragraph(listing.sentence())
     return show.stack([head, show.table(rows, "What such campaigns differ by, beside repetitions")]) if rows else head

@@ -128,14 +128,18 @@ class RemoteHost:
         wanted = self.inventory.program(name)
         found = self.which(wanted).get(wanted)
         if not found:
-            raise HostUnusable(
-                f"{name} is not on host {self.name}",
-                file=self.inventory.file,
-                key=f"programs.{name}",
-                value=wanted,
-                fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
-            )
+            raise self.lacks_program(name, package=package)
         return found
+
+    def lacks_program(self, name: str, *, package: str) -> HostUnusable:
+        """The error that a program is not here, and how to get it."""
+        return HostUnusable(
+            f"{name} is not on host {self.name}",
+            file=self.inventory.file,
+            key=f"programs.{name}",
+            value=self.inventory.program(name),
+            fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
+        )
 
     @property
     def machine(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.errors import SystemFailed
 from benchbook.hosts.login_shell import quote
 
 # Named in annotations only: a chain of imports ends here.
@@ -25,13 +25,7 @@ def program(host: RemoteHost, name: str, *, package: str) -> str:
     found = "" if wanted != name else host.shell(f"ls -1 {_VERSIONS}/{quote([name])} | sort -V", check=False).stdout
     newest = found.split("\n")[-2] if found.strip() else host.which(wanted).get(wanted)
     if not newest:
-        raise HostUnusable(
-            f"{name} is not on host {host.name}",
-            file=host.inventory.file,
-            key=f"programs.{name}",
-            value=wanted,
-            fix=f"on that host: sudo apt-get install {package}; or give its path under `programs`",
-        )
+        raise host.lacks_program(name, package=package)
     return newest
 
 
