@@ -202,9 +202,12 @@ def test_a_file_that_cannot_be_loaded_leaves_its_reason(tmp_path: Path, text: st
 
 
 @pytest.mark.real
-def test_a_package_that_is_sent_along_is_imported_on_the_host(tmp_path: Path) -> None:
-    text = 'import sys\nimport pymysql\n\ndef sample():\n    return {"zip": int(".zip" in pymysql.__file__)}\n'
-    probe = started(tmp_path, text, {}, str(libraries.zipped("pymysql")))
+@pytest.mark.parametrize("name", ["pymysql", "beside_it"])
+def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -> None:
+    """A package that is installed here, or a module beside the probe."""
+    (tmp_path / "beside_it.py").write_text("PLACE = __file__\n")
+    text = f'import {name}\n\ndef sample():\n    return {{"zip": int(".zip" in {name}.__file__)}}\n'
+    probe = started(tmp_path, text, {}, str(libraries.zipped(name, tmp_path / "probe.py")))
     try:
         until(lambda: samples(tmp_path), "a sample")
     finally:

@@ -53,11 +53,11 @@ def _scaled_steps(part: Part, scaling: LevelScaling) -> Iterator[tuple[float, fl
         return
     one, other = part.terms
     for name in one.rows.keys() & other.rows.keys():
-        ran = [scaling.here(term.table, name, term.rows[name]) for term in (one, other)]
-        printed = [term.rows[name] for term in (one, other)]
-        if None in ran or not all(isinstance(level, int | float) and level > 0 for level in printed):
+        ran = [level for term in (one, other) if (level := scaling.here(term.table, name, term.rows[name]))]
+        printed = [row for term in (one, other) if isinstance(row := term.rows[name], int | float) and row > 0]
+        if not len(ran) == len(printed) == 2:
             continue
-        (high, low), (above, below) = sorted(map(float, ran), reverse=True), sorted(map(float, printed), reverse=True)
+        (low, high), (below, above) = sorted(ran), sorted(printed)
         here, published = f"{high / low:.3g} times as many", f"{above:g} against {below:g}, {above / below:.3g} times"
-        said = f"{counted({name: int(high)})} stand against {int(low)}, {here}, where the report has {published}"
+        said = f"{counted({name: high})} stand against {low}, {here}, where the report has {published}"
         yield high / low, above / below, said

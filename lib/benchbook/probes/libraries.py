@@ -1,4 +1,7 @@
-"""Pure-Python packages that are sent to hosts along with a probe, each as a zip that python3 imports from."""
+"""What a probe imports and is sent to hosts along with it, each as a zip that python3 imports from.
+
+A pure-Python package that is installed here, or a module beside the probe.
+"""
 
 from __future__ import annotations
 
@@ -15,49 +18,58 @@ from benchbook.errors import BadInput
 _COMPILED = (".so", ".pyd")
 
 
-def check(package: str, asked_by: Path) -> None:
-    """Raises BadInput, naming the probe's file, for a package that is not here or not pure Python."""
-    folder = _folder(package)
-    if folder is None:
+def check(name: str, asked_by: Path) -> None:
+    """Raises BadInput, naming the probe's file, for what is not here or not pure Python."""
+    files = _files(name, asked_by)
+    if files is None:
         raise BadInput(
             "no such package is installed here",
             file=asked_by,
             key="NEEDS",
-            value=package,
-            fix="install it beside the kit; it is sent to the hosts from here",
+            value=name,
+            fix="install it beside the kit; it is sent to the hosts from here.",
         )
-    compiled = next((path.name for path in sorted(folder.rglob("*")) if path.suffix in _COMPILED), None)
+    compiled = next((path.name for path in files.values() if path.suffix in _COMPILED), None)
     if compiled:
         raise BadInput(
             f"not pure Python ({compiled}): it may not run on the hosts",
             file=asked_by,
             key="NEEDS",
-            value=package,
+            value=name,
             fix="use a pure-Python package, or a program that the hosts have",
         )
 
 
-def _folder(package: str) -> Path | None:
-    """Where a package (not a module of one file) is installed."""
-    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
+    """Every file of a module beside the probe or of an installed package, by its path as it is imported."""
+    if not name.isidentifier():
+        return None
+    module = asked_by.parent / f"{name}.py"
+    if module.is_file():
+        return {module.name: module}
+    spec = importlib.util.find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec else []
-    return Path(places[0]) if places else None
+    return (
+        {f"{name}/{path.relative_to(places[0])}": path for path in sorted(Path(places[0]).rglob("*"))}
+        if places
+        else None
+    )
 
 
 @cache
-def zipped(package: str) -> Path:
-    """The package as a zip to push; its name carries a hash of what is in it."""
-    source = _folder(package)
-    if source is None:
-        raise BadInput("no such package is installed here", key="NEEDS", value=package, fix="install it")
-    files = sorted(source.rglob("*.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-    target = paths.cache_dir() / f"{package}-{digest}.zip"
+def zipped(name: str, asked_by: Path) -> Path:
+    """The module or package as a zip to push; its name carries a hash of what is in it."""
+    files = _files(name, asked_by)
+    if files is None:
+        raise BadInput("no such package is installed here", file=asked_by, key="NEEDS", value=name, fix="install it")
+    sources = {place: path.read_bytes() for place, path in files.items() if path.suffix == ".py"}
+    digest = hashlib.sha256(b"".join(sources.values())).hexdigest()[:12]
+    target = paths.cache_dir() / f"{name}-{digest}.zip"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_suffix(f".{os.getpid()}")
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in files:
-                archive.writestr(zipfile.ZipInfo(f"{package}/{path.relative_to(source)}"), path.read_bytes())
+            for place, source in sources.items():
+                archive.writestr(zipfile.ZipInfo(place), source)
         partial.rename(target)
     return target

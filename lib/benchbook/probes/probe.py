@@ -58,7 +58,7 @@ class Probe:
         """The command line (see remote/run_probe.py), after pushing what it needs to the host."""
         runner = self.host.push(remote_program("probes", "run_probe.py"))
         program = self.host.push(self.file.path)
-        zips = [self.host.push(libraries.zipped(package)) for package in self.file.needs]
+        zips = [self.host.push(libraries.zipped(name, self.file.path)) for name in self.file.needs]
         argv = [self.python, runner, "{job}/samples", self.every_s, program, self._given(), *zips]
         return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 

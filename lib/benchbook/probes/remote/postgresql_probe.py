@@ -1,13 +1,11 @@
 """What PostgreSQL's statistics views say of a server: of all its databases together."""
 
-import functools
-import glob
 import json
-import os
-import subprocess
-import tempfile
 import time
 
+import psql_session
+
+NEEDS = ["psql_session"]
 METRICS = {
     "xact_commit": ("counter", "1/s"),
     "xact_rollback": ("counter", "1/s"),
@@ -51,55 +49,11 @@ STATEMENTS = [
     "SELECT to_json(b) FROM pg_stat_bgwriter b",
     "SELECT to_json(w) FROM pg_stat_wal w",
 ]
-END = "that is all"
-
-
-def program():
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))
-    return found[-1] if found else "psql"
-
-
-@functools.lru_cache(maxsize=1)
-def session(address, port, user, password):
-    """A psql that stays, from sample to sample: a server that is asked once a second should not log in as often."""
-    with tempfile.NamedTemporaryFile("w", delete=False) as secret:
-        secret.write("*:*:*:*:%s\n" % password.replace("\\", "\\\\").replace(":", "\\:"))
-    where = ["-h", address, "-p", str(port), "-U", user, "-d", "postgres"]
-    try:
-        link = subprocess.Popen(
-            [program(), "-X", "-q", "-A", "-t", *where],
-            env={**os.environ, "PGPASSFILE": secret.name, "PGCONNECT_TIMEOUT": "2", "PGAPPNAME": "benchbook"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            universal_newlines=True,
-        )
-        asked(link, ["SELECT 1"])
-    finally:
-        os.unlink(secret.name)
-    return link
-
-
-def asked(link, statements):
-    """The lines that these statements give. Raises OSError where the session has ended."""
-    link.stdin.write("".join("%s;\n" % statement for statement in statements) + "\\echo %s\n" % END)
-    link.stdin.flush()
-    lines = [line.strip() for line in iter(link.stdout.readline, END + "\n") if line or ended()]
-    return lines
-
-
-def ended():
-    """Called at the end of what psql prints: it is not there any more."""
-    raise OSError("psql has ended: the server does not answer, or refuses the login")
 
 
 def sample(address, port, user, password):
     began = time.monotonic()
-    try:
-        lines = asked(session(address, port, user, password), STATEMENTS)
-    except OSError:
-        session.cache_clear()
-        raise
+    lines = psql_session.asked(STATEMENTS, address, port, user, password, "postgres", ("-t",))
     said = {}
     for line in filter(None, lines):
         said.update(json.loads(line))
