@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -30,6 +31,10 @@ SERVER = "server.tar.gz"
 # Pinned as well: it is what runs.
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:2.8"
 LONGEST_S = 900.0
+# Maven resets its colours even where it prints none (`-B`, into a pipe), in front of the line that matters.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Characters of what it wanted that are told before its last causes.
+_WANTED = 160
 
 
 class NotFetched(BenchbookError):
@@ -130,9 +135,12 @@ def _maven(wanted: Package, into: Path) -> Path:
 
 
 def _first_error(said: str) -> str:
-    """Of Maven's page of advice, the line that says what is wrong."""
-    lines = [line.removeprefix("[ERROR]").strip() for line in said.splitlines() if line.startswith("[ERROR]")]
-    return (lines or [said.strip() or "Maven says nothing"])[0][:300]
+    """Of Maven's page of advice, the line that says what is wrong: what it wanted, and the last of the causes."""
+    plain = _COLOURS.sub("", said)
+    lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
+    first = next(filter(None, lines), plain.strip() or "Maven says nothing").removesuffix("-> [Help 1]").strip()
+    wanted, causes = first[:_WANTED], first[_WANTED:].split(": ")
+    return first if len(first) <= 2 * _WANTED else f"{wanted.rpartition(' ')[0]} ... {': '.join(causes[-2:])}"
 
 
 def _check(jar: Path, wanted: Package) -> None:
