@@ -306,6 +306,32 @@ def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
         assert "hosts of their own" in found[1].decide
 
 
+@pytest.mark.parametrize(
+    ("share", "curve", "claimed", "verdict"),
+    # Two cores of which 80% are busy make a time 1 / (1 - 0.8^2) = 2.8 times what it is on idle ones; 40%: 1.19 times.
+    # RISE is 350 / 100 where 306 / 100 is printed, FLAT 0.99: 2.48 times too small for within 20% of 3.06.
+    [
+        (0.8, "flat", {}, "not testable here"),
+        (0.4, "flat", {}, "contradicted"),
+        # Twice as high as it may be or more, 2.4 and 3.5 where `flat` allows 1.2; 60% busy account for 1.56.
+        (0.6, "rise", {"hypothesis": "flat", "tolerance": 0.2, **ALONG}, "contradicted"),
+        (0.9, "rise", {"hypothesis": "flat", "tolerance": 0.2, **ALONG}, "not testable here"),
+    ],
+)
+def test_a_time_that_may_have_waited_for_cpu_contradicts_nothing(
+    toy: Published, share: float, curve: str, claimed: dict[str, object], verdict: str
+) -> None:
+    latency = replace(toy.tables["a"], fields=toy.tables["a"].fields | {"y": Field("Latency", "ms", "metric")})
+    report = replace(toy, tables={**toy.tables, "a": latency})
+    claim = (claimed or RATIO) | {"conditions": {"everywhere": True}}
+    cells = [cell for at in (1, 2, 4, 8) for cell in busy(share, at=at)]
+    measured = evidence(y(FLAT if curve == "flat" else RISE))
+    (found,) = judge.judge(ledger(claim), report, measured, judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+    if verdict == "not testable here":
+        assert f"so that up to {share**2:.0%} of a time may be waiting for CPU; it would have to be" in found.sentence
+
+
 def test_where_a_figure_is_large_enough_full_cores_keep_its_claim_open_for_want_of_repetitions(toy: Published) -> None:
     claim = RATIO | {"conditions": {"everywhere": True}}
     scattered = evidence(y([100.0, 160, 220, 290]), cv=0.15)

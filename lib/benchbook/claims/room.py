@@ -15,6 +15,9 @@ from benchbook.claims.terms import TIMES, Term, counted, unit
 # A claim that leans to holding is open for want of repetitions and not for want of room.
 LEANS_TO_HOLDING = 0.7
 
+# A machine, the cell and the figure that were measured there, and what its use of CPU does to that figure.
+_Crowd = tuple[Machine, tuple[BusyCell, Term], str]
+
 
 @dataclass(frozen=True)
 class NoRoom:
@@ -50,19 +53,23 @@ def _full_step(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> 
 
 def lacking(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     """What the machine lacked for a claim that does not hold here; None where it could have shown it."""
-    starts = claim.needs_room(arm.published)
-    if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm):
+    starts, everywhere, part = claim.needs_room(arm.published), claim.conditions.everywhere, decision.part
+    if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm, everywhere=everywhere):
         return None
-    part = decision.part
-    full = _crowded(claim, part, arm, busy) if claim.conditions.everywhere else _full(claim, starts, arm, busy)
+    full = _crowded(claim, part, arm, busy) if everywhere else _full(claim, starts, arm, busy)
     return full or _cut_short(claim, part, arm, busy) or _client_full(claim, arm, busy)
 
 
-def _fails_low(decision: Decision, arm: Arm) -> bool:
-    """Whether what keeps the claim from holding is a rate that is too low, or a time that is too long."""
+def _fails_low(decision: Decision, arm: Arm, *, everywhere: bool) -> bool:
+    """Whether what keeps the claim from holding is a rate that is too low, or a time that is too long.
+
+    A ratio of times that all need spare CPU (`everywhere`) may be too small as well: the lower one waited.
+    """
     part = decision.part
     if decision.leaning >= LEANS_TO_HOLDING or (part.n < 2 and part.inside(part.mean)):
         return False
+    if everywhere and _late(part, arm):
+        return True
     middle = (part.low + part.high) / 2
     return part.mean >= min(part.high, middle) if _late(part, arm) else part.mean <= max(part.low, middle)
 
@@ -83,31 +90,57 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
 
 
 def _crowded(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
-    """Whether a figure lacks more to hold than the cores that it shares had left (utilization law, see `_cut_short`).
+    """Whether a figure lacks no more than what the cores that it shares can account for.
 
-    A machine from the limit on is full: it has nothing left for anyone.
+    A machine from the limit on is full: it has nothing left for anyone, and any time may be waiting there.
     """
     limit = claim.conditions.machine
-    if limit is None or part.scale != "ratio":
+    if limit is None or part.scale != "ratio" or not part.signs:
         return None
-    raised = part.terms if _late(part, arm) else [t for t, sign in zip(part.terms, part.signs, strict=True) if sign > 0]
-    lacks = math.exp(part.mean - part.high if _late(part, arm) else part.low - part.mean)
-    found = [each for each in _servers(raised, arm, busy) if lacks > _left(each[0], limit, late=_late(part, arm))]
+    look = _times_that_waited if _late(part, arm) else _rates_without_room
+    found = list(look(part, arm, busy, limit))
     if not found:
         return None
-    machine, cell, term = max(found, key=lambda each: each[0].share)
-    at, left = _ran(cell, term), _left(machine, limit, late=False)
-    leaves = "makes a time of waiting for CPU" if _late(part, arm) else f"leaves room for {left:.3g}x"
-    needs = "" if _late(part, arm) else f"; it would have to be {lacks:.3g}x what it is"
-    why = f"{_busy_there(machine)}{f' at {at}' if at else ''}, which {leaves}{needs}"
+    machine, (cell, term), said = max(found, key=lambda each: each[0].share)
+    at = _ran(cell, term)
+    why = (
+        f"{_busy_there(machine)}{f' at {at}' if at else ''}, {said}; it would have to be {_lacks(part):.3g}x what it is"
+    )
     return NoRoom(why, "hosts of their own for what shares these cores, or more cores")
 
 
-def _left(machine: Machine, limit: float, *, late: bool) -> float:
-    """How many times more a machine could have done; of a time that waited for CPU, only a full one says nothing."""
-    if machine.share >= limit:
-        return 1.0
-    return math.inf if late else 1 / machine.share if machine.share > 0 else math.inf
+def _lacks(part: Part) -> float:
+    """How many times what it is a ratio would have to be to lie where its claim puts it; 1 where it does."""
+    return math.exp(max(part.low - part.mean, 0.0) + min(part.high - part.mean, 0.0))
+
+
+def _rates_without_room(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
+    """Where more was needed than the cores had left (utilization law, see `_cut_short`)."""
+    for machine, cell, term in _servers(_signed(part, 1), arm, busy):
+        left = 1 / machine.share if 0 < machine.share < limit else math.inf if not machine.share else 1.0
+        if _lacks(part) > left:
+            yield machine, (cell, term), f"which leaves room for {left:.3g}x"
+
+
+def _times_that_waited(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
+    """Where a time that is too long, or that of a ratio that is too small for it, may have been waiting for CPU.
+
+    With the share u of m cores busy, a time is 1 / (1 - u^m) times what it is on an idle machine (M/M/m; exact for one
+    and two cores, near above: Gunther 2011, Analyzing Computer System Performance with Perl::PDQ, section 2.7).
+    """
+    lacks = _lacks(part)
+    if lacks == 1:
+        return
+    for machine, cell, term in _servers(_signed(part, 1 if lacks < 1 else -1), arm, busy):
+        waiting = 1.0 if machine.share >= limit else machine.share**machine.cores
+        if max(lacks, 1 / lacks) * (1 - waiting) <= 1:
+            up_to = "all" if waiting == 1 else f"{waiting:.0%}"
+            yield machine, (cell, term), f"so that up to {up_to} of a time may be waiting for CPU"
+
+
+def _signed(part: Part, sign: int) -> list[Term]:
+    """The figures that stand above the line of a ratio (1), or below it (-1)."""
+    return [term for term, each in zip(part.terms, part.signs, strict=True) if each == sign]
 
 
 def _servers(terms: Iterable[Term], arm: Arm, busy: Sequence[BusyCell]) -> list[tuple[Machine, BusyCell, Term]]:
