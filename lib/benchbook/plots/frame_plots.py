@@ -105,9 +105,11 @@ def relation(
     for name, axis in grid.axes_dict.items():
         axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
     said = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
+    across, up = _with_unit(x, _unit(frame, x)), _with_unit(y, _unit(frame, y))
+    beside = f", beside each mark its {label.replace('_', ' ')}" if label else ""
     figure = _finished(
-        grid, _with_unit(x, _unit(frame, x)), _with_unit(y, _unit(frame, y)), names,
-        f"{y} against {x}, {len(data)} points. {said}.", f"A mark per row of the frame.{part}", lines=False,
+        grid, across, up, names,
+        f"{y} against {x}, {len(data)} points. {said}.", f"{up} against {across}{beside}.{part}", lines=False,
     )  # fmt: skip
     for name, axis in grid.axes_dict.items() if label else ():
         beside_marks(axis, data[data.panel == name], x, y, label)

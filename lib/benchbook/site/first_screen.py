@@ -63,7 +63,8 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
     counts = Counter(claim.verdict for claim in claims)
     if len(counts) == 1 and len(claims) > 1:
         none = claims[0].verdict == "not testable here"
-        return f"none of {len(claims)} claims can be tested here" if none else _all(claims)
+        of = "neither of 2" if len(claims) == 2 else f"none of {len(claims)}"
+        return f"{of} claims can be tested here" if none else _all(claims)
     hold = counts["reproduced"]
     noun = "claim" if len(claims) == 1 else "claims"
     first = f"{hold or 'none'} of {len(claims)} {noun} {_verb('reproduced', max(hold, 1))}"
@@ -77,7 +78,8 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
 
 
 def _all(claims: Sequence[JudgedClaim]) -> str:
-    return f"all {len(claims)} claims {WORDS[claims[0].verdict][2]}"
+    every = "both" if len(claims) == 2 else f"all {len(claims)}"
+    return f"{every} claims {WORDS[claims[0].verdict][2]}"
 
 
 def in_words(verdict: Verdict, count: int) -> str:
@@ -175,10 +177,10 @@ def _lean(found: Results) -> str:
 
 def _spoilt(found: Results) -> str:
     trials = found.trials
-    parts = [
-        f"{count} {what}" for count, what in ((trials.failed, "failed"), (trials.disturbed, "were disturbed")) if count
-    ]
-    return f"Of {trials.planned} trials {' and '.join(parts)}; none of these counts." if parts else ""
+    failed = f"{trials.failed} of {trials.planned} trials failed." if trials.failed else ""
+    again = ", and made again" if trials.done == trials.planned else ""
+    what = f"{trials.disturbed} {'measurement was' if trials.disturbed == 1 else 'measurements were'} disturbed"
+    return " ".join(filter(None, (failed, f"{what}: left out{again}." if trials.disturbed else "")))
 
 
 def by_verdict(found: Results) -> dict[Verdict, list[JudgedClaim]]:
