@@ -7,18 +7,22 @@ from typing import Any, cast
 
 import pytest
 from kit import ROOT
+from records import record
 
-from benchbook.errors import BadInput, SystemFailed
+from benchbook.campaign.record import Quantity
+from benchbook.errors import BadInput, OutputNotParseable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import Command, Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of
 from benchbook.reports.quorum.lost_member import around
 from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
 from benchbook.systems.etcd_api import one_leader
+from benchbook.workloads import etcd_output
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize, lost_or_unasked
-from benchbook.workloads.generator import Load, generator
+from benchbook.workloads.generator import Load, Ran, generator
 
 FIXTURES = Path(__file__).parent / "fixtures" / "etcd"
 ENDS = [Endpoint(f"127.0.83.{i}", 2379, protocol="etcd") for i in (1, 2, 3)]
@@ -28,6 +32,69 @@ REPORT = load("etcd_3_2_performance", ROOT / "data" / "published")
 
 def printed(name: str) -> str:
     return (FIXTURES / f"{name}.txt").read_text()
+
+
+# -- what it prints ----------------------------------------------------------------------------------------------------
+
+
+def made(name: str) -> Any:
+    load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+    ended = Ended("exited", 0, None, 1795370000.0, 1795370010.0)
+    return load.outcome([Ran("client", Command(["benchmark"], 1), ended, printed(name), "")])
+
+
+def test_a_recorded_load_of_fifty_clients() -> None:
+    """10,000 puts to the leader of three members, on a machine that others used as well."""
+    made_of = made("put_50")
+    values = {name: quantity.value for name, quantity in made_of.summary.items()}
+    assert (values["events"], values["failed"]) == (10_000, 0)
+    assert values["tps"] == pytest.approx(10_000 / values["total_time_s"]) == pytest.approx(3762.195, abs=0.001)
+    assert values["latency_mean_ms"] == pytest.approx(13.19745, abs=1e-5)
+    assert values["latency_min_ms"] < values["p50_ms"] < values["p95_ms"] < values["p99_ms"] < values["latency_max_ms"]
+    assert max(ms for ms, _ in made_of.histogram) == pytest.approx(values["latency_max_ms"])
+    assert {made_of.summary[name].unit for name in ("tps", "p99_ms", "events", "total_time_s")} == {
+        "1/s",
+        "ms",
+        "1",
+        "s",
+    }
+
+
+def test_the_bar_tells_the_rate_five_times_a_second() -> None:
+    load, text = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1), printed("put_50")
+    told = [found for line in text.replace("\r", "\n").splitlines() if (found := load.rate_in(line))]
+    assert [second for second, _ in told[:3]] == [0.0, 0.2, 0.4]
+    assert sum(rate * etcd_output.BAR_EVERY_S for _, rate in told) == pytest.approx(10_000)
+    series = made("put_50").series
+    # Between the first bar and the last but one; the load began as long before its end as it says.
+    assert len(series) == len(told) - 2
+    assert series.t.iloc[0] == pytest.approx(1795370010 - 10_000 / 3762.195 + 0.2, abs=0.001)
+    assert series.value.sum() * etcd_output.BAR_EVERY_S == etcd_output.parse(text).done[-2]
+
+
+def test_requests_that_failed_are_counted_and_named() -> None:
+    text = printed("range_1") + "\nError distribution:\n  [7]\tetcdserver: request timed out\n  [2]\trpc error: EOF\n"
+    assert etcd_output.errors(text) == {"etcdserver: request timed out": 7, "rpc error: EOF": 2}
+    output = etcd_output.parse(text)
+    assert (output.figures["events"], output.failed) == (2000, 9)
+
+
+def test_what_is_missing_is_named_and_what_failed_altogether_is_told() -> None:
+    with pytest.raises(OutputNotParseable, match="Total"):
+        etcd_output.parse("bench with linearizable range\n")
+    load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+    assert load.failure("\nError distribution:\n  [7]\tEOF\n") == "7 requests: EOF"
+    assert load.failure(printed("put_50")) is None
+
+
+@pytest.mark.parametrize(("tps", "ms", "ok", "said"), [(185_758, 2.2, False, "408.7"), (44_341, 22.0, True, "975.5")])
+def test_clients_that_wait_for_the_tool_are_seen(tps: float, ms: float, ok: bool, said: str) -> None:
+    """The published figures: 185,758/s x 2.2 ms are 409 of 1,000 clients, 44,341/s x 22 ms are 976."""
+    values = {"tps": tps, "latency_mean_ms": ms, "events": 100_000, "failed": 0}
+    summary = {name: Quantity(value=value, unit="1") for name, value in values.items()}
+    found = EtcdBenchmark.record_checks(record(levels={"workload": "put_all", "threads": 1000}, summary=summary))
+    assert (found[0].ok, found[0].found) == (ok, f"{said} of 1000 clients were in a request")
+    assert [check.ok for check in found[1:]] == [True, False]
 
 
 # -- how it is asked ---------------------------------------------------------------------------------------------------
@@ -98,16 +165,18 @@ def test_members_that_name_two_leaders_or_none_have_none() -> None:
 
 
 def test_the_rate_around_the_death_of_a_member() -> None:
-    """Killed at 1.1 s: three intervals before, one that it falls into, two without service, two after."""
-    rates = [(0.4, 90.0), (0.6, 110.0), (0.8, 100.0), (1.2, 40.0), (1.4, 0.0), (1.6, 9.0), (1.8, 80.0), (2.0, 71.0)]
-    found = around(rates, 1.1, 0.2)
+    """Killed at 1.1 s, back at 2.3 s: means of 3, 5 and 2 whole intervals; two in a row had next to nothing."""
+    before, without, after = (90.0, 110.0, 100.0), (0.0, 9.0, 80.0, 71.0, 40.0), (70.0, 96.0)
+    rates = [*zip((0.4, 0.6, 0.8), before, strict=True), (1.2, 40.0)]
+    rates += [*zip((1.4, 1.6, 1.8, 2.0, 2.2), without, strict=True), (2.4, 5.0), *zip((2.6, 2.8), after, strict=True)]
+    found = around(rates, 1.1, 2.3, 0.2)
     assert {name: (round(each.value, 9), each.unit) for name, each in found.items()} == {
-        "tps_before": (100.0, "1/s"), "tps_after": (40.0, "1/s"), "stalled_s": (0.4, "s"),
+        "tps_before": (100.0, "1/s"), "tps_without": (40.0, "1/s"), "tps_after": (83.0, "1/s"), "stalled_s": (0.4, "s"),
     }  # fmt: skip
 
 
-def test_a_load_that_ended_at_once_has_no_rate_after() -> None:
-    assert [each.value for each in around([(0.2, 50.0)], 0.3, 0.2).values()] == [50.0, 0.0, 0.0]
+def test_a_load_that_ended_while_the_member_was_away_has_no_rate_after() -> None:
+    assert set(around([(0.2, 50.0), (0.8, 50.0)], 0.3, 9.0, 0.2)) == {"tps_before", "tps_without", "stalled_s"}
 
 
 # -- the kind of report ------------------------------------------------------------------------------------------------

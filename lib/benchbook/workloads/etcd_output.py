@@ -9,7 +9,7 @@ from benchbook.errors import OutputNotParseable
 
 # The bar is drawn anew so often (pb.v1, DEFAULT_REFRESH_RATE), whatever becomes of the load.
 BAR_EVERY_S = 0.2
-_BAR = re.compile(r"(\d+) / \d+ B")
+_BAR = re.compile(r"^ *(\d+) / \d+ +[\d.]+%")
 _NUMBER = r"([\d.e+-]+)"
 # name of the figure -> how the report prints it; times are in seconds.
 _TIMES = {
@@ -48,7 +48,7 @@ class EtcdOutput:
 
 def done_in(line: str) -> int | None:
     """How many requests a drawn bar counts; None for any other line."""
-    match = _BAR.search(line)
+    match = _BAR.match(line)
     return int(match[1]) if match else None
 
 

@@ -11,22 +11,21 @@ from benchbook.campaign.record import Quantity
 STOPPED = 0.1
 
 
-def around(rates: Sequence[tuple[float, float]], killed: float, every_s: float) -> dict[str, Quantity]:
-    """Of rates (s, 1/s), each told at the end of its `every_s`: before the kill and after it, and how long it stood.
+def around(rates: Sequence[tuple[float, float]], killed: float, returned: float, every_s: float) -> dict[str, Quantity]:
+    """Of rates (s, 1/s), each told at the end of its `every_s`: before the kill, without the member, and with it again.
 
-    What was told before the kill is before it; the interval that it falls into belongs to neither. `stalled_s` is the
-    longest time without service from then on, to within `every_s`.
+    The interval that an end or a return falls into belongs to neither side. `stalled_s` is the longest time without
+    service after the kill, to within `every_s`. A figure of which no interval is whole is left out.
     """
-    before = [rate for t, rate in rates if t <= killed]
-    during = [rate for t, rate in rates if t > killed]
-    middle = _mean(before)
-    runs = (len(list(run)) for stopped, run in groupby(during, lambda rate: rate < STOPPED * middle) if stopped)
-    return {
-        "tps_before": Quantity(value=middle, unit="1/s"),
-        "tps_after": Quantity(value=_mean(during[1:]), unit="1/s"),
-        "stalled_s": Quantity(value=max(runs, default=0) * every_s, unit="s"),
+    parts = {
+        "tps_before": [rate for t, rate in rates if t <= killed],
+        "tps_without": [rate for t, rate in rates if killed + every_s < t <= returned],
+        "tps_after": [rate for t, rate in rates if t > returned + every_s],
     }
-
-
-def _mean(rates: Sequence[float]) -> float:
-    return sum(rates) / len(rates) if rates else 0.0
+    means = {name: sum(part) / len(part) for name, part in parts.items() if part}
+    stopped = [rate < STOPPED * means.get("tps_before", 0.0) for t, rate in rates if t > killed]
+    longest = max((len(list(run)) for is_stopped, run in groupby(stopped) if is_stopped), default=0)
+    return {
+        **{name: Quantity(value=mean, unit="1/s") for name, mean in means.items()},
+        "stalled_s": Quantity(value=longest * every_s, unit="s"),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -19,8 +20,9 @@ from benchbook.workloads.etcd_output import BAR_EVERY_S
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
-# So long the load runs with all members, that there is a rate to compare with.
-KILLED_AFTER_S = 1.0
+# So long the load runs with all members, that there is a rate to compare with; and so long it runs without one. Then
+# the member is started again, while the load goes on: clients that the tool has connected to it alone wait for it.
+KILLED_AFTER_S, AWAY_S = 1.0, 2.0
 RESIDENT = "process_resident_memory_bytes"
 
 
@@ -43,17 +45,29 @@ VICTIMS: dict[str, Callable[[Quorum], RemoteHost]] = {
 
 @dataclass
 class Killing:
-    """Kills a member once the load has run for a while: `on_rate` is told how long, and passes it on."""
+    """Kills a member of `system` once the load has run for a while, and starts it again; `on_rate` is passed on.
+
+    `killed` and `returned` are s since the epoch: when it had ended, and when it served again; 0: not yet.
+    """
 
     system: Quorum
     victim: RemoteHost
     on_rate: Callable[[float, float], None]
     killed: float = field(init=False, default=0.0)
+    returned: float = field(init=False, default=0.0)
 
     def seen(self, second: float, rate: float) -> None:
         if second >= KILLED_AFTER_S and not self.killed:
             self.killed = self.system.lose(self.victim)
+        if second >= KILLED_AFTER_S + AWAY_S:
+            self.bring_back()
         self.on_rate(second, rate)
+
+    def bring_back(self) -> None:
+        """The member, if it is away."""
+        if self.killed and not self.returned:
+            self.system.regain()
+            self.returned = time.time()
 
 
 class QuorumTrials(LoadTrials):
@@ -70,27 +84,27 @@ class QuorumTrials(LoadTrials):
         try:
             measured = super().measure(trial, killing.seen)
         finally:
-            system.regain()
+            killing.bring_back()
         if not killing.killed:
-            raise WorkloadFailed(
-                f"the load was over before a member could be killed, {KILLED_AFTER_S:g} s after its start"
-            )
-        return _with_memory(_told(measured, killing, system))
+            raise WorkloadFailed(f"the load was over before a member was killed, {KILLED_AFTER_S:g} s after its start")
+        return _with_memory(_told(measured, killing))
 
 
-def _told(measured: Measurement, killing: Killing, system: Quorum) -> Measurement:
+def _told(measured: Measurement, killing: Killing) -> Measurement:
     """What became of the rate, and whether the member that was killed has come to hold what the others do."""
     mine = measured.series[(measured.series.source == "etcd_benchmark") & (measured.series.metric == "tps")]
     rates = list(zip(mine.t.astype(float), mine.value.astype(float), strict=True))
-    revision, members = system.agree()
-    lost = {"member": killing.victim.name, "killed": killing.killed}
+    revision, members = killing.system.agree()
     proved = measured.proof["quorum"]
     counted = {"acknowledged": proved["acknowledged"], "found": proved["found"], "members_back": members}
     counts = {name: Quantity(value=float(count), unit="1") for name, count in counted.items()}
+    lost = {"member": killing.victim.name, "killed": killing.killed, "returned": killing.returned}
     return replace(
         measured,
-        summary={**measured.summary, **around(rates, killing.killed, BAR_EVERY_S), **counts},
+        summary={**measured.summary, **around(rates, killing.killed, killing.returned, BAR_EVERY_S), **counts},
         proof={**measured.proof, "lost": lost, "back": {"revision": revision, "members": members}},
+        # The driver's clock says when it served again.
+        timed_by_driver=True,
     )
 
 
