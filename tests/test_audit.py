@@ -51,6 +51,10 @@ IDS = {
         "single_tests.document_size.wording",
     ],
     "dtm_mysql": ["saga.sql_per_global"],
+    "etcd_3_2_performance": [
+        "write.keys_written", "write.light_load", "read.clients_busy", "read.lasts_a_second",
+        "write.clients_busy.truncated",
+    ],
 }  # fmt: skip
 
 
@@ -257,3 +261,15 @@ def test_551_times_20_is_not_10620_but_531_times_20_is() -> None:
 def test_every_other_product_of_the_sagas_holds_and_so_does_sysbench() -> None:
     # 7 of DB-TPS, 6 of OPS, and 12,039 = 2,006 x 6 within rounding.
     assert audited("dtm_mysql").passed["identity"] == 7 + 6 + 1
+
+
+# -- etcd_3_2_performance ---------------------------------------------------------------------------------------------
+
+
+def test_etcds_readers_waited_for_the_tool() -> None:
+    """1,000 / 185,758 s are 5.38 ms, and 2.2 are printed; 1,000 / 141,578 s are 7.06 ms, and 5.5 are printed."""
+    found = the("etcd_3_2_performance", "read.clients_busy")
+    assert about(found) == ("Little's law", "suspicious")
+    said = " ".join(found.arithmetic)
+    assert "1,000 / 185,758 x 1,000 = 5.3833; printed 2.2" in said
+    assert "1,000 / 141,578 x 1,000 = 7.0632; printed 5.5" in said

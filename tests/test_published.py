@@ -13,7 +13,10 @@ from benchbook.errors import BadInput
 from benchbook.published.reading import frictionless_check
 from benchbook.published.tables import known_reports, load, validate
 
-REPORTS = ["ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "pgcat_pgbench", "tidb_v7_1_3_sysbench"]
+REPORTS = [
+    "ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "etcd_3_2_performance", "pgcat_pgbench",
+    "tidb_v7_1_3_sysbench",
+]  # fmt: skip
 DATA = Path(__file__).resolve().parents[1] / "data" / "published"
 
 
@@ -103,6 +106,22 @@ def test_pgcat_numbers():
         ("postgresql", 32, 150644.840891, 152218.499430, 0.212),
         ("postgresql", 64, 152517.663404, 153319.188482, 0.420),
         ("postgresql", 128, 149818.594087, 150200.603049, 0.854),
+    ]
+
+
+def test_etcd_numbers():
+    """Both tables, with the targets and consistencies by the names of the loads."""
+    columns = ("connections", "threads", "workload", "tps", "latency_mean_ms")
+    assert rows("etcd_3_2_performance", "write", "keys", *columns, "rss_mb") == [
+        (10000, 1, 1, "put_leader", 583, 1.6, 48),
+        (100000, 100, 1000, "put_leader", 44341, 22, 124),
+        (100000, 100, 1000, "put_all", 50104, 20, 126),
+    ]
+    assert rows("etcd_3_2_performance", "read", "requests", *columns) == [
+        (10000, 1, 1, "range_linearizable", 1353, 0.7),
+        (10000, 1, 1, "range_serializable", 2909, 0.3),
+        (100000, 100, 1000, "range_linearizable", 141578, 5.5),
+        (100000, 100, 1000, "range_serializable", 185758, 2.2),
     ]
 
 

@@ -43,24 +43,24 @@ class Door:
     def __str__(self) -> str:
         return f"http://{self.address}:{self.port}"
 
-    def ask(self, path: str, *, method: str = "GET", timeout: float = 60.0) -> Answer:
-        """One request on a connection of its own. Raises what UNANSWERED lists."""
+    def ask(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
+        """One request, with a `body` if it has one, on a connection of its own. Raises what UNANSWERED lists."""
         link = http.client.HTTPConnection(self.address, self.port, timeout=timeout)
         channel = self.via.tunnel(self.address, self.port)
         channel.settimeout(timeout)
         link.sock = channel  # a socket to all that http.client asks of one
         try:
-            link.request(method, path, headers={"Connection": "close"})
+            link.request(method, path, body=body, headers={"Connection": "close"})
             response = link.getresponse()
             return Answer(response.status, response.read().decode(errors="replace"))
         finally:
             link.close()
             channel.close()
 
-    def get(self, path: str, *, method: str = "GET", timeout: float = 60.0) -> Answer:
+    def get(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
         """Like `ask`, for a server that is meant to be there. Raises SystemFailed unless it answers 200."""
         try:
-            answer = self.ask(path, method=method, timeout=timeout)
+            answer = self.ask(path, method=method, timeout=timeout, body=body)
         except UNANSWERED as problem:
             raise SystemFailed(f"{self}{path} from {self.via.name}: no answer: {problem!r}") from problem
         if answer.status != http.HTTPStatus.OK:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import Command, Job
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.life_signs import await_answer, died, kill
 from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
@@ -91,10 +90,7 @@ class HttpServer(NamedServer, ABC):
         """End it as a crash does (SIGKILL to its process group); `start` may follow."""
         if self._job is None:
             return
-        group = json.loads(self.host.read(f"{self._job.folder}/pid"))["group"]
-        # Shells differ in how they spell a signal to a group.
-        self.host.run(["python3", "-c", "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)", group])
-        self._job.wait(every_s=0.05)
+        kill(self._job)
         self.stop()
 
     def stop(self) -> None:

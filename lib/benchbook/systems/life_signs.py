@@ -1,7 +1,8 @@
-"""Whether a server lives: waiting until it answers, and why it died."""
+"""Whether a server lives: waiting until it answers, ending it as a crash does, and why it died."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -41,6 +42,14 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     what = ended.from_outside(who) or f"{who} has died ({how})"
     why = taken_port.in_words(job.host, said) or last_words(said) or "no word"
     return SystemFailed(f"{what}: {why}", output=_shortened(said))
+
+
+def kill(job: Job) -> Ended:
+    """End a server as a crash does (SIGKILL to its process group); returns how it ended, once it has."""
+    group = json.loads(job.host.read(f"{job.folder}/pid"))["group"]
+    # Shells differ in how they spell a signal to a group.
+    job.host.run(["python3", "-c", "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)", group])
+    return job.wait(every_s=0.05)
 
 
 def last_words(said: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -81,6 +81,8 @@ class LoadKind(Kind[LoadParameters]):
     """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
     Parameters = LoadParameters
+    Trials: ClassVar[type[LoadTrials]] = LoadTrials
+    """How its trials are run; a kind that does something in mid-load has its own."""
     clients = ("threads",)
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
@@ -134,7 +136,7 @@ class LoadKind(Kind[LoadParameters]):
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
         check_probes(profile, [systems.find(name, inventory) for name in parameters.names()])
         size, early = load.size_in(profile), stopping(load, parameters, profile)
-        return LoadTrials(
+        return self.Trials(
             inventory=inventory,
             profile=profile,
             names=parameters.names(),

@@ -1,0 +1,117 @@
+"""Trials of a load on a system that decides by quorum; in some of them a member is killed while it serves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from benchbook.campaign.design import Trial
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.record import Quantity
+from benchbook.errors import WorkloadFailed
+from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.reports.quorum.lost_member import around
+from benchbook.systems.quorum import Quorum
+from benchbook.workloads.etcd_output import BAR_EVERY_S
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+
+# So long the load runs with all members, that there is a rate to compare with; and so long it runs without one. Then
+# the member is started again, while the load goes on: clients that the tool has connected to it alone wait for it.
+KILLED_AFTER_S, AWAY_S = 1.0, 2.0
+RESIDENT = "process_resident_memory_bytes"
+
+
+def leading(system: Quorum) -> RemoteHost:
+    return system.leader()
+
+
+def following(system: Quorum) -> RemoteHost:
+    """The first that does not lead."""
+    leader = system.leader()
+    return next(host for host in system.members() if host is not leader)
+
+
+# Workload -> which member is killed in it.
+VICTIMS: dict[str, Callable[[Quorum], RemoteHost]] = {
+    "put_follower_killed": following,
+    "put_leader_killed": leading,
+}
+
+
+@dataclass
+class Killing:
+    """Kills a member of `system` once the load has run for a while, and starts it again; `on_rate` is passed on.
+
+    `killed` and `returned` are s since the epoch: when it had ended, and when it served again; 0: not yet.
+    """
+
+    system: Quorum
+    victim: RemoteHost
+    on_rate: Callable[[float, float], None]
+    killed: float = field(init=False, default=0.0)
+    returned: float = field(init=False, default=0.0)
+
+    def seen(self, second: float, rate: float) -> None:
+        if second >= KILLED_AFTER_S and not self.killed:
+            self.killed = self.system.lose(self.victim)
+        if second >= KILLED_AFTER_S + AWAY_S:
+            self.bring_back()
+        self.on_rate(second, rate)
+
+    def bring_back(self) -> None:
+        """The member, if it is away."""
+        if self.killed and not self.returned:
+            self.system.regain()
+            self.returned = time.time()
+
+
+class QuorumTrials(LoadTrials):
+    """As those of any load; the servers' memory is measured beside, and a member that was killed is started again."""
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        """Raises WorkloadFailed also for a load that was over before a member could be killed."""
+        choose = VICTIMS.get(str(trial.cell.levels["workload"]))
+        if choose is None:
+            return _with_memory(super().measure(trial, on_rate))
+        system = self._systems[trial.cell.system]
+        assert isinstance(system, Quorum)  # the kind has asked
+        killing = Killing(system, choose(system), on_rate)
+        try:
+            measured = super().measure(trial, killing.seen)
+        finally:
+            killing.bring_back()
+        if not killing.killed:
+            raise WorkloadFailed(f"the load was over before a member was killed, {KILLED_AFTER_S:g} s after its start")
+        return _with_memory(_told(measured, killing))
+
+
+def _told(measured: Measurement, killing: Killing) -> Measurement:
+    """What became of the rate, and whether the member that was killed has come to hold what the others do."""
+    mine = measured.series[(measured.series.source == "etcd_benchmark") & (measured.series.metric == "tps")]
+    rates = list(zip(mine.t.astype(float), mine.value.astype(float), strict=True))
+    revision, members = killing.system.agree()
+    proved = measured.proof["quorum"]
+    counted = {"acknowledged": proved["acknowledged"], "found": proved["found"], "members_back": members}
+    counts = {name: Quantity(value=float(count), unit="1") for name, count in counted.items()}
+    lost = {"member": killing.victim.name, "killed": killing.killed, "returned": killing.returned}
+    return replace(
+        measured,
+        summary={**measured.summary, **around(rates, killing.killed, killing.returned, BAR_EVERY_S), **counts},
+        proof={**measured.proof, "lost": lost, "back": {"revision": revision, "members": members}},
+        # The driver's clock says when it served again.
+        timed_by_driver=True,
+    )
+
+
+def _with_memory(measured: Measurement) -> Measurement:
+    """The mean of what all members had resident while the load ran, as the report prints it."""
+    resident = measured.series[measured.series.metric == RESIDENT].value
+    if resident.empty:
+        return measured
+    mean = Quantity(value=float(resident.mean()) / 1e6, unit="MB")
+    return replace(measured, summary={**measured.summary, "rss_mb": mean})

@@ -1,0 +1,211 @@
+"""etcd's own benchmark tool as a load generator: puts, and linearizable or serializable reads of one key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from pydantic import Field
+
+from benchbook.analysis.checks import Check
+from benchbook.build import programs
+from benchbook.campaign.record import Quantity, Record
+from benchbook.errors import WorkloadFailed
+from benchbook.hosts.about import Json
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.jobs import Command
+from benchbook.probes import samples
+from benchbook.profiles import LoadSize
+from benchbook.stats import latency
+from benchbook.systems import etcd_api
+from benchbook.workloads import etcd_output
+from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
+
+BUILD = "etcd"
+KEY, VALUE_BYTES = "YOUR_KEY", 256
+LEADER = "--target-leader"
+# A workload: the tool's own command, and what goes before it. In the last two a member is killed by who asks for them.
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "put_leader": ([LEADER], ["put"]),
+    "put_all": ([], ["put"]),
+    "range_linearizable": ([], ["range", KEY, "--consistency=l"]),
+    "range_serializable": ([], ["range", KEY, "--consistency=s"]),
+    "put_follower_killed": ([LEADER], ["put"]),
+    "put_leader_killed": ([], ["put"]),
+}
+KILLED = {name for name in COMMANDS if name.endswith("_killed")}
+CLIENTS_PER_CONNECTION = 10
+# Of its clients so many must be in a request at a time; the others wait for the tool, which is then what is measured.
+LEAST_BUSY, MOST_FAILED = 0.85, 0.01
+
+
+class EtcdSize(LoadSize):
+    """Requests of a load by one client: `puts` or `reads`; several clients together send `together` times as many.
+
+    The tool counts requests and not seconds: `time_s` is about what a load takes. In a load in which a member is killed
+    there are `puts_killed`.
+    """
+
+    puts: int = Field(ge=1, le=1_000_000_000)
+    reads: int = Field(ge=1, le=1_000_000_000)
+    puts_killed: int = Field(ge=1, le=1_000_000_000)
+    together: int = Field(10, ge=1, le=1_000_000)
+
+
+@dataclass(frozen=True)
+class EtcdData:
+    """The prepared data: the key that is read."""
+
+    key: str = KEY
+    value_bytes: int = VALUE_BYTES
+
+
+class EtcdBenchmark(LoadGenerator[EtcdSize]):
+    """`options` are those of the published `put`."""
+
+    name = "etcd_benchmark"
+    program = "benchmark"
+    package = "none: `make build-etcd` builds it"
+    protocols = ("etcd",)
+    workloads = frozenset(COMMANDS)
+    known_options = frozenset({"key-size", "val-size", "sequential-keys", "key-space-size"})
+    Size = EtcdSize
+    rate_unit = "requests/s"
+
+    def __init__(self, size: EtcdSize, options: Sequence[str], seed: int) -> None:
+        super().__init__(size, options, seed)
+        self._done, self._told, self._revision = 0, 0, 0
+
+    def find(self, client: RemoteHost) -> str:
+        self.programs[client.name] = client.push(programs.artefact(BUILD) / self.program, executable=True)
+        return self.version(client)
+
+    def version(self, client: RemoteHost) -> str:
+        """It does not say its version; what it was built from does."""
+        return f"{self.program} of {programs.manifest(BUILD).description}"
+
+    @classmethod
+    def asked(cls, size: EtcdSize) -> dict[str, object]:
+        return {name: value for name, value in size.model_dump().items() if name not in LoadSize.model_fields}
+
+    @property
+    def dataset(self) -> EtcdData:
+        return EtcdData()
+
+    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+        say("preparing the key that is read")
+        etcd_api.put(client, store.endpoints()[0], KEY.encode(), b"x" * VALUE_BYTES)
+
+    # -- its loads ------------------------------------------------------------------------------------------------
+
+    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+        """The published one. Who writes to the leader names one member, and the tool asks it for the leader."""
+        self._done = self._told = 0
+        where, what = COMMANDS[str(load.levels["workload"])]
+        named = ",".join(map(str, endpoints[:1] if LEADER in where else endpoints))
+        conns = max(1, load.threads // CLIENTS_PER_CONNECTION)
+        how = [f"--endpoints={named}", *where, f"--conns={conns}", f"--clients={load.threads}", "--precise"]
+        data = self.options if what[0] == "put" else []
+        offered = [f"--rate={load.rate}"] if load.rate else []
+        argv = [self.programs[client.name], *how, *what, *data, f"--total={self._requests(load)}", *offered]
+        # It says on stderr what every connection does.
+        return Command(argv, timeout_s=load.time_s + 600, grace_s=5)
+
+    def _requests(self, load: Load) -> int:
+        workload = str(load.levels["workload"])
+        if workload in KILLED:
+            return self.size.puts_killed
+        each = self.size.puts if workload.startswith("put") else self.size.reads
+        return each if load.threads == 1 else each * self.size.together
+
+    def rate_in(self, line: str) -> tuple[float, float] | None:
+        """The bar counts requests, and is drawn at a steady pace."""
+        done = etcd_output.done_in(line)
+        if done is None:
+            return None
+        rate, self._done = (done - self._done) / etcd_output.BAR_EVERY_S, done
+        self._told += 1
+        return (self._told - 1) * etcd_output.BAR_EVERY_S, rate
+
+    def failure(self, text: str) -> str | None:
+        """Requests that fail are counted by the record; where every one did, nothing was measured."""
+        said = etcd_output.errors(text) if "Requests/sec:" not in text else {}
+        return "; ".join(f"{count} requests: {what}" for what, count in said.items()) or None
+
+    def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        (one,) = ran
+        output = etcd_output.parse(one.text)
+        values = {**output.figures, "failed": float(output.failed)}
+        summary = {name: Quantity(value=value, unit=_unit(name)) for name, value in values.items()}
+        proof = {"errors": output.errors} if output.errors else {}
+        return Outcome(summary, _series(one, output), output.histogram, proof)
+
+    # -- its proof ------------------------------------------------------------------------------------------------
+
+    def before(self, client: RemoteHost, store: Store) -> None:
+        self._revision = etcd_api.revision(client, store.copies()[0])
+
+    def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+        """Every put makes a revision: at a quorum there are as many new ones as were acknowledged, or more."""
+        after, members = etcd_api.agreed(client, store.copies())
+        wrote = str(levels["workload"]).startswith("put")
+        acknowledged, failed = (int(outcome.summary[name].value) if wrote else 0 for name in ("events", "failed"))
+        found = after - self._revision
+        if wrong := lost_or_unasked(found, acknowledged, failed):
+            raise WorkloadFailed(f"etcd: {wrong}")
+        return {"quorum": {"acknowledged": acknowledged, "failed": failed, "found": found, "members": members}}
+
+    @classmethod
+    def record_checks(cls, record: Record) -> list[Check]:
+        """Little's law with the tool's own share, failed requests, and the writes at a quorum."""
+        events, failed = record.summary["events"].value, record.summary["failed"].value
+        share = failed / max(1.0, events + failed)
+        proved = record.proof.get("quorum", {})
+        said = "{found:,} found at a quorum, {acknowledged:,} acknowledged; {members} members hold the same"
+        killed = record.levels.get("workload") in KILLED
+        return [
+            *([] if killed else [_clients_busy(record)]),
+            Check(record.id, "errors", killed or share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"),
+            Check(record.id, "no write lost", bool(proved), said.format(**proved) if proved else "was not looked at"),
+        ]
+
+
+def lost_or_unasked(found: int, acknowledged: int, failed: int) -> str:
+    """What does not fit; empty where all does. A put that failed may have been written all the same."""
+    if found < acknowledged:
+        return f"{acknowledged - found:,} of {acknowledged:,} acknowledged writes are not there"
+    if found > acknowledged + failed:
+        return f"{found:,} writes are there after {acknowledged:,} acknowledged and {failed:,} failed ones"
+    return ""
+
+
+def _clients_busy(record: Record) -> Check:
+    """Little (1961): throughput x mean latency are the clients in a request; no more than there are.
+
+    Where far fewer are, clients wait for the tool to hand them a request or to take their result.
+    """
+    threads, tps = float(record.levels["threads"]), record.summary["tps"].value
+    law = latency.little(threads, tps, record.summary["latency_mean_ms"].value, tolerance=1 - LEAST_BUSY)
+    ok = record.asked.get("rate", 0) > 0 or law.holds
+    return Check(record.id, "Little's law", ok, f"{law.in_flight:.1f} of {threads:g} clients were in a request")
+
+
+def _unit(name: str) -> str:
+    return {"tps": "1/s", "total_time_s": "s"}.get(name, "ms" if name.endswith("_ms") else "1")
+
+
+def _series(ran: Ran, output: etcd_output.EtcdOutput) -> pd.DataFrame:
+    """The rates between two drawn bars; the last bar is drawn at the end, at no steady pace."""
+    begin, every = ran.ended.ended - output.figures["total_time_s"], etcd_output.BAR_EVERY_S
+    steady = output.done[:-1]
+    rates = [(b - a) / every for a, b in pairwise(steady)]
+    rows = [(begin + (i + 1) * every, ran.client, "etcd_benchmark", "tps", r, "1/s") for i, r in enumerate(rates)]
+    return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
