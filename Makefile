@@ -7,6 +7,8 @@ REPORT ?=
 PROFILE ?= smoke
 # Where: a name in env/hosts; without one, what the notebook says (the local lab).
 INVENTORY ?=
+# What `make new` lays down: sysbench, or versions.
+KIND ?=
 BENCH ?=
 # What a batch runs: a YAML file (README.md, `Many reports, many hosts`).
 PLAN ?=
@@ -21,7 +23,7 @@ JUPYTER_ARGS ?=
 PYTEST_WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # `make report report=x` would run everything.
-small := $(strip $(foreach name,report profile inventory bench plan,$(if $(filter command,$(origin $(name))),$(name))))
+small := $(strip $(foreach name,report profile inventory kind bench plan,$(if $(filter command,$(origin $(name))),$(name))))
 ifneq ($(small),)
   $(error variables are written in capitals: REPORT=..., PROFILE=..., INVENTORY=..., BENCH=..., PLAN=...; not $(small)=)
 endif
@@ -64,8 +66,8 @@ jupyter: setup-report ## open the project in JupyterLab; the address is printed
 	@.venv/bin/python -m jupyter lab --allow-root --no-browser --ServerApp.root_dir="$(CURDIR)" \
 	  --LabApp.default_url=/lab/tree/notebooks/explore.ipynb $(JUPYTER_ARGS)
 
-new: setup-python ## lay down a report of your own: make new REPORT=my_report
-	@$(BENCHBOOK) new $(REPORT)
+new: setup-python ## lay down a report of your own: make new REPORT=my_report (KIND=versions: two versions side by side)
+	@$(BENCHBOOK) new $(REPORT) $(KIND:%=--kind %)
 
 bench: setup-report ## measure the kit's own cost (BENCH= one of them)
 	@$(BENCHBOOK) bench $(BENCH)

@@ -14,14 +14,25 @@ from kit import Home
 
 from benchbook import new, parameters, paths, published, restage
 from benchbook.analysis import results
+from benchbook.audit.whole import audit
 from benchbook.campaign import design
 from benchbook.campaign.store import Campaign
+from benchbook.claims import ledger_check
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.kinds import kind_of
 
 NAME = "my_report"
+
+
+MODEL = new.LAYOUTS["sysbench"].model
+# What the laid-down report says of itself, not of the report whose notebook it has.
+WORDS = {
+    "sysbench": ("PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb"),
+    "versions": ("PingCAP", "TiDB", "v6.1.0", "v6.2.0", "Twenty-four", "lab_tidb"),
+}
+by_kind = pytest.mark.parametrize("kind", sorted(new.LAYOUTS))
 
 
 @pytest.fixture
@@ -72,15 +83,15 @@ def test_its_lab_shares_no_address_with_another(home: Home, made: list[Path]) ->
 
 
 def test_its_notebook_has_every_section_of_its_model_and_none_of_its_words(made: list[Path]) -> None:
-    assert sections(NAME) == sections(new.MODEL)
-    ours, model = code(NAME), code(new.MODEL)
+    assert sections(NAME) == sections(MODEL)
+    ours, model = code(NAME), code(MODEL)
     assert len(ours) == len(model)
     assert [b for a, b in zip(ours, model, strict=True) if a != b] == [
         next(b for b in model if b.startswith("profile: str =")),
-        f'report = book.open_report("{new.MODEL}", globals())',
+        f'report = book.open_report("{MODEL}", globals())',
     ]  # fmt: skip
     text = paths.notebook(NAME).read_text()
-    assert not [word for word in (new.MODEL, "PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb") if word in text]
+    assert not [word for word in (MODEL, "PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb") if word in text]
     assert all(ast.parse(source) for source in ours)
 
 
@@ -93,6 +104,50 @@ def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:
             table = tables[figure["table"]]
             assert figure["metric"] in table.metrics
             assert "rows" not in figure or table.value(figure["metric"], **figure["rows"]) is not None
+
+
+@by_kind
+def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home, kind: str) -> None:
+    new.lay_down(NAME, kind)
+    data, what = published.validate(NAME), kind_of(NAME)
+    ledger = ledger_check.load(data)
+    assert ledger
+    assert {table for claim in ledger.claims for table in claim.in_tables()} == set(new.TABLES)
+    assert not [f for f in audit(data).findings if f.severity == "contradiction"]
+    said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
+    size, where = load_profile(said.profile), load_inventory(said.inventory)
+    what.experiment(data, said, size, where)
+    assert len(what.cells(data, said)) == {"sysbench": 6, "versions": 12}[kind]
+
+
+@by_kind
+def test_its_notebook_speaks_of_no_other_report(home: Home, kind: str) -> None:
+    new.lay_down(NAME, kind)
+    layout = new.LAYOUTS[kind]
+    assert sections(NAME)[1:] == sections(layout.model)[1:]
+    text = paths.notebook(NAME).read_text()
+    assert not [word for word in (layout.model, *WORDS[kind]) if word in text]
+    assert all(ast.parse(source) for source in code(NAME))
+
+
+def test_two_versions_are_laid_down_side_by_side(home: Home) -> None:
+    """Filled in with other versions, it is still valid: only tables, design and claims name them."""
+    new.lay_down(NAME, "versions")
+    for path in paths.published_dir(NAME).iterdir():
+        filled = path.read_text().replace('"1.0"', '"v5"').replace('"2.0"', '"v6"')
+        path.write_text(filled.replace("\n1.0,", "\nv5,").replace("\n2.0,", "\nv6,"))
+    data, what = published.validate(NAME), kind_of(NAME)
+    assert ledger_check.load(data)
+    said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
+    cells = what.cells(data, said)
+    assert {(cell.system, cell.levels["version"]) for cell in cells} == {("mysql57", "v5"), ("mysql8", "v6")}
+
+
+def test_a_kind_that_cannot_be_laid_down(home: Home) -> None:
+    with pytest.raises(BadInput, match="there is no such kind") as caught:
+        new.lay_down(NAME, "version")
+    assert caught.value.fix == "did you mean versions? there are: sysbench, versions"
+    assert not paths.published_dir(NAME).exists()
 
 
 def test_nothing_is_ever_overwritten(home: Home, made: list[Path]) -> None:
@@ -118,7 +173,7 @@ def test_a_bad_name_is_refused(home: Home, name: str) -> None:
 def test_a_kind_that_nobody_knows(made: list[Path], said: str, why: str) -> None:
     path = paths.published_dir(NAME) / "report.yaml"
     path.write_text(path.read_text().replace("restaged_by: sysbench", said))
-    known = "dm, .*load, load_by_server, saga, sysbench, transfer"
+    known = "dm, .*load, load_by_server, saga, sysbench, transfer, versions"
     with pytest.raises(BadInput, match=rf"report\.yaml: restaged_by: {why}.*{known}"):
         kind_of(NAME)
 

@@ -221,11 +221,16 @@ def claims(
 
 
 @app.command()
-def new(name: Annotated[str, typer.Argument(help="Of your report: small letters, digits, underscores.")]) -> None:
+def new(
+    name: Annotated[str, typer.Argument(help="Of your report: small letters, digits, underscores.")],
+    kind: Annotated[
+        str, typer.Option(help="sysbench, or versions: two versions of a system side by side.")
+    ] = "sysbench",
+) -> None:
     """Lay down a report of your own, with placeholder numbers, that runs at once in the lab."""
     from benchbook.new import lay_down
 
-    for path in lay_down(name):
+    for path in lay_down(name, kind):
         console.print(f"wrote {path}")
     console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
 

@@ -1,6 +1,6 @@
 """`python -m benchbook new NAME`: a report of your own, with placeholder numbers, ready to run in the lab.
 
-Its notebook is that of the TiDB report, section by section, with prose of its own: it has all that the kit can show.
+Its notebook is that of one of the kit's, section by section, with prose of its own: it has all that the kit can show.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import keyword
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +19,57 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.document import json_text
+from benchbook.given.named import one_of
 from benchbook.hosts.inventory import known_inventories
 from benchbook.reports.kinds import known
 from benchbook.site.page import TEMPLATES
 
-MODEL = "tidb_v7_1_3_sysbench"
 TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update of a column without index"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a kind of new report is made of.
+
+    `model` is the report whose notebook it takes, `templates` its own folder of templates, before the common one;
+    `changes` are what the model's code says, and what stands in its place; `by`: levels of its tables before threads.
+    """
+
+    model: str
+    templates: str = "new"
+    changes: Mapping[str, str] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+
+
+LAYOUTS = {
+    "sysbench": Layout(
+        "tidb_v7_1_3_sysbench",
+        changes={'"lab_tidb"': '"lab_{name}"', 'system: str = "tidb"': 'system: str = "mariadb"'},
+    ),
+    "versions": Layout(
+        "tidb_v6_2_vs_v6_1_sysbench",
+        "new_versions",
+        changes={
+            '"lab_tidb_versions"': '"lab_{name}"',
+            '["tidb:6.5", "tidb:7.1"]  # in the places of v6.1.0 and v6.2.0, in this order': (
+                '["mysql57", "mysql8"]  # in the places of the published versions, older first'
+            ),
+        },
+        by=("version",),
+    ),
+}
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
 # Loopback networks for labs: 127.0.100.x and on; the inventories of the kit and its tests are below.
 _NETS = range(100, 255)
 
 
-def lay_down(name: str) -> list[Path]:
-    """Write the files of a new report; returns them. Raises BadInput for a bad name, or if any file exists already."""
+def lay_down(name: str, kind: str = "sysbench") -> list[Path]:
+    """Write the files of a new report of this kind; returns them.
+
+    Raises BadInput for a bad name, an unknown kind, or if any file exists already.
+    """
     _check_name(name)
-    contents = _contents(name)
+    contents = _contents(name, LAYOUTS[one_of(kind, LAYOUTS, "kind")])
     for path in contents:
         if path.exists():
             raise BadInput(
@@ -58,10 +96,10 @@ def _check_name(name: str) -> None:
         )
 
 
-def _contents(name: str) -> dict[Path, str]:
+def _contents(name: str, layout: Layout) -> dict[Path, str]:
     """Every file with its text."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES / "new"),
+        loader=FileSystemLoader([TEMPLATES / layout.templates, TEMPLATES / "new"]),
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
@@ -73,8 +111,8 @@ def _contents(name: str) -> dict[Path, str]:
 
     published, env = paths.published_dir(name), paths.env_dir()
     return {
-        paths.notebook(name): _notebook(name, rendered("prose.md.j2")),
-        published / "datapackage.json": _as_json(_package(name)),
+        paths.notebook(name): _notebook(name, layout, rendered("prose.md.j2")),
+        published / "datapackage.json": _as_json(_package(name, layout)),
         published / "report.yaml": rendered("report.yaml.j2"),
         published / "claims.yaml": rendered("claims.yaml.j2"),
         **{published / f"{table}.csv": rendered(f"{table}.csv") for table in TABLES},
@@ -97,13 +135,14 @@ def _free_net() -> str:
     return f"127.0.{free}"
 
 
-def _package(name: str) -> dict[str, object]:
-    resources = [_resource(table, title) for table, title in TABLES.items()]
+def _package(name: str, layout: Layout) -> dict[str, object]:
+    resources = [_resource(table, title, layout.by) for table, title in TABLES.items()]
     return {"name": name, "title": f"{name}: published tables (PLACEHOLDER numbers)", "resources": resources}
 
 
-def _resource(table: str, title: str) -> dict[str, object]:
+def _resource(table: str, title: str, by: Sequence[str]) -> dict[str, object]:
     fields = [
+        *((level, "string", level.capitalize(), "", "level") for level in by),
         ("threads", "integer", "Threads", "threads", "level"),
         ("tps", "number", "Throughput", "1/s", "metric"),
         ("p95_ms", "number", "95% latency", "ms", "metric"),
@@ -115,7 +154,10 @@ def _resource(table: str, title: str) -> dict[str, object]:
             "title": words,
             "unit": unit,
             "role": role,
-            "constraints": {"minimum": 0, **({"required": True} if role == "level" else {})},
+            "constraints": {
+                **({} if kind == "string" else {"minimum": 0}),
+                **({"required": True} if role == "level" else {}),
+            },
         }
         for key, kind, words, unit, role in fields
     ]
@@ -135,20 +177,20 @@ def _resource(table: str, title: str) -> dict[str, object]:
                 "below the 95% latency",
             }
         ],
-        "schema": {"fields": described, "primaryKey": ["threads"], "missingValues": [""]},
+        "schema": {"fields": described, "primaryKey": [*by, "threads"], "missingValues": [""]},
     }
 
 
-def _notebook(name: str, prose: str) -> str:
+def _notebook(name: str, layout: Layout, prose: str) -> str:
     """The model's notebook with this report's name, inventory and system, and `prose` in place of its own."""
     sections = {text.splitlines()[0]: text.strip() for text in re.split(r"(?m)^(?=##? )", prose) if text.strip()}
     title = next(iter(sections))
-    notebook: Any = json_text(user_file.text(paths.notebook(MODEL)), paths.notebook(MODEL))
+    notebook: Any = json_text(user_file.text(paths.notebook(layout.model)), paths.notebook(layout.model))
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         first = source.partition("\n")[0]
         if cell["cell_type"] == "code":
-            source = _renamed(source, name)
+            source = _renamed(source, name, layout)
         elif first.startswith("# "):
             source = sections[title]
         else:
@@ -157,14 +199,9 @@ def _notebook(name: str, prose: str) -> str:
     return _as_json(notebook)
 
 
-def _renamed(source: str, name: str) -> str:
-    changes = {
-        f'"{MODEL}"': f'"{name}"',
-        'inventory: str = "lab_tidb"': f'inventory: str = "lab_{name}"',
-        'system: str = "tidb"': 'system: str = "mariadb"',
-    }
-    for old, new in changes.items():
-        source = source.replace(old, new)
+def _renamed(source: str, name: str, layout: Layout) -> str:
+    for old, new in {f'"{layout.model}"': '"{name}"', **layout.changes}.items():
+        source = source.replace(old, new.format(name=name))
     return source
 
 

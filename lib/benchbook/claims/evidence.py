@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from benchbook.analysis.results import Row, Table
-from benchbook.campaign.design import Trial
+from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.campaign.taken import lost_share
+from benchbook.claims.ran_by import ran_by
 from benchbook.claims.rounding import Width
 from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
@@ -43,11 +44,13 @@ class Evidence:
 
     `systems` were planned, whether or not anything of them was measured. `set_apart`: the levels that tell the trials
     of a table apart; its other levels (a run's component) are parts of one trial. All, where a table is not named.
+    `cells` are what was planned, with its published levels.
     """
 
     frames: dict[str, pd.DataFrame]
     systems: list[str]
     set_apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    cells: Sequence[Cell] = ()
     # Claims of a ledger ask for the same figures again and again.
     _asked: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
@@ -78,6 +81,10 @@ class Evidence:
             return 0.0
         found = self._rows(term, system)[column].dropna()
         return float(found.mean()) if len(found) else 0.0
+
+    def ran_by(self, term: Term) -> str:
+        """The system that alone was to run these rows; "" where several were, or none."""
+        return self._once(("ran by", term.table, *term.rows.items()), lambda: ran_by(term, self.cells))
 
     def trial_of(self, term: Term, system: str) -> tuple[object, ...]:
         """What is the same for all terms that one trial measured, and for no others."""
@@ -160,7 +167,8 @@ def measured(
     planned = [t for t in tables(published, [], trials) if t.id in published.tables]
     systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
     apart = {id: frozenset(chain(*(t.cell.levels for t in trials if t.cell.table == id))) for id in rows}
-    return Evidence({id: pd.DataFrame(found) for id, found in rows.items() if found}, sorted(systems), apart)
+    frames = {id: pd.DataFrame(found) for id, found in rows.items() if found}
+    return Evidence(frames, sorted(systems), apart, [trial.cell for trial in trials])
 
 
 def _wide(table: Table, repetition: int, records: Sequence[Record], errors: Errors) -> list[dict[str, Any]]:

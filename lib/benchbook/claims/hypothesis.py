@@ -76,7 +76,7 @@ class Arm:
     system: str
 
     def values(self, term: Term) -> pd.Series[float]:
-        """A metric by repetition, of the system that the term names or else the arm's own. Raises NotMeasured."""
+        """A metric by repetition, of the system that the term is about. Raises NotMeasured."""
         return self.evidence.values(term, self.system_of(term))
 
     def logs(self, term: Term) -> pd.Series[float]:
@@ -131,8 +131,13 @@ class Arm:
         return Part(what, effects, *region, terms=every, signs=signs, resolution=resolution, sampling=sampling)
 
     def system_of(self, term: Term) -> str:
+        """The one that the term names, or that alone ran its rows, or else the arm's own."""
         # The report's own tables are one arm: what its rows are about stands in their levels.
-        return self.system if self.system == PUBLISHED else term.system or self.system
+        return self.system if self.system == PUBLISHED else self.named(term) or self.system
+
+    def named(self, term: Term) -> str:
+        """The system that the term is about whichever is judged; "" where it is about the judged one."""
+        return term.system or self.evidence.ran_by(term)
 
     def printed(self) -> Arm:
         """The report's own figures as an arm of one repetition."""
@@ -181,6 +186,6 @@ class Hypothesis(Strict, ABC):
         every = self.conditions.everywhere
         return [term for _, term in self.speaks_of(published)] if every else self.room(published)
 
-    def systems(self, published: Published) -> list[str]:
-        """The systems that its figures name; empty for a claim about the judged system alone."""
-        return list(dict.fromkeys(term.system for _, term in self.speaks_of(published) if term.system))
+    def systems(self, arm: Arm) -> list[str]:
+        """The systems that its figures are about whichever is judged; empty for a claim about the judged one alone."""
+        return list(dict.fromkeys(name for _, term in self.speaks_of(arm.published) if (name := arm.named(term))))

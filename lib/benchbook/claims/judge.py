@@ -122,8 +122,8 @@ def judge(
 
 
 def _belongs(claim: Hypothesis, arm: Arm) -> bool:
-    """A claim about named systems belongs to the first of them; to every system's ledger if that was not planned."""
-    named = claim.systems(arm.published)
+    """A claim about certain systems belongs to the first of them; to every system's ledger if that was not planned."""
+    named = claim.systems(arm)
     return not named or named[0] == arm.system or named[0] not in arm.evidence.systems
 
 

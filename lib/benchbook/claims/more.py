@@ -10,7 +10,7 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.claims.hypothesis import Hypothesis
 from benchbook.claims.ledger import Ledger
-from benchbook.claims.terms import Term
+from benchbook.claims.ran_by import ran_by
 from benchbook.published.tables import Published
 
 
@@ -44,9 +44,14 @@ def _cells(
     terms = [term for _, term in claim.speaks_of(published)]
     if not terms:
         return [cell for cell in cells if cell.system == judged and cell.table in claim.in_tables()]
-    return [cell for cell in cells if any(_is_of(term, judged, cell, scaling) for term in terms)]
+    printed = [_as_published(cell, scaling) for cell in cells]
+    about = [(term, term.system or ran_by(term, printed) or judged) for term in terms]
+    return [
+        cell
+        for cell, its in zip(cells, printed, strict=True)
+        if any(its.system == system and term.speaks_of(its.table, its.levels) for term, system in about)
+    ]
 
 
-def _is_of(term: Term, judged: str, cell: Cell, scaling: LevelScaling | None) -> bool:
-    levels = published_levels(cell.table, cell.levels, scaling)
-    return cell.system == (term.system or judged) and term.speaks_of(cell.table, levels)
+def _as_published(cell: Cell, scaling: LevelScaling | None) -> Cell:
+    return cell.model_copy(update={"levels": published_levels(cell.table, cell.levels, scaling)})

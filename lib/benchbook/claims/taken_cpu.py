@@ -43,7 +43,7 @@ class Correction:
     def applied(self, found: Evidence, doubted: str = "") -> Evidence:
         """The evidence without what others took; with `doubted` slopes (a kind) one standard error further."""
         frames = {id: self._frame(id, frame, doubted) for id, frame in found.frames.items()}
-        return Evidence(frames, found.systems, found.set_apart)
+        return Evidence(frames, found.systems, found.set_apart, found.cells)
 
     def slope(self, column: Term) -> float:
         """The slope of a column; 0 where nothing is corrected."""

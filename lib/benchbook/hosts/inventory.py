@@ -39,6 +39,10 @@ def _folder_of_its_own(path: str) -> str:
 
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Name = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+# A system, or a version of one: tidb, tidb:7.1.
+SystemName = Annotated[
+    str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?$")
+]
 # A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
 Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$")]
 Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
@@ -171,7 +175,7 @@ class Inventory(Strict):
     description: str = ""
     ssh: Ssh = Ssh()
     hosts: dict[Name, Host] = Field(min_length=1)
-    systems: dict[Name, SystemSettings] = {}
+    systems: dict[SystemName, SystemSettings] = {}
     endpoints: dict[Name, EndpointSettings] = {}
     programs: dict[Name, Location] = {}
     topology: Location | None = None
@@ -272,9 +276,13 @@ class Inventory(Strict):
         return self.settings(system).peer_port or (known.default_peer_port if known else None)
 
     def settings(self, system: str) -> SystemSettings:
-        """Its own; without any, those of another server of its role, which takes turns with it on the same hosts."""
-        if system in self.systems:
-            return self.systems[system]
+        """Its own, or those of the system that it is a version of.
+
+        Without any, those of another server of its role, which takes turns with it on the same hosts.
+        """
+        for name in (system, _bare(system)):
+            if name in self.systems:
+                return self.systems[name]
         role = role_of(system)
         return next((mine for other, mine in self.systems.items() if role_of(other) == role), SystemSettings())
 
@@ -292,14 +300,19 @@ class Inventory(Strict):
 
 def declared(system: str) -> Declared | None:
     """What the server of this name declares; None for one that only the inventory knows. Raises BadInput."""
-    found: Declared | None = plugins.find("systems", system, key=f"systems.{system}")
+    found: Declared | None = plugins.find("systems", _bare(system), key=f"systems.{system}")
     return found
+
+
+def _bare(system: str) -> str:
+    """A version of a system (`tidb:7.1`) declares what the system does."""
+    return system.partition(":")[0]
 
 
 def role_of(system: str) -> str:
     """The role of the hosts of the server of this name: as it declares, else its name."""
     known = declared(system)
-    return known.role_name() if known else system
+    return known.role_name() if known else _bare(system)
 
 
 def _is_loopback(address: str) -> bool:

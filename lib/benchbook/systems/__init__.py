@@ -9,8 +9,10 @@ from benchbook import plugins
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import Profile
+from benchbook.systems import versions
 from benchbook.systems.base import System
 from benchbook.systems.existing_server import EndpointSystem
+from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -20,17 +22,20 @@ GROUP = "systems"
 
 
 def find(name: str, inventory: Inventory) -> type[System]:
-    """The class of the system that a notebook's parameter `systems` names. Raises BadInput for an unknown one."""
+    """The class of the system that a notebook's parameter `systems` names; `tidb:7.1` is a version of `tidb`.
+
+    Raises BadInput for an unknown one.
+    """
     kind, _, which = name.partition(":")
     if kind == EndpointSystem.name:
         EndpointSystem.choose(inventory, which)
         return EndpointSystem
-    found = _under_test(name)
+    found = _under_test(kind)
     if found is None:
         known = [known for known in plugins.names(GROUP) if _under_test(known)]
         known += [f"{EndpointSystem.name}:{end}" for end in inventory.endpoints]
         raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
-    return found
+    return versions.of(found, which) if which else found
 
 
 def _under_test(name: str) -> type[System] | None:
@@ -62,8 +67,15 @@ def check_protocols(names: Sequence[str], inventory: Inventory, load: str, proto
 
 def builds(names: Sequence[str], inventory: Inventory) -> list[str]:
     """The folders of env/systems/ from which these systems are built for this inventory, each once."""
-    servers = [plugins.find(GROUP, name, key="systems") for name in names]
+    servers = [_named(name) for name in names]
     return list(dict.fromkeys(f for server in servers if server is not None for f in server.builds_for(inventory)))
+
+
+def _named(name: str) -> type[NamedServer] | None:
+    """Whatever the group holds under this name, in the version that it carries; None for what is nobody's here."""
+    kind, _, version = name.partition(":")
+    found: type[NamedServer] | None = plugins.find(GROUP, kind, key="systems")
+    return versions.of(found, version) if found is not None and version else found
 
 
 def make(name: str, session: Session, profile: Profile) -> System:

@@ -62,7 +62,7 @@ class KeptServers(NamedServer, ABC):
     def start(self) -> None:
         def begin(host: RemoteHost) -> None:
             host.mkdir(self.data(host))
-            self._jobs[host.name] = self.session.start(host, self.name, self.command(host))
+            self._jobs[host.name] = self.session.start(host, self.folder, self.command(host))
 
         on_each(f"starting {self.name}", self.carriers, begin)
 
@@ -102,11 +102,16 @@ class KeptServers(NamedServer, ABC):
 
     # -- datasets -----------------------------------------------------------------------------------------------
 
+    @property
+    def folder(self) -> str:
+        """Its name as that of a folder: what lists paths, or addresses, takes a colon for its own."""
+        return self.name.replace(":", "-")
+
     def data(self, host: RemoteHost) -> str:
-        return host.path(self.name, "data")
+        return host.path(self.folder, "data")
 
     def _dataset(self, host: RemoteHost, identity: str) -> str:
-        return host.path(self.name, "datasets", identity)
+        return host.path(self.folder, "datasets", identity)
 
     def reset(self, dataset: str | None) -> None:
         """With stopped servers: put the dataset of this identity in place, or (None) an empty state."""
@@ -129,7 +134,7 @@ class KeptServers(NamedServer, ABC):
     def _keep(self, host: RemoteHost, dataset: str) -> None:
         target, partial = self._dataset(host, dataset), self._dataset(host, f"{dataset}.partial")
         copy = quote(["cp", "-a", "--sparse=always", "--reflink=auto", self.data(host), partial])
-        host.mkdir(host.path(self.name, "datasets"))
+        host.mkdir(host.path(self.folder, "datasets"))
         host.shell(
             f"{quote(['rm', '-rf', '--', partial, target])} && {copy} && {quote(['mv', partial, target])}", timeout=3600
         )

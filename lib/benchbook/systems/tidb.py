@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import file_hash
+from benchbook.profiles import Profile
 from benchbook.systems import tidb_server
 from benchbook.systems.mysql_system import RETRY_NOTE
 from benchbook.systems.sql_server import SqlServer
@@ -15,6 +16,7 @@ from benchbook.systems.sql_server import SqlServer
 if TYPE_CHECKING:
     from benchbook.hosts.jobs import Command
     from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
 
 
 class TiDB(SqlServer):
@@ -24,14 +26,20 @@ class TiDB(SqlServer):
     default_port = 4000
     default_status_port = 10080
     builds = ("tidb",)
+    versioned = "tidb"
     title = "TiDB (unistore)"
     stand_in_for = "a TiDB cluster on TiKV"
     # Statistics are written every 20 leases of 3 s: updateStatsWorker in TiDB's domain/domain.go. No load that ends
     # early could wait for several rounds of its garbage collection (tidb_gc_run_interval, 10 min).
     period_s = 60.0
 
+    def __init__(self, session: Session, profile: Profile) -> None:
+        super().__init__(session, profile)
+        if self.named_version:
+            self.title = f"TiDB {self.named_version} (unistore)"
+
     def install(self) -> None:
-        self._binary = programs.artefact("tidb") / "tidb-server"
+        self._binary = programs.artefact(self.builds[0]) / "tidb-server"
         self.session.each("pushing tidb-server", self._push, timeout=600)
 
     def _push(self, host: RemoteHost) -> None:
@@ -50,11 +58,15 @@ class TiDB(SqlServer):
     def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
         return tidb_server.let_in(host, endpoint)
 
+    def built_note(self) -> str:
+        """Which release it is, at which commit."""
+        return programs.recipe(self.builds[0]).description if self.named_version else tidb_server.BUILT_NOTE
+
     def notes(self) -> tuple[str, ...]:
         count = len(self.hosts)
         copies = f"{count} tidb-servers with a copy of the data each: connections are spread, data is not shared"
         return (
-            tidb_server.BUILT_NOTE,
+            self.built_note(),
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
             *([copies] if count > 1 else []),
             RETRY_NOTE,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class LoadTrials:
-    """The experiment. Fields below `stop_rule` live while it runs."""
+    """The experiment. `in_place_of`: system -> product and version whose place it takes; fields below live in a run."""
 
     inventory: Inventory
     profile: Profile
@@ -41,6 +42,7 @@ class LoadTrials:
     time_s: int
     rate: int
     stop_rule: StopRule | None = None
+    in_place_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _start: StartingState = field(init=False)
@@ -72,7 +74,16 @@ class LoadTrials:
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The block's system, alone, in the state that the profile's `reset` names."""
         self._driver.session.reach()
-        return self._start.bring(block[0].cell.system, say)
+        brought = self._start.bring(block[0].cell.system, say)
+        return {name: self.as_restaged(about) for name, about in brought.items()}
+
+    def as_restaged(self, about: SystemDescription) -> SystemDescription:
+        """For the published version whose place it takes, unless it says that it is that version."""
+        product, version = self.in_place_of.get(about.name, ("", ""))
+        if not version or re.search(rf"\b{re.escape(version)}\b", about.version):
+            return about
+        also = f", {about.stand_in_for}" if about.stand_in_for else ""
+        return about.model_copy(update={"stand_in_for": f"{product} {version}{also}"})
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""

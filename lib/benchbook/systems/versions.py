@@ -1,0 +1,75 @@
+"""A system's versions are data: `tidb:7.1` is the system `tidb`, made of what env/systems/tidb/versions.yaml says.
+
+    "6.5": tidb          # version: the folder of env/systems that it is built from, or fetched by
+    "7.1": tidb_7_1
+
+A new version is a folder of pins and a line. Each has data folders of its own, and the ports, the role and, unless the
+inventory says otherwise, the settings of the system.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+from pydantic import ConfigDict, Field, RootModel
+
+from benchbook import paths
+from benchbook.build import artefacts
+from benchbook.errors import BadInput
+from benchbook.given import user_file
+from benchbook.systems.named_server import NamedServer
+from benchbook.yamlfile import load_model
+
+FILE = "versions.yaml"
+Server = TypeVar("Server", bound=NamedServer)
+
+
+class Versions(RootModel[dict[str, str]]):
+    """versions.yaml: version -> folder of env/systems."""
+
+    model_config = ConfigDict(frozen=True)
+    root: dict[str, str] = Field(min_length=1)
+
+
+def known(server: type[NamedServer]) -> dict[str, str]:
+    """Version -> folder, of every version that this system has beside the one that its bare name means; {} of most.
+
+    Raises BadInput for a folder that nothing is built from.
+    """
+    file = paths.env_dir() / "systems" / server.versioned / FILE
+    if not server.versioned or not user_file.is_there(file):
+        return {}
+    found = load_model(Versions, file).root
+    for version, folder in found.items():
+        if folder not in artefacts.names():
+            fix = f"write one of {', '.join(artefacts.names())}"
+            raise BadInput("no such folder of env/systems", file=file, key=version, value=folder, fix=fix)
+    return found
+
+
+def of(server: type[Server], version: str) -> type[Server]:
+    """The class of this version of a system. Raises BadInput for an unknown one, and where a system has none."""
+    found = known(server)
+    if version not in found:
+        names = ", ".join(f"{server.name}:{each}" for each in found)
+        others = f", or one of {names}" if names else ""
+        raise BadInput(
+            "unknown version of a system" if found else "this system has one version here, the one of its bare name",
+            key="systems",
+            value=f"{server.name}:{version}",
+            fix=f"use {server.name}{others}; or name a server of yours, endpoint:NAME",
+        )
+    return _made(server, version, found[version])
+
+
+def _made(server: type[Server], version: str, folder: str) -> type[Server]:
+    """A class, for a system is asked for what its class says before any host is known."""
+    said: dict[str, object] = {
+        "__doc__": server.__doc__,
+        "__module__": server.__module__,
+        "name": f"{server.name}:{version}",
+        "role": server.role_name(),
+        "named_version": version,
+        "builds": tuple(folder if build == server.versioned else build for build in server.builds),
+    }
+    return cast("type[Server]", type(f"{server.__name__}At{version}", (server,), said))
