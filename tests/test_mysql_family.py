@@ -92,7 +92,7 @@ def test_a_report_made_on_mysql_runs_on_mysql_57_unless_told() -> None:
     asked = check(dm_kind.DmParameters, "dm_1_0_ga", said)
     data = published.load("dm_1_0_ga")
     assert {cell.system for cell in dm_kind.DmKind().cells(data, asked)} == {"mysql57"}
-    assert dm_kind.DmKind().builds(asked) == ["tidb", "mysql57", "dm"]
+    assert dm_kind.DmKind().builds(data, asked) == ["tidb", "mysql57", "dm"]
     both = check(dm_kind.DmParameters, "dm_1_0_ga", {**said, "systems": ["mysql57", "mariadb"]})
     assert [cell.system for cell in dm_kind.DmKind().cells(data, both)] == ["mysql57", "mariadb"]
 

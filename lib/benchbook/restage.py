@@ -72,7 +72,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
         console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
         overrides = substitutes.available(asked, overrides, console.print)
         asked = _asked(report, overrides)
-        done = _run(report, overrides, inventory, hosts, kind.builds(asked), console)
+        done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)
         if not (wait and done.problem and done.problem.startswith(HostReserved.__name__)):
             return _page(report, done, console)
 

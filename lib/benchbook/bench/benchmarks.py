@@ -79,7 +79,7 @@ def results_file() -> Path:
 @contextmanager
 def _lab(parameters: LoadParameters) -> Iterator[LoadTrials]:
     inventory = load_inventory(parameters.inventory)
-    for name in LoadKind().builds(parameters):
+    for name in LoadKind().builds(published.load(REPORT), parameters):
         artefacts.provide(name)
     with lab.up_while_used(inventory, lambda said: None):
         yield LoadKind().experiment(published.load(REPORT), parameters, load_profile("smoke"), inventory)

@@ -100,7 +100,7 @@ def _trial(engine: str, table: str, levels: Levels) -> Trial:
 def _running() -> Iterator[Transfer]:
     parameters = TransferParameters(inventory="lab_ddt", engines=["pymongo", "mongodump"], documents=DOCUMENTS)
     inventory = load_inventory(parameters.inventory)
-    for name in transfer_kind.TransferKind().builds(parameters):
+    for name in transfer_kind.TransferKind().builds(published.load(REPORT), parameters):
         programs.build(name)
     experiment = transfer_kind.TransferKind().experiment(
         published.load(REPORT), parameters, load_profile("smoke"), inventory

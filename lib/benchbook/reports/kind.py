@@ -42,7 +42,7 @@ class Kind(ABC, Generic[P]):
         """How the trials are run; no host is touched yet. Raises BadInput for what the inventory lacks."""
 
     @abstractmethod
-    def builds(self, parameters: P) -> list[str]:
+    def builds(self, published: Published, parameters: P) -> list[str]:
         """Names of env/systems/ that must have been built from source before the run."""
 
     @abstractmethod

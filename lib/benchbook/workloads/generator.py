@@ -16,6 +16,7 @@ import pandas as pd
 
 from benchbook import plugins
 from benchbook.analysis.checks import Check
+from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.about import Json
@@ -26,6 +27,7 @@ from benchbook.yamlfile import validate
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    from benchbook.hosts.inventory import Inventory
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
@@ -98,6 +100,9 @@ class Outcome:
 class LoadGenerator(ABC, Generic[S]):
     """A program that drives load; `program` is found on every client host, where `package` brings it.
 
+    One that no package brings is built here and put there: `builds` are the folders of env/systems/ that it is built
+    from, the first with the program itself. An inventory that names the program on its hosts (`programs`) has that one.
+
     `protocols` are those of systems that it can drive, `Size` the model of its section in a profile (`loads: {NAME:
     ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone. `stop_file`
     is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end. `workloads` are those
@@ -106,7 +111,8 @@ class LoadGenerator(ABC, Generic[S]):
 
     name: ClassVar[str]
     program: ClassVar[str]
-    package: ClassVar[str]
+    package: ClassVar[str] = ""
+    builds: ClassVar[tuple[str, ...]] = ()
     protocols: ClassVar[tuple[str, ...]]
     Size: type[S]
     many_clients: ClassVar[bool] = False
@@ -139,9 +145,21 @@ class LoadGenerator(ABC, Generic[S]):
     # -- before the load ----------------------------------------------------------------------------------------
 
     def find(self, client: RemoteHost) -> str:
-        """Locate it on a client host; returns what it calls itself. Raises HostUnusable where it is missing."""
-        self.programs[client.name] = client.require_program(self.program, package=self.package)
+        """Locate it on a client host, or put it there; returns what it calls itself.
+
+        Raises HostUnusable where it is missing, NotBuilt before it was built.
+        """
+        if self.builds_for(client.inventory):
+            built = programs.artefact(self.builds[0]) / self.program
+            self.programs[client.name] = client.push(built, executable=True)
+        else:
+            self.programs[client.name] = client.require_program(self.program, package=self.package or self.program)
         return self.version(client)
+
+    @classmethod
+    def builds_for(cls, inventory: Inventory) -> tuple[str, ...]:
+        """Folders of env/systems/ that it is built from for these hosts."""
+        return cls.builds if inventory.program(cls.program) == cls.program else ()
 
     @abstractmethod
     def version(self, client: RemoteHost) -> str:

@@ -185,7 +185,7 @@ class DmKind(Kind[ReplicationParameters]):
             upstreams=parameters.names(),
         )
 
-    def builds(self, parameters: ReplicationParameters) -> list[str]:
+    def builds(self, published: Published, parameters: ReplicationParameters) -> list[str]:
         """Systems of this run that are built from source, and the upstreams that are fetched."""
         return [*systems.builds(["tidb", *parameters.names()], load_inventory(parameters.inventory)), "dm"]
 

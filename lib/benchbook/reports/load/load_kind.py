@@ -151,9 +151,10 @@ class LoadKind(Kind[LoadParameters]):
         wanted = (parameters.levels or profile.levels) == "scaled"
         return ("threads",) if wanted and not parameters.threads else ()
 
-    def builds(self, parameters: LoadParameters) -> list[str]:
-        """What the systems of this run are built from."""
-        return systems.builds(parameters.names(), load_inventory(parameters.inventory))
+    def builds(self, published: Published, parameters: LoadParameters) -> list[str]:
+        """What the systems of this run are built from, and the report's load generator."""
+        inventory = load_inventory(parameters.inventory)
+        return [*systems.builds(parameters.names(), inventory), *load_of(published).builds_for(inventory)]
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """Each published table beside what was measured; levels measured but not published follow."""

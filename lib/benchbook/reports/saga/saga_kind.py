@@ -158,7 +158,7 @@ class SagaKind(Kind[SagaParameters]):
             stores=parameters.names(),
         )
 
-    def builds(self, parameters: SagaParameters) -> list[str]:
+    def builds(self, published: Published, parameters: SagaParameters) -> list[str]:
         """DTM and the business service come from one module; their databases may be fetched."""
         return [*systems.builds(parameters.names(), load_inventory(parameters.inventory)), *Dtm.builds]
 

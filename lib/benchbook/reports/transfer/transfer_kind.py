@@ -183,7 +183,7 @@ class TransferKind(Kind[TransferParameters]):
         """Of the profile's transfer section, where it says."""
         return profile.transfer.repeat or profile.repeating
 
-    def builds(self, parameters: TransferParameters) -> list[str]:
+    def builds(self, published: Published, parameters: TransferParameters) -> list[str]:
         """The small server and the peer's tools come from one module."""
         return ["mongo"]
 
