@@ -14,16 +14,19 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.early_stop import rule
+from benchbook.campaign.knee_search import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
 from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
+from benchbook.reports.load.knee_trials import KneeTrials
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads import allowed
 from benchbook.workloads.generator import LoadGenerator, generator
@@ -36,6 +39,7 @@ class LoadParameters(OnSystems):
     """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels.
 
     `levels`: the published threads, or `scaled` ones (times cores here / cores published); "" = as the profile says.
+    `slo` asks for a search beside: the highest offered rate that keeps a latency.
     """
 
     system: Words = "tidb"
@@ -44,6 +48,7 @@ class LoadParameters(OnSystems):
     time_s: SecondsOrNone = 0
     rate: Rate = 0
     levels: Literal["", "published", "scaled"] = ""
+    slo: Slo = Field(default=Slo(), strict=False)
 
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
@@ -143,6 +148,15 @@ class LoadKind(Kind[LoadParameters]):
             rate=parameters.rate or size.rate,
             stop_rule=rule(early, published_s(published)) if early else None,
         )
+
+    def knee(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> KneeSearch | None:
+        """At the most threads of every table, if the parameter `slo` names a latency."""
+        if not parameters.slo.asked:
+            return None
+        trials = self.experiment(published, parameters, profile, inventory)
+        return KneeSearch(parameters.slo, KneeTrials.of(trials, parameters.slo))
 
     def scaled(self, parameters: LoadParameters, profile: Profile) -> tuple[str, ...]:
         """Threads, unless the user names her own."""
