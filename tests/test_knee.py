@@ -13,6 +13,7 @@ from kit import Home
 from records import record, with_values
 from test_campaign import InMemory
 
+from benchbook import published
 from benchbook.analysis import checks
 from benchbook.bench.knee_bench import on_simulated, searched
 from benchbook.bench.known_queue import driven, observed, serving, simulated, true_knee
@@ -22,13 +23,18 @@ from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.hosts.inventory import load_inventory
 from benchbook.knee.offered_load import OfferedLoad, verdict
 from benchbook.knee.search import bracket
 from benchbook.knee.slo import Slo
 from benchbook.parameters import check, defaults
 from benchbook.plots import knee_plot
 from benchbook.probes.samples import empty
-from benchbook.reports.load.load_kind import LoadParameters
+from benchbook.profiles import load_profile
+from benchbook.reports.load.knee_trials import KneeTrials
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.workloads.pgbench_generator import Pgbench
+from benchbook.workloads.sysbench_generator import Sysbench
 
 TEN = Slo(p99_ms=10)
 
@@ -272,6 +278,32 @@ def test_the_notebook_asks_for_no_search_and_a_dictionary_asks_for_one() -> None
     given = defaults("tidb_v7_1_3_sysbench")
     assert not check(LoadParameters, "tidb_v7_1_3_sysbench", given).slo.asked
     assert check(LoadParameters, "tidb_v7_1_3_sysbench", {**given, "slo": {"p99_ms": 10}}).slo == TEN
+
+
+def test_a_generator_that_keeps_to_no_rate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both of the kit's own keep to one; what another drives is no open loop because somebody asked for a rate."""
+    assert Sysbench.open_loop
+    assert Pgbench.open_loop
+    monkeypatch.setattr(Sysbench, "open_loop", False)
+    asked = LoadParameters(inventory="lab_tidb", system="mariadb", slo=TEN)
+    given = published.load("tidb_v7_1_3_sysbench"), load_profile("smoke"), load_inventory("lab_tidb")
+    with pytest.raises(BadInput, match="slo"):
+        LoadKind().experiment(given[0], asked, *given[1:])
+    assert LoadKind().experiment(given[0], asked.model_copy(update={"slo": Slo()}), *given[1:])
+
+
+def test_loads_of_a_search_are_those_of_the_report_at_a_rate_of_their_own() -> None:
+    asked = LoadParameters(inventory="lab_tidb", system="mariadb", time_s=2, slo=TEN)
+    given = published.load("tidb_v7_1_3_sysbench"), load_profile("lab"), load_inventory("lab_tidb")
+    found = LoadKind().knee(given[0], asked, *given[1:])
+    assert found is not None
+    assert isinstance(found.experiment, KneeTrials)
+    assert (found.slo, found.experiment.stop_rule, found.experiment.rate) == (TEN, None, 0)
+    slow = Trial(id="t", identity="", cell=CELLS[0].model_copy(update={"levels": {"rate": 100}}), repetition=1, order=0)
+    # 2,000 requests at 100/s are 20 s, and a whole second more; 2 s before it are not measured.
+    assert found.experiment.expected_s(slow) == 2 + 21
+    without = asked.model_copy(update={"slo": Slo()})
+    assert LoadKind().knee(given[0], without, *given[1:]) is None
 
 
 @pytest.mark.parametrize("slo", [{"p99_ms": -1}, {"p95_ms": 3}, {"p99_ms": "x"}, 10, {"p99_ms": 5, "within": 0.9}])

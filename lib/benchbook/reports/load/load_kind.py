@@ -51,6 +51,16 @@ class LoadParameters(OnSystems):
     slo: Slo = Field(default=Slo(), strict=False)
 
 
+def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters) -> None:
+    if parameters.slo.asked and not load.open_loop:
+        raise BadInput(
+            "this load generator offers no rate of its own, so that none can be searched for",
+            key="slo",
+            value=load.name,
+            fix="leave `slo` out",
+        )
+
+
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
     """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
     named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
@@ -134,6 +144,7 @@ class LoadKind(Kind[LoadParameters]):
         load = load_of(published)
         file = paths.published_dir(published.report.name) / "report.yaml"
         allowed.check(load, published.report.design, parameters.allow, file)
+        _check_open_loop(load, parameters)
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
