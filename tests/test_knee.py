@@ -31,8 +31,8 @@ from benchbook.parameters import check, defaults
 from benchbook.plots import knee_plot
 from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
-from benchbook.reports.load.knee_trials import KneeTrials
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_trials import KneeTrials
 from benchbook.workloads.pgbench_generator import Pgbench
 from benchbook.workloads.sysbench_generator import Sysbench
 

@@ -16,7 +16,7 @@ from benchbook.campaign import design, knee_search, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
-from benchbook.campaign.knee_search import KneeSearch
+from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign

@@ -16,6 +16,7 @@ from benchbook.campaign import design, store
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.experiment import Experiment
+from benchbook.campaign.knee_asked import RATE
 from benchbook.campaign.progress import Listener
 from benchbook.campaign.record import Record
 from benchbook.campaign.run import run
@@ -27,19 +28,9 @@ from benchbook.knee.search import Knee
 from benchbook.knee.slo import Slo
 from benchbook.stats import latency
 
-# The level that says how many transactions a second are offered; 0 = closed loop.
-RATE = "rate"
 FOLDER = "knee"
 # Of the conditions of a campaign, those that are none of a search in it.
 _OTHERS = ("stopping", "period_s", "repeat")
-
-
-@dataclass(frozen=True)
-class KneeSearch:
-    """What was asked for, and how its loads are driven."""
-
-    slo: Slo
-    experiment: Experiment
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.early_stop import rule
-from benchbook.campaign.knee_search import KneeSearch
+from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
@@ -26,8 +26,7 @@ from benchbook.published.tables import Published
 from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
-from benchbook.reports.load.knee_trials import KneeTrials
-from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
 from benchbook.workloads import allowed
 from benchbook.workloads.generator import LoadGenerator, generator
 
