@@ -53,6 +53,9 @@ def elsewhere(tmp_path: Path, home: Home, replays: Path, latest: str) -> Path:
     shutil.copytree(replays, target)
     campaign = target / TIDB / latest
     (campaign / "figures").mkdir()
+    # A search for the knee is a campaign inside of one.
+    (campaign / "knee" / "0123456789ab").mkdir(parents=True)
+    shutil.copy(campaign / "plan.json", campaign / "knee" / "0123456789ab" / "plan.json")
     for name in ("executed.ipynb", "results.json", "figures/a.png", "trials/notes.txt"):
         (campaign / name).write_text("not a record")
     shutil.copytree(campaign / "trials", campaign / "trials" / "r09-x.partial", dirs_exist_ok=True)

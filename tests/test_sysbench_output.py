@@ -42,7 +42,9 @@ def test_an_open_loop_says_its_rate_and_its_queue_lines_are_no_intervals() -> No
     output = parse(printed("rate"))
     assert output.rate == 500
     assert [(i.t, i.tps) for i in output.intervals] == [(1, 455.48), (2, 529.12)]
-    assert "[ 1s ] queue length: 0, concurrency: 0" in printed("rate").splitlines()
+    assert output.queues == {1: 0, 2: 0}
+    longer = printed("rate").replace("[ 2s ] queue length: 0", "[ 2s ] queue length: 213")
+    assert parse(longer).queues == {1: 0, 2: 213}
 
 
 @pytest.mark.parametrize(

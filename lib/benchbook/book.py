@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from IPython.display import HTML
 from matplotlib.figure import Figure
@@ -12,11 +12,12 @@ from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatab
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown
 from benchbook.audit.whole import audit
-from benchbook.campaign import design, repetitions, run, store
+from benchbook.campaign import design, knee_search, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
-from benchbook.campaign.progress import listeners, tell_command_line
+from benchbook.campaign.knee_asked import KneeSearch
+from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
@@ -29,7 +30,7 @@ from benchbook.given.named import one_of
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
-from benchbook.plots import mime, picture, timelines
+from benchbook.plots import knee_plot, mime, picture, timelines
 from benchbook.profiles import Repeating, load_profile
 from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
@@ -49,10 +50,12 @@ class Book(Framed):
         self.report = report
         self._campaign: Campaign | None = None
         self._judged: tuple[int, list[JudgedClaim]] | None = None
+        self._knee: KneeSearch | None = None
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
             self._experiment = self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
+            self._knee = self.kind.knee(self.published, self.parameters, self.profile, self.inventory)
 
     def __repr__(self) -> str:
         """It makes no plan: whoever looks at a report asks for nothing."""
@@ -82,7 +85,16 @@ class Book(Framed):
 
         A finished one stays finished, unless the parameter `again` is set.
         """
-        return show.stack([differences.plan(self.campaign), *self._finished()])
+        return show.stack([differences.plan(self.campaign), *self._finished(), *self._search_planned()])
+
+    def _search_planned(self) -> list[HTML]:
+        """What the search for the knee may cost, where one was asked for."""
+        if self._knee is None:
+            return []
+        slo, count = self._knee.slo, len(knee_search.cells(self.campaign.trials))
+        each = f"{count} searches, each of at most {slo.most_trials} loads" if count > 1 else f"{slo.most_trials} loads"
+        said = f"After it, the highest rate with a p99 of {slo.p99_ms:g} ms is searched for: at most {each}"
+        return [show.paragraph(f"{said} of {slo.time_s} s or more, and {slo.most_min:g} min in all.")]
 
     def _is_finished(self) -> bool:
         """Whether nothing is left to do: every trial is measured, and no repetition can still be added."""
@@ -142,18 +154,43 @@ class Book(Framed):
 
     def _run(self, experiment: Experiment) -> None:
         repeating, tries = self._repeating, self.profile.tries
-        with LiveView() as view:
-            told = listeners(view.listeners)
-            try:
-                if repeating is None or self.parameters.repetitions:
-                    run.run(self.campaign, experiment, told, stop=view.stop, tries=tries)
-                else:
-                    repetitions.run_until_decided(
-                        self.campaign, experiment, told, repeating, self.undecided, view.stop, tries=tries
-                    )
-            except KeyboardInterrupt:
-                left = are_left(len(self.campaign.missing()))
-                raise RunInterrupted(f"interrupted; {left}: {GO_ON}") from None
+
+        def drive(told: Listener, stop: Callable[[], bool]) -> None:
+            if repeating is None or self.parameters.repetitions:
+                run.run(self.campaign, experiment, told, stop=stop, tries=tries)
+            else:
+                repetitions.run_until_decided(
+                    self.campaign, experiment, told, repeating, self.undecided, stop, tries=tries
+                )
+
+        _watched(self.campaign, drive)
+
+    def knee(self) -> HTML:
+        """The highest offered rate that keeps the latency of `slo`: searched for where that is asked for, and shown.
+
+        In a replay nothing runs. Without a search, one sentence.
+        """
+        if self._knee is not None:
+            found = knee_search.begun(self.campaign, self._knee.slo)
+            experiment, tries = self._knee.experiment, self.profile.tries
+            _watched(found, lambda told, stop: knee_search.run_search(found, experiment, told, stop, tries=tries))
+        recorded = knee_search.latest(self.campaign)
+        if recorded is None:
+            fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
+            return show.paragraph(f"No latency was asked to be kept: {fix}.")
+        return self._shown_knee(recorded)
+
+    def _shown_knee(self, recorded: Campaign) -> HTML:
+        searches = knee_search.searched(recorded)
+        parts = [show.paragraph(knee_plot.in_words(each)) for each in searches]
+        if not knee_plot.frame(searches).empty:
+            figure = knee_plot.drawn(searches)
+            alt, caption = mime.words(figure)
+            parts.append(picture.show(figure, alt, caption, save_as=self.figure_file("knee")))
+        with cpu_use.of_campaign(recorded) as use:
+            environment, of_record = recorded.environment(), self.kind.record_checks
+            found = checks.all_checks(recorded.records(), use, environment, of_record)
+        return show.stack([*parts, differences.check_summary(found)])
 
     def undecided(self) -> list[OpenClaim]:
         """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
@@ -275,6 +312,15 @@ class Book(Framed):
                 "Run the same again: only these are run."
             )
         return show.paragraph(f"Campaign {self.campaign.id}: results in {self.campaign.folder.name}/results.json.")
+
+
+def _watched(campaign: Campaign, drive: Callable[[Listener, Callable[[], bool]], None]) -> None:
+    """Drive a campaign with live progress. Raises RunInterrupted for Ctrl-C."""
+    with LiveView() as view:
+        try:
+            drive(listeners(view.listeners), view.stop)
+        except KeyboardInterrupt:
+            raise RunInterrupted(f"interrupted; {are_left(len(campaign.missing()))}: {GO_ON}") from None
 
 
 def open_report(report: str, namespace: Mapping[str, object]) -> Book:

@@ -37,7 +37,7 @@ def little(record: Record) -> Check:
     # sysbench ends with transactions under way: those threads idle from their last transaction to the end.
     total = record.summary["total_time_s"].value
     law = latency.little(threads, tps, mean, tolerance=LITTLE_TOLERANCE + _tail(record, total))
-    ok = record.asked.get("rate", 0) > 0 or law.holds
+    ok = float(record.levels.get("rate") or record.asked.get("rate") or 0) > 0 or law.holds
     return Check(record.id, "Little's law", ok, f"{law.in_flight:.1f} of {threads:g} threads busy")
 
 

@@ -22,6 +22,7 @@ from benchbook.bench import (
     big_campaign_bench,
     gate_bench,
     history_bench,
+    knee_bench,
     memory_bench,
     null_comparisons_bench,
     planted_errors_bench,
@@ -260,4 +261,6 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "null_comparisons": null_comparisons_bench.null_comparisons,
     "history": history_bench.history,
     "memory": memory_bench.memory,
+    "knee": knee_bench.knee,
+    "knee_coverage": knee_bench.knee_coverage,
 }

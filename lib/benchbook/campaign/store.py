@@ -210,11 +210,17 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
     if known and not again:
         return known[0]
     folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
-    with writing(folder):
-        folder.mkdir(parents=True)
-    made = datetime.now(UTC).isoformat()
-    plan = Plan(version=1, report=report, seed=seed, asked=asked, made=made, trials=list(trials))
-    _write(folder / "plan.json", plan.model_dump())
+    return begin_at(folder, report, asked, trials, seed=seed)
+
+
+def begin_at(folder: Path, report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
+    """The campaign of this folder; where there is none, a new one, whose plan is written. Raises PlanBroken."""
+    if not (folder / "plan.json").exists():
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        made = datetime.now(UTC).isoformat()
+        plan = Plan(version=1, report=report, seed=seed, asked=asked, made=made, trials=list(trials))
+        _write(folder / "plan.json", plan.model_dump())
     return Campaign(folder)
 
 

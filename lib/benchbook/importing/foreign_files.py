@@ -45,7 +45,9 @@ def campaigns_in(folder: ForeignFolder) -> list[ForeignCampaign]:
     """Every campaign in it, oldest first. Raises BadInput where there is none."""
     files = folder.files()
     plans = [path for path in map(PurePosixPath, files) if path.name == "plan.json"]
-    found = [_campaign(folder, plan.parent, files) for plan in plans]
+    homes = {plan.parent for plan in plans}
+    # What a campaign holds in its own folder, a search for the knee, is none of its own.
+    found = [_campaign(folder, home, files) for home in sorted(homes) if homes.isdisjoint(home.parents)]
     if not found:
         fix = "name a campaign's folder, data/runs of another checkout, or that checkout itself"
         raise BadInput("there is no campaign in it", key="import", value=folder.name, fix=fix)

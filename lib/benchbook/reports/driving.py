@@ -77,10 +77,10 @@ class Driver:
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 
     def commands(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Command]]:
-        """What is run on each client host; one without a thread, or a rate, is left out."""
-        threads = int(levels["threads"])
-        clients = self.clients[: min(threads, self.rate or threads)]
-        parts = zip(clients, shares(threads, len(clients)), shares(self.rate, len(clients)), strict=True)
+        """What is run on each client host; one without a thread, or a rate, is left out. A level `rate` goes first."""
+        threads, offered = int(levels["threads"]), int(levels.get("rate", self.rate))
+        clients = self.clients[: min(threads, offered or threads)]
+        parts = zip(clients, shares(threads, len(clients)), shares(offered, len(clients)), strict=True)
         return [
             (host, self.generator.command(host, system.endpoints(), self._load(system, levels, threads, rate)))
             for host, threads, rate in parts
@@ -96,6 +96,14 @@ class Driver:
         of_machines = [of_file(one, host) for one in named if not one.of_server for host in machines.values()]
         others = of_others(machines.values())
         return [*of_machines, *others, *system.probes(self.clients[0], [one for one in named if one.of_server])]
+
+    def warm(self, system: System, levels: Mapping[str, Level]) -> None:
+        """The load, of which nothing is kept. Raises TrialFailed."""
+        with blaming(system):
+            crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
+            ran = crowd.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s)
+        for each in ran:
+            self.generator.check(each)
 
     def measure(
         self,

@@ -10,6 +10,7 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Experiment
+from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
@@ -52,6 +53,10 @@ class Kind(ABC, Generic[P]):
     @abstractmethod
     def record_checks(self, record: Record) -> list[Check]:
         """What a record of this kind must answer for."""
+
+    def knee(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> KneeSearch | None:
+        """The search for the highest rate that keeps a latency; None where the parameters ask for none."""
+        return None
 
     def scaled(self, parameters: P, profile: Profile) -> tuple[str, ...]:
         """Names of the levels that are scaled with the cores here; () where the published ones are run."""

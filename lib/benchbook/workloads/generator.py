@@ -120,6 +120,8 @@ class LoadGenerator(ABC, Generic[S]):
     # What a report may choose (workloads.allowed): anything else is refused unless the user allows it by name.
     workloads: ClassVar[frozenset[str]] = frozenset()
     known_options: ClassVar[frozenset[str]] = frozenset()
+    # It offers `Load.rate` by a schedule that waits for no answer, and its latencies count from when each was due.
+    open_loop: ClassVar[bool] = False
     # What the rates of `rate_in` count in a second, for the progress line.
     rate_unit: ClassVar[str] = "tps"
     # It prints a rate every so many seconds whatever becomes of its load, and `outcome` has them in its series as `tps`

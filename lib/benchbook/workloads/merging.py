@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -55,14 +55,18 @@ def merged(outputs: Sequence[Output]) -> Output:
         summary,
         _together([output.intervals for output in outputs]),
         histogram,
+        {t: sum(output.queues[t] for output in outputs) for t in _in_all([output.queues for output in outputs])},
     )
 
 
 def _together(parts: Sequence[Sequence[IntervalLine]]) -> list[IntervalLine]:
     """The seconds that every client has told of."""
     by_second = [{interval.t: interval for interval in part} for part in parts]
-    common = sorted(set.intersection(*(set(part) for part in by_second)))
-    return [_added([part[t] for part in by_second]) for t in common]
+    return [_added([part[t] for part in by_second]) for t in _in_all(by_second)]
+
+
+def _in_all(parts: Sequence[Mapping[int, object]]) -> list[int]:
+    return sorted(set.intersection(*(set(part) for part in parts)))
 
 
 def _added(seconds: Sequence[IntervalLine]) -> IntervalLine:

@@ -69,6 +69,8 @@ class Pgbench(LoadGenerator[PgbenchSize]):
     known_options = frozenset({"protocol", "jobs", "connect", "max-tries"})
     Size = PgbenchSize
     prints_every_s = 1.0
+    # In its log, too, with --rate: "the latency ... is calculated from the scheduled start times" (its manual, --rate).
+    open_loop = True
 
     def __init__(self, size: PgbenchSize, options: Sequence[str], seed: int) -> None:
         super().__init__(size, options, seed)

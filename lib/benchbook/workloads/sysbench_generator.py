@@ -30,7 +30,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     program = package = "sysbench"
     protocols = tuple(sysbench.DRIVERS)
     Size = SysbenchSize
-    many_clients = True
+    many_clients = open_loop = True
     stop_file = sysbench.STOP_FILE
     prints_every_s = 1.0
     workloads = sysbench.SCRIPTS

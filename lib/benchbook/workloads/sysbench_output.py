@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 
@@ -58,13 +59,17 @@ class IntervalLine:
 
 @dataclass(frozen=True)
 class Output:
-    """A whole run. `histogram` holds (upper bound in ms, count); sysbench's buckets are 1.8% wide."""
+    """A whole run. `histogram` holds (upper bound in ms, count); sysbench's buckets are 1.8% wide.
+
+    `queues`: second -> transactions that waited for a thread then; of an open loop alone.
+    """
 
     threads: int
     rate: int
     summary: dict[str, float]
     intervals: list[IntervalLine]
     histogram: list[tuple[float, int]]
+    queues: Mapping[int, int] = field(default_factory=dict)
 
 
 def parse_interval(line: str) -> IntervalLine | None:
@@ -112,7 +117,8 @@ def parse(text: str, *, histogram: bool = True) -> Output:
         raise OutputNotParseable("sysbench's output has no latency histogram")
     intervals = [seen for seen in map(parse_interval, text.splitlines()) if seen]
     rate = re.search(r"Target transaction rate:\s+(\d+)", text)
-    return Output(int(threads), int(rate.group(1)) if rate else 0, summary, intervals, buckets)
+    queues = {int(seen["t"]): int(seen["queue"]) for seen in map(_QUEUE.match, text.splitlines()) if seen}
+    return Output(int(threads), int(rate.group(1)) if rate else 0, summary, intervals, buckets, queues)
 
 
 def _required(text: str, name: str, pattern: str) -> float:

@@ -51,4 +51,5 @@ def interval_series(output: sysbench_output.Output, ended: Ended, client: str) -
         for i in output.intervals
         for name, unit in units.items()
     ]
+    rows += [(begin + t, client, "sysbench", "queue_length", float(n), "1") for t, n in output.queues.items()]
     return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()

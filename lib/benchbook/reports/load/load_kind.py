@@ -14,17 +14,19 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.early_stop import rule
+from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
 from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind
-from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
 from benchbook.workloads import allowed
 from benchbook.workloads.generator import LoadGenerator, generator
 
@@ -36,6 +38,7 @@ class LoadParameters(OnSystems):
     """`system` or, side by side, `systems`; `workloads` and `threads` narrow or replace the published levels.
 
     `levels`: the published threads, or `scaled` ones (times cores here / cores published); "" = as the profile says.
+    `slo` asks for a search beside: the highest offered rate that keeps a latency.
     """
 
     system: Words = "tidb"
@@ -44,6 +47,17 @@ class LoadParameters(OnSystems):
     time_s: SecondsOrNone = 0
     rate: Rate = 0
     levels: Literal["", "published", "scaled"] = ""
+    slo: Slo = Field(default=Slo(), strict=False)
+
+
+def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters) -> None:
+    if parameters.slo.asked and not load.open_loop:
+        raise BadInput(
+            "this load generator offers no rate of its own, so that none can be searched for",
+            key="slo",
+            value=load.name,
+            fix="leave `slo` out",
+        )
 
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
@@ -131,6 +145,7 @@ class LoadKind(Kind[LoadParameters]):
         load = load_of(published)
         file = paths.published_dir(published.report.name) / "report.yaml"
         allowed.check(load, published.report.design, parameters.allow, file)
+        _check_open_loop(load, parameters)
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
@@ -145,6 +160,15 @@ class LoadKind(Kind[LoadParameters]):
             rate=parameters.rate or size.rate,
             stop_rule=rule(early, published_s(published)) if early else None,
         )
+
+    def knee(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> KneeSearch | None:
+        """At the most threads of every table, if the parameter `slo` names a latency."""
+        if not parameters.slo.asked:
+            return None
+        trials = self.experiment(published, parameters, profile, inventory)
+        return KneeSearch(parameters.slo, KneeTrials.of(trials, parameters.slo))
 
     def scaled(self, parameters: LoadParameters, profile: Profile) -> tuple[str, ...]:
         """Threads, unless the user names her own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from benchbook import systems
@@ -13,12 +13,14 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.early_stop import EarlierLoads
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.knee_asked import RATE
 from benchbook.campaign.validity.disturbances import disturbances
 from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.session import Session
+from benchbook.knee.slo import Slo
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
 from benchbook.reports.starting_state import StartingState
@@ -29,6 +31,10 @@ from benchbook.workloads.generator import LoadGenerator
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
+
+# A server that has just been started reads and plans everything for the first time. One request of a hundred is all
+# that a p99 takes: what happens only then must not be in it.
+WARM_S = 2
 
 
 @dataclass
@@ -112,3 +118,34 @@ class LoadTrials:
 
     def rate_unit(self, trial: Trial) -> str:
         return self.generator.rate_unit
+
+
+@dataclass
+class KneeTrials(LoadTrials):
+    """Loads at the rates of a search, each after a short one that is not measured; it lasts as its rate asks for."""
+
+    slo: Slo = field(default_factory=Slo)
+
+    @classmethod
+    def of(cls, trials: LoadTrials, slo: Slo) -> KneeTrials:
+        """On the same hosts and systems, by the same generator; loads are not ended early."""
+        return cls(
+            inventory=trials.inventory,
+            profile=trials.profile,
+            names=trials.names,
+            generator=trials.generator,
+            time_s=slo.time_s,
+            rate=0,
+            slo=slo,
+        )
+
+    def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        system, levels = self._systems[trial.cell.system], trial.cell.levels
+        replace(self._driver, time_s=WARM_S).warm(system, levels)
+        return replace(self._driver, time_s=self._lasts_s(trial)).measure(system, levels, on_rate)
+
+    def expected_s(self, trial: Trial) -> float:
+        return float(WARM_S + self._lasts_s(trial))
+
+    def _lasts_s(self, trial: Trial) -> int:
+        return self.slo.lasts_s(float(trial.cell.levels[RATE]))
