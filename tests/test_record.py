@@ -26,7 +26,7 @@ def test_a_record_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert records.load_all(tmp_path) == [record()]
     assert records.load_series(folder).equals(SERIES)
     assert (folder / "output.txt").read_text() == "said\n"
-    assert json.loads((folder / "record.json").read_text())["version"] == records.VERSION == 2
+    assert json.loads((folder / "record.json").read_text())["version"] == records.VERSION == 3
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.001, "many", None])
@@ -48,7 +48,7 @@ def test_what_is_no_measured_value_is_refused(value: Any) -> None:
         {"status": "well"},
         {"failure": {"kind": "X", "message": "y"}},  # done, with a reason to have failed
         {"repetition": 0},
-        {"version": 3},
+        {"version": 4},
         {"status": "disturbed"},  # without a reason
         {"disturbed": ["mariadb was stopped"]},  # done, with a reason not to count
         {"surprise": 1},
@@ -117,11 +117,11 @@ def test_records_come_in_run_order(tmp_path: Path) -> None:
     assert [r.id for r in records.load_all(tmp_path)] == ["b", "c", "a"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 3}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 4}'])
 def test_a_file_that_is_no_record_is_named(tmp_path: Path, content: str) -> None:
     folder = records.save(tmp_path, record(), SERIES, "")
     (folder / "record.json").write_text(content)
-    with pytest.raises(records.RecordBroken, match=r"record\.json: not a record of version 1 to 2"):
+    with pytest.raises(records.RecordBroken, match=r"record\.json: not a record of version 1 to 3"):
         records.load_all(tmp_path)
 
 

@@ -9,6 +9,7 @@ A record is written into `<trial>.partial` and renamed when it is whole: it is e
 Format history (one line per version; all are read):
     1   first version
     2   the status "disturbed", with the reasons in `disturbed`
+    3   `overhead_s`: where the time around the load went
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchbook.campaign.environment import Asked
 from benchbook.errors import BenchbookError, NotWritten, writing
 from benchbook.hosts.about import Json
 
-VERSION: Final = 2
+VERSION: Final = 3
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
 Status = Literal["done", "failed", "disturbed"]
 
@@ -66,10 +67,11 @@ class Failure(_Frozen):
 class Record(_Frozen):
     """What a trial left. `identity` is the hash of what was asked for; times: host's clock, s since the epoch.
 
-    `disturbed` says in sentences what interfered with a measurement that therefore does not count.
+    `disturbed` says in sentences what interfered with a measurement that therefore does not count. `overhead_s`: wall
+    time since the record before, in seconds by phase (campaign.overhead), without the load; {} in older records.
     """
 
-    version: Literal[1, 2] = VERSION
+    version: Literal[1, 2, 3] = VERSION
     id: str
     identity: str
     status: Status
@@ -91,6 +93,7 @@ class Record(_Frozen):
     proof: Json = {}
     failure: Failure | None = None
     disturbed: list[str] = []
+    overhead_s: dict[str, float] = {}
 
     def __repr__(self) -> str:
         first = ", ".join(f"{name} {q.value:g} {q.unit}" for name, q in list(self.summary.items())[:4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -15,6 +16,7 @@ from benchbook.campaign.environment import Environment, RunTimes, SystemDescript
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.forecast import Forecast
 from benchbook.campaign.held import GO_ON, RunStopped, are_left
+from benchbook.campaign.overhead import lap, phase, timed
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
@@ -56,7 +58,9 @@ def run(
         return
     began, under_way = time.time(), _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
     try:
-        with experiment.running() as environment:
+        with timed(), ExitStack() as stack:
+            with phase("connect"):
+                environment = stack.enter_context(experiment.running())
             _same_hosts(campaign, environment)
             campaign.note(environment)
             while todo:
@@ -127,7 +131,7 @@ def _run_block(
         fresh = not isinstance(measured, BenchbookError)
         problem = measured if isinstance(measured, BenchbookError) else None
         if not isinstance(measured, BenchbookError):
-            campaign.keep(_measured(campaign, trial, measured), measured.series, measured.output)
+            _keep(campaign, _measured(campaign, trial, measured), measured)
         under_way.ended(trial, time.monotonic() - began, problem, _Left(block[index + 1 :], later))
 
 
@@ -138,7 +142,9 @@ def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], track
     """
 
     def bring() -> None:
-        _note_systems(campaign, experiment.begin(block, tracker.say))
+        with phase("restart"):
+            about = experiment.begin(block, tracker.say)
+        _note_systems(campaign, about)
 
     for wait_s in (*BEGIN_WAITS_S, None):
         problem = _attempt(campaign, block[0], tracker, bring)
@@ -163,7 +169,9 @@ def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[
     except BenchbookError as problem:
         if isinstance(problem, ENDING) or (isinstance(problem, BadInput) and not tracker.now.loaded):
             raise
-        campaign.keep(_failed(campaign, trial, problem), pd.DataFrame(), _output(problem))
+        failed = _failed(campaign, trial, problem)
+        with phase("write"):
+            campaign.keep(failed, pd.DataFrame(), _output(problem))
         return problem
 
 
@@ -173,9 +181,14 @@ def _undisturbed(
     """The trial's first measurement that passes the gate; what did not is kept beside. Raises MeasurementDisturbed."""
 
     def keep(measured: Measurement, why: list[str]) -> None:
-        campaign.keep(_measured(campaign, trial, measured, disturbed=why), measured.series, measured.output)
+        _keep(campaign, _measured(campaign, trial, measured, disturbed=why), measured)
 
     return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep, patience)
+
+
+def _keep(campaign: Campaign, record: Record, measured: Measurement) -> None:
+    with phase("write"):
+        campaign.keep(record, measured.series, measured.output)
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:
@@ -238,13 +251,14 @@ def _measured(campaign: Campaign, trial: Trial, m: Measurement, *, disturbed: Se
         summary=m.summary,
         histogram=m.histogram,
         proof=m.proof,
+        overhead_s=lap(m.ended - m.started),
     )
 
 
 def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record:
     tail = _output(problem).strip().splitlines()[-10:]
     why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
-    return _record(campaign, trial, "failed", failure=why)
+    return _record(campaign, trial, "failed", failure=why, overhead_s=lap())
 
 
 def _output(problem: BenchbookError) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.overhead import phase
 from benchbook.campaign.taken import Taken, taken
 from benchbook.campaign.validity import standstills
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
@@ -96,9 +97,10 @@ def _go_on(tries: Sequence[Try], patience: Patience) -> bool:
 def _try(measure: Callable[[], Measurement]) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
-    look = LookedAt.of(measured, measured.series)
-    here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
-    return Try(measured, [*disturbances(look), *here], taken(measured.series, measured.started, measured.ended))
+    with phase("check"):
+        look = LookedAt.of(measured, measured.series)
+        here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
+        return Try(measured, [*disturbances(look), *here], taken(measured.series, measured.started, measured.ended))
 
 
 def _with_proof(best: Try, tries: list[Try]) -> Measurement:

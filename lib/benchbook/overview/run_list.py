@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -17,13 +17,18 @@ _HEADS = ("campaign", "report", "profile", "inventory", "trials", "verdicts", "p
 
 def print_runs(reports: Sequence[str], console: Console) -> None:
     """Campaigns of these reports, or of all; those that cannot be read are named on the standard error."""
-    plans = [plan.parent for plan in paths.runs_dir("*").parent.glob("*/*/plan.json")]
-    mine = [folder for folder in plans if not reports or folder.parent.name in reports]
-    rows = [_row(each) for each in readable(sorted(mine, key=lambda folder: folder.name, reverse=True))]
+    rows = [_row(each) for each in campaigns_of(reports)]
     if rows:
         show(console, _HEADS, rows)
     else:
         console.print("nothing has been run yet: make report REPORT=...")
+
+
+def campaigns_of(reports: Sequence[str]) -> Iterator[Campaign]:
+    """Those of these reports, or of all, that can be read, the latest first."""
+    plans = [plan.parent for plan in paths.runs_dir("*").parent.glob("*/*/plan.json")]
+    mine = [folder for folder in plans if not reports or folder.parent.name in reports]
+    return readable(sorted(mine, key=lambda folder: folder.name, reverse=True))
 
 
 def _row(campaign: Campaign) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from benchbook.campaign.overhead import phase
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.probes.probe import LONGEST_S
 from benchbook.probes.watch import refuse_killed
@@ -98,12 +99,18 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
     """
     wanted, scraped = list(targets), Scraped()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="scrape") as pool:
-        running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
+        with phase("probes"):
+            running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
         yield scraped
-        for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
-            scraped.samples += "".join(lines)
-            scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
-            refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.job.status())
+        with phase("collect"):
+            _collect(running, pool.map(StandingSampler.seen, running), scraped)
+
+
+def _collect(running: Iterable[StandingSampler], seen: Iterable[list[str]], scraped: Scraped) -> None:
+    for one, lines in zip(running, seen, strict=True):
+        scraped.samples += "".join(lines)
+        scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
+        refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.job.status())
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from benchbook.campaign.overhead import phase
 from benchbook.errors import (
     BenchbookError,
     ConnectionLost,
@@ -87,7 +88,8 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
     began = time.time()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
-        running = list(pool.map(lambda probe: _standing(session, probe), wanted))
+        with phase("probes"):
+            running = list(pool.map(lambda probe: _standing(session, probe), wanted))
         try:
             yield watched
         except BenchbookError as problem:
@@ -98,11 +100,12 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             if isinstance(problem, (TrialFailed, RemoteFailed)) and not isinstance(problem, HostUnreachable):
                 _blame_what_stands(session, problem)
             raise
-        told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
-        parts = list(pool.map(lambda one: _cut(session, one, watched), running))
-        watched.series = pd.concat([watched.series, *parts], ignore_index=True)
-        first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
-        watched.stopped = stops.of_trial(told, first, began, session.running)
+        with phase("collect"):
+            told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
+            parts = list(pool.map(lambda one: _cut(session, one, watched), running))
+            watched.series = pd.concat([watched.series, *parts], ignore_index=True)
+            first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
+            watched.stopped = stops.of_trial(told, first, began, session.running)
 
 
 def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) -> None:

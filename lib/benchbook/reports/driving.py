@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchbook.campaign.early_stop import RateWatcher, both
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import on_each
@@ -117,18 +118,24 @@ class Driver:
         `rule` takes the place of `stop_rule` for this one load.
         """
         judged = rule or self.stop_rule
-        with blaming(system):
+        with phase("prove"), blaming(system):
             self.generator.before(self.clients[0], system)
         with blaming(system), watching(self.session, self.probes(system)) as watched:
-            crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
+            with phase("start"):
+                crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
             watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
-            ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
-        for each in ran:
-            self.generator.check(each)
-        outcome = self.generator.outcome(ran)
-        with blaming(system):
+            with phase("load"):
+                ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
+        with phase("figures"):
+            outcome = self._outcome(ran)
+        with phase("prove"), blaming(system):
             proof = self.generator.prove(self.clients[0], system, levels, outcome)
         return self._measurement(ran, outcome, watched, {**proof, **({"stopping": watcher.proof()} if watcher else {})})
+
+    def _outcome(self, ran: Sequence[Ran]) -> Outcome:
+        for each in ran:
+            self.generator.check(each)
+        return self.generator.outcome(ran)
 
     def _measurement(self, ran: Sequence[Ran], outcome: Outcome, watched: Watched, proof: Json) -> Measurement:
         started, ended = min(each.ended.started for each in ran), max(each.ended.ended for each in ran)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
+from benchbook.campaign.overhead import phase
 from benchbook.errors import SystemFailed
 from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
@@ -58,12 +59,14 @@ class StartingState:
         else:
             self._start_from(system, dataset, say)
         self._running = system.name
-        return {system.name: SystemDescription(**vars(system.about()), dataset=vars(self.generator.dataset))}
+        with phase("describe"):
+            return {system.name: SystemDescription(**vars(system.about()), dataset=vars(self.generator.dataset))}
 
     def stop(self) -> None:
         """End the system that runs, if one does."""
         if self._running:
-            self.systems[self._running].stop()
+            with phase("stop"):
+                self.systems[self._running].stop()
             self._running = ""
 
     def _start_from(self, system: System, dataset: str, say: Say) -> None:
@@ -71,22 +74,27 @@ class StartingState:
         if system.has(dataset):
             # What was killed may have left its data half written.
             restart_only = self.reset != "restore" and self._running == system.name and _alive(system)
-            system.stop()
+            with phase("stop"):
+                system.stop()
             if not restart_only:
-                system.reset(dataset)
+                with phase("restore"):
+                    system.reset(dataset)
         else:
-            system.refresh(None)
-            self._prepare(system, say)
-            system.stop()
-            system.keep(dataset)
-        system.start()
-        system.ready()
+            with phase("prepare"):
+                system.refresh(None)
+                self._prepare(system, say)
+                system.stop()
+                system.keep(dataset)
+        with phase("restart"):
+            system.start()
+            system.ready()
 
     def _prepare_once(self, system: System, dataset: str, say: Say) -> None:
         """In place, where somebody else's server keeps what was prepared."""
         if not system.has(dataset):
-            self._prepare(system, say)
-            system.keep(dataset)
+            with phase("prepare"):
+                self._prepare(system, say)
+                system.keep(dataset)
 
     def _prepare(self, system: System, say: Say) -> None:
         self.generator.prepare(self.session, self.client, system, say)

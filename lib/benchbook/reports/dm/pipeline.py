@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchbook.campaign.design import digest
+from benchbook.campaign.overhead import phase
 from benchbook.errors import SystemFailed
 from benchbook.hosts.fanout import together
 from benchbook.profiles import Profile
@@ -72,8 +73,10 @@ class Pipeline:
     def begin(self, say: Callable[[str], None]) -> None:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         say("removing what DM left, and bringing upstream and target to their starting state")
-        self.dm.stop()
-        together(self.dm.wipe, lambda: self._start_upstream(say), lambda: self.target.refresh(None))
+        with phase("stop"):
+            self.dm.stop()
+        with phase("restart"):
+            together(self.dm.wipe, lambda: self._start_upstream(say), lambda: self.target.refresh(None))
         self._as_new = True
 
     def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:

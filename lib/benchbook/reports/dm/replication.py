@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.overhead import phase
 from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Json
@@ -90,16 +91,19 @@ class DmReplication:
             self.pipeline.stop()
         self.pipeline = wanted
         self.pipeline.begin(say)
-        return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
+        with phase("describe"):
+            return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same."""
         sync = trial.cell.table in SYNC
         task = self._task(trial)
-        self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
+        with phase("reset"):
+            self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
         # The hosts have told all that they are asked: they are cleaned while the figures are worked out.
-        measured, _ = together(ran.measurement, self.pipeline.clean)
+        with phase("figures"):
+            measured, _ = together(ran.measurement, self.pipeline.clean)
         return measured
 
     def expected_s(self, trial: Trial) -> float:
@@ -124,16 +128,17 @@ class DmReplication:
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullRan:
         progress: list[tuple[float, float]] = []
         started = time.time()
-        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
+        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped), phase("load"):
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
             time.sleep(self.profile.dm.sample_s)  # until the last scrape of the load has surely been taken
         ended, count = time.time(), dump_statements.count_command(quote([task.dumped_data]))
-        log, statements, proof = together(
-            self.pipeline.dm.log,
-            lambda: self.pipeline.dm.worker.shell(count, timeout=600).stdout,
-            lambda: self._proof(trial, f"dumped_data.{TASK}"),
-        )
+        with phase("prove"):
+            log, statements, proof = together(
+                self.pipeline.dm.log,
+                lambda: self.pipeline.dm.worker.shell(count, timeout=600).stdout,
+                lambda: self._proof(trial, f"dumped_data.{TASK}"),
+            )
         return FullRan(
             DmRan(task, self._names, started, ended, watched, scraped, proof),
             sample_s=self.profile.dm.sample_s,
@@ -144,17 +149,21 @@ class DmReplication:
         )
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
-        self.pipeline.dm.start_task(task)
-        self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
-        self._watch.settle()
+        with phase("start"):
+            self.pipeline.dm.start_task(task)
+            self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
+        with phase("warm"):
+            self._watch.settle()
         started = time.time()
         with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
-            command, load, printed = self._load(trial, on_rate)
-            self._watch.drain()
-            time.sleep(self.profile.dm.sample_s)  # until the scrape after the last row has surely been taken
-        ended = time.time()
+            with phase("load"):
+                command, load, printed = self._load(trial, on_rate)
+                self._watch.drain()
+                time.sleep(self.profile.dm.sample_s)  # until the scrape after the last row has surely been taken
+            ended = time.time()
         # DM has applied all that it read: the checkpoint, which dm-ctl takes a second for, touches no replicated row.
-        proof, checkpoint = together(lambda: self._proof(trial, "relay_log"), self._checkpoint)
+        with phase("prove"):
+            proof, checkpoint = together(lambda: self._proof(trial, "relay_log"), self._checkpoint)
         return SyncRan(
             DmRan(task, self._names, started, ended, watched, scraped, {**proof, **checkpoint}),
             command=command,
@@ -183,7 +192,10 @@ class DmReplication:
             reader(data)
             self._watch.look()
 
-        with self.pipeline.session.following(self.pipeline.client, "sysbench", command) as job:
+        with ExitStack() as stack:
+            with phase("start"):
+                following = self.pipeline.session.following(self.pipeline.client, "sysbench", command)
+                job = stack.enter_context(following)
             ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
             text, complaint = reader.text, job.stderr()
         self._watch.look()

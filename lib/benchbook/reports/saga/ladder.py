@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.overhead import phase
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
@@ -123,17 +124,20 @@ class SagaLadder:
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The store in its starting state, then DTM and the business service on it."""
         self._session.reach()
-        self._stop_services()
+        with phase("stop"):
+            self._stop_services()
         if self._store is not self._stores[block[0].cell.system]:
             self._turn_to(block[0].cell.system)
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
-        for server in (self._dtm, self._business):
-            server.start()
-        for server in (self._dtm, self._business):
-            server.ready()
-        self._business.reset()
-        about = {server.name: SystemDescription(**vars(server.about())) for server in (self._dtm, self._business)}
+        with phase("restart"):
+            for server in (self._dtm, self._business):
+                server.start()
+            for server in (self._dtm, self._business):
+                server.ready()
+            self._business.reset()
+        with phase("describe"):
+            about = {server.name: SystemDescription(**vars(server.about())) for server in (self._dtm, self._business)}
         return {**found, **about}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
@@ -147,9 +151,11 @@ class SagaLadder:
     # -- sysbench alone -----------------------------------------------------------------------------------------
 
     def _sysbench(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        before = self._counters()
+        with phase("prove"):
+            before = self._counters()
         measured = self._driver.measure(self._store, trial.cell.levels, on_rate)
-        counted = counters.difference(before, self._counters())
+        with phase("prove"):
+            counted = counters.difference(before, self._counters())
         seconds, events = measured.summary["total_time_s"].value, measured.summary["events"].value
         added = {
             "db_tps": Quantity(value=counted[counters.COMMITS] / seconds, unit="1/s"),
@@ -167,9 +173,11 @@ class SagaLadder:
         rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
         # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
         killing = trial.cell.table == KILLED
-        requests = self._warm_up(rung, concurrency) * (5 if killing else 1)
-        self._dtm.forget()
-        self._business.reset()
+        with phase("warm"):
+            requests = self._warm_up(rung, concurrency) * (5 if killing else 1)
+        with phase("reset"):
+            self._dtm.forget()
+            self._business.reset()
         command = ab_command.for_requests(
             self._ab,
             self._business.url + rung.path,
@@ -178,13 +186,16 @@ class SagaLadder:
             longest_s=20 * self.time_s + ab_command.REQUEST_TIMEOUT_S,
         )
         with watching(self._session, self._driver.probes(self._store)) as watched:
-            before, asked = self._counters(), self._dtm.asked
+            with phase("prove"):
+                before, asked = self._counters(), self._dtm.asked
             ended, text, killed = self._drive(command, on_rate, kill=killing)
-            recovered = self._settle(before)
-        counted = counters.difference(before, self._counters())
-        counted["Com_select"] -= self._dtm.asked - asked
-        moments = {**killed, **recovered}
-        measured = self._measurement(trial, command, ended, text, watched.series, counted, moments)
+            with phase("settle"):
+                recovered = self._settle(before)
+        with phase("prove"):
+            counted = counters.difference(before, self._counters())
+            counted["Com_select"] -= self._dtm.asked - asked
+            moments = {**killed, **recovered}
+            measured = self._measurement(trial, command, ended, text, watched.series, counted, moments)
         return replace(measured, proof={**watched.proof, **measured.proof})
 
     def _warm_up(self, rung: Rung, concurrency: int) -> int:
@@ -201,9 +212,12 @@ class SagaLadder:
     ) -> tuple[Ended, str, Json]:
         """Run ab to its end; returns how it ended, what it printed, and when DTM was killed and served again."""
         reader = ab_command.AbProgress(on_rate)
-        with self._session.following(self.client, "ab", command) as job:
-            killed = self._kill_dtm() if kill else {}
-            ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
+        with ExitStack() as stack:
+            with phase("start"):
+                job = stack.enter_context(self._session.following(self.client, "ab", command))
+            with phase("load"):
+                killed = self._kill_dtm() if kill else {}
+                ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         check_end(ended, reader.text, f"ab on {self.client.name}", ab.failure)
         return ended, reader.text, killed
 
