@@ -19,6 +19,7 @@ from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of
 from benchbook.reports.quorum.lost_member import around
 from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
+from benchbook.reports.quorum.quorum_trials import Killing
 from benchbook.systems.etcd_api import one_leader
 from benchbook.workloads import etcd_output
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize, lost_or_unasked
@@ -73,10 +74,15 @@ def test_the_bar_tells_the_rate_five_times_a_second() -> None:
 
 
 def test_requests_that_failed_are_counted_and_named() -> None:
-    text = printed("range_1") + "\nError distribution:\n  [7]\tetcdserver: request timed out\n  [2]\trpc error: EOF\n"
-    assert etcd_output.errors(text) == {"etcdserver: request timed out": 7, "rpc error: EOF": 2}
-    output = etcd_output.parse(text)
-    assert (output.figures["events"], output.failed) == (2000, 9)
+    """10,000 puts to three members; the leader was killed 1.2 s after the start, and started again 2 s later."""
+    output = etcd_output.parse(printed("leader_killed"))
+    assert output.errors == {
+        "rpc error: code = Unavailable desc = error reading from server: EOF": 20,
+        "etcdserver: request timed out, possibly due to previous leader failure": 10,
+    }
+    assert (output.figures["events"], output.failed) == (9970, 30)
+    # The clients that were connected to it were the last to be answered.
+    assert output.figures["latency_max_ms"] == pytest.approx(2548.4, abs=0.1)
 
 
 def test_what_is_missing_is_named_and_what_failed_altogether_is_told() -> None:
@@ -177,6 +183,42 @@ def test_the_rate_around_the_death_of_a_member() -> None:
 
 def test_a_load_that_ended_while_the_member_was_away_has_no_rate_after() -> None:
     assert set(around([(0.2, 50.0), (0.8, 50.0)], 0.3, 9.0, 0.2)) == {"tps_before", "tps_without", "stalled_s"}
+
+
+class Members:
+    """A quorum that notes what was asked of it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def lose(self, host: str) -> float:
+        self.asked.append(f"lose {host}")
+        return 1795370001.5
+
+    def regain(self) -> None:
+        self.asked.append("regain")
+
+
+def test_a_member_is_killed_after_a_second_and_comes_back_after_two_more() -> None:
+    members, told = Members(), []
+    killing = Killing(
+        cast("Any", members), cast("Any", "m2"), lambda second, rate: told.append((second, members.asked[:]))
+    )
+    for fifth in range(18):
+        killing.seen(fifth * 0.2, 100.0)
+    assert [second for second, _ in told] == [fifth * 0.2 for fifth in range(18)]
+    assert {len(asked): second for second, asked in reversed(told)} == {0: 0.0, 1: 1.0, 2: pytest.approx(3.0)}
+    killing.bring_back()
+    assert members.asked == ["lose m2", "regain"]
+    assert killing.killed == 1795370001.5 < killing.returned
+
+
+def test_a_member_that_was_not_killed_is_not_brought_back() -> None:
+    members = Members()
+    killing = Killing(cast("Any", members), cast("Any", "m2"), lambda second, rate: None)
+    killing.seen(0.8, 100.0)
+    killing.bring_back()
+    assert (members.asked, killing.killed) == ([], 0.0)
 
 
 # -- the kind of report ------------------------------------------------------------------------------------------------

@@ -123,12 +123,9 @@ class Etcd(DataServer, Quorum):
         return str(etcd_api.status(self.carriers[0], self.endpoint(self.carriers[0]))["version"])
 
     def variables(self) -> dict[str, str]:
-        """etcd tells its settings to nobody: its flags, who leads, and what its metrics say of its limits."""
-        first = self.carriers[0]
-        told = etcd_api.metrics(first, self.endpoint(first))
-        limits = {name: f"{told[name]:.0f}" for name in ("etcd_server_quota_backend_bytes",) if name in told}
-        flags = {name: str(value) for name, value in self.options(first).items()}
-        return {**flags, **limits, "leader": self.leader().name}
+        """etcd tells its settings to nobody: the flags of the first member, and who leads."""
+        flags = {name: str(value) for name, value in self.options(self.carriers[0]).items()}
+        return {**flags, "leader": self.leader().name}
 
     def notes(self) -> tuple[str, ...]:
         built = ("etcd 3.5.11, built here; etcd 3.2.0 was published",) if self.program.built else ()

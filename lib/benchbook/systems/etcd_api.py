@@ -1,4 +1,4 @@
-"""What is asked of a member of etcd: its JSON gateway to gRPC, and its metrics.
+"""What is asked of a member of etcd, through its JSON gateway to gRPC.
 
 The gateway's paths and fields are those of etcd 3.5 (etcd.io/docs/v3.5/dev-guide/api_grpc_gateway); whole numbers come
 as text, keys and values in base64.
@@ -10,8 +10,6 @@ import base64
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from prometheus_client.parser import text_string_to_metric_families
 
 from benchbook.errors import SystemFailed
 from benchbook.hosts.about import Json
@@ -72,16 +70,6 @@ def unhealthy(via: RemoteHost, end: Endpoint) -> str | None:
     except UNANSWERED as problem:
         return f"etcd does not answer: {problem!r}"
     return None if answer.status == 200 else f"etcd answers {answer.status}: {answer.body.strip()[:200]}"
-
-
-def metrics(via: RemoteHost, end: Endpoint) -> dict[str, float]:
-    """The member's metrics that have no labels, by name; those with labels are kept as `name{label=value}`."""
-    families = text_string_to_metric_families(Door(via, end.address, end.port).get("/metrics").body)
-    return {_named(s.name, s.labels): s.value for family in families for s in family.samples}
-
-
-def _named(name: str, labels: dict[str, str]) -> str:
-    return name + ("{" + ",".join(f"{key}={value}" for key, value in labels.items()) + "}" if labels else "")
 
 
 def one_leader(states: list[Json]) -> str:
