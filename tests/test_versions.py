@@ -212,6 +212,16 @@ def test_a_claim_is_about_the_system_that_runs_its_rows() -> None:
     assert said["index-costs-v610"] == ("tidb:6.5", "reproduced")
 
 
+def test_a_claim_about_two_systems_says_what_each_stands_in_for() -> None:
+    trials = plan(KIND.cells(REPORT, asked(*PAIR)), 4, seed=1, asked={})
+    found, held = evidence.measured(REPORT, KIND.tables, measured(), trials), ledger_check.load(REPORT)
+    assert held
+    new = JudgedSystem("tidb:7.1", "TiDB 7.1", ["7.1 stands in for v6.2.0"], beside={"tidb:6.5": ["6.5 for v6.1.0"]})
+    said = {claim.id: claim.sentence for claim in judge.judge(held, REPORT, found, new)}
+    assert said["alike-read-write"].endswith("7.1 stands in for v6.2.0. 6.5 for v6.1.0.")
+    assert said["rises-read-write-v620"].endswith("7.1 stands in for v6.2.0.")
+
+
 def test_what_changed_between_the_published_versions_is_not_testable_on_later_ones() -> None:
     changes = {id: said for id, said in verdicts(measured(gain=2)).items() if id.startswith("change-")}
     assert changes == {f"change-{name.removeprefix('oltp_').replace('_', '-')}": ("tidb:7.1", "not testable here")

@@ -28,7 +28,7 @@ TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update 
 
 
 @dataclass(frozen=True)
-class Layout:
+class NewLayout:
     """What a kind of new report is made of.
 
     `model` is the report whose notebook it takes, `templates` its own folder of templates, before the common one;
@@ -42,11 +42,11 @@ class Layout:
 
 
 LAYOUTS = {
-    "sysbench": Layout(
+    "sysbench": NewLayout(
         "tidb_v7_1_3_sysbench",
         changes={'"lab_tidb"': '"lab_{name}"', 'system: str = "tidb"': 'system: str = "mariadb"'},
     ),
-    "versions": Layout(
+    "versions": NewLayout(
         "tidb_v6_2_vs_v6_1_sysbench",
         "new_versions",
         changes={
@@ -96,7 +96,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _contents(name: str, layout: Layout) -> dict[Path, str]:
+def _contents(name: str, layout: NewLayout) -> dict[Path, str]:
     """Every file with its text."""
     environment = Environment(
         loader=FileSystemLoader([TEMPLATES / layout.templates, TEMPLATES / "new"]),
@@ -135,7 +135,7 @@ def _free_net() -> str:
     return f"127.0.{free}"
 
 
-def _package(name: str, layout: Layout) -> dict[str, object]:
+def _package(name: str, layout: NewLayout) -> dict[str, object]:
     resources = [_resource(table, title, layout.by) for table, title in TABLES.items()]
     return {"name": name, "title": f"{name}: published tables (PLACEHOLDER numbers)", "resources": resources}
 
@@ -181,7 +181,7 @@ def _resource(table: str, title: str, by: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _notebook(name: str, layout: Layout, prose: str) -> str:
+def _notebook(name: str, layout: NewLayout, prose: str) -> str:
     """The model's notebook with this report's name, inventory and system, and `prose` in place of its own."""
     sections = {text.splitlines()[0]: text.strip() for text in re.split(r"(?m)^(?=##? )", prose) if text.strip()}
     title = next(iter(sections))
@@ -199,7 +199,7 @@ def _notebook(name: str, layout: Layout, prose: str) -> str:
     return _as_json(notebook)
 
 
-def _renamed(source: str, name: str, layout: Layout) -> str:
+def _renamed(source: str, name: str, layout: NewLayout) -> str:
     for old, new in {f'"{layout.model}"': '"{name}"', **layout.changes}.items():
         source = source.replace(old, new.format(name=name))
     return source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,12 +27,16 @@ from benchbook.published.tables import Published
 
 @dataclass(frozen=True)
 class JudgedSystem:
-    """A judged system: its name, what to call it in a sentence, what stands in for what, and what was asked for."""
+    """A judged system: its name, what to call it in a sentence, what stands in for what, and what was asked for.
+
+    `beside`: what the campaign's other systems stand in for, by name, for claims that are about several of them.
+    """
 
     name: str
     title: str = ""
     stand_ins: list[str] = field(default_factory=list)
     asked: Asked = field(default_factory=dict)
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def called(self) -> str:
@@ -59,10 +63,19 @@ def of_campaign(
     in_them = [record for record in recorded if record.table in tables_with_room]
     busy = _busy(campaign, in_them)
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
+    beside = {system.name: system.stand_ins for system in systems}
     return [
         claim
         for system in systems
-        for claim in judge(ledger, published, found, system, looks=campaign.looks, busy=busy, scaling=campaign.scaling)
+        for claim in judge(
+            ledger,
+            published,
+            found,
+            replace(system, beside=beside),
+            looks=campaign.looks,
+            busy=busy,
+            scaling=campaign.scaling,
+        )
     ]
 
 
@@ -116,7 +129,7 @@ def judge(
     return [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
-        else _judged(claim, system, decisions[claim.id], parts[claim.id], left_out[claim.id])
+        else _judged(claim, arm, system, decisions[claim.id], parts[claim.id], left_out[claim.id])
         for claim in claims
     ]
 
@@ -187,8 +200,14 @@ def _stand_in(what: str, titles: list[str]) -> str:
     return f"{' and '.join(names)} {'stands' if len(names) == 1 else 'stand'} in for {what}"
 
 
+def _stand_ins(claim: Hypothesis, arm: Arm, system: JudgedSystem) -> list[str]:
+    """Of the judged system, and of the others that the claim is about."""
+    others = [said for name in claim.systems(arm) if name != system.name for said in system.beside.get(name, [])]
+    return list(dict.fromkeys([*system.stand_ins, *others]))
+
+
 def _judged(
-    claim: Hypothesis, system: JudgedSystem, decision: Decision, parts: Sequence[Part], left_out: str
+    claim: Hypothesis, arm: Arm, system: JudgedSystem, decision: Decision, parts: Sequence[Part], left_out: str
 ) -> results.JudgedClaim:
     part = decision.part
     low, high = (part.shown(bound) for bound in interval(part, decision.alpha))
@@ -197,7 +216,7 @@ def _judged(
         words.sentence(decision, system.called, parts),
         left_out,
         claim.own_table,
-        *(f"{stand_in}." for stand_in in system.stand_ins),
+        *(f"{stand_in}." for stand_in in _stand_ins(claim, arm, system)),
     ]
     return results.JudgedClaim(
         **_head(claim, system),
