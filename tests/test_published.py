@@ -13,7 +13,8 @@ from benchbook.errors import BadInput
 from benchbook.published.reading import frictionless_check
 from benchbook.published.tables import known_reports, load, validate
 
-REPORTS = ["ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "pgcat_pgbench", "tidb_v7_1_3_sysbench"]
+REPORTS = ["ddt_full_scale", "dm_1_0_alpha", "dm_1_0_ga", "dtm_mysql", "pgcat_pgbench", "tidb_v7_1_3_sysbench",
+           "tidb_v7_1_3_tpcc"]  # fmt: skip
 DATA = Path(__file__).resolve().parents[1] / "data" / "published"
 
 
@@ -85,6 +86,10 @@ def test_tidb_text_says_other_threads_than_two_tables():
     assert report.design[0].factors["threads"] == [50, 100, 200]
     assert "--mysql-ignore-errors=1062,2013,8028,9007" in report.design[0].options
     assert "--auto-inc=false" in report.design[0].options
+
+
+def test_tpcc_numbers():
+    assert rows("tidb_v7_1_3_tpcc", "tpcc", "threads", "tpmc") == [(50, 42839), (100, 72895), (200, 97924)]
 
 
 def test_pgcat_numbers():
