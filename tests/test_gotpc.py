@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 from kit import ROOT
+from records import record
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, OutputNotParseable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Command, Ended, remote_program
@@ -18,7 +19,7 @@ from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of
-from benchbook.workloads import allowed, gotpc_login
+from benchbook.workloads import allowed, gotpc_books, gotpc_login, gotpc_output
 from benchbook.workloads.generator import Load, Ran, generator
 from benchbook.workloads.gotpc_books import Books
 from benchbook.workloads.gotpc_generator import GoTpc, GoTpcSize
@@ -62,6 +63,83 @@ def test_of_errors_without_an_end_some_are_kept_and_the_figures_all(stamps: Modu
     lines = ["error\n"] * 10 + ['[{"a": 1}]\n'] + ["error\n"] * 5
     kept = list(stamps.stamped(lines, 4, now=7.0))
     assert kept == ["7.000 error"] * 4 + ['7.000 [{"a": 1}]', "7.000 and 11 lines more"]
+
+
+# -- what it prints ---------------------------------------------------------------------------------------------------
+
+
+def test_a_recorded_load_of_three_threads() -> None:
+    """On TiDB: 13 deliveries, 160 new orders, 12 order-status, 150 payments, 14 stock-level."""
+    outcome = made(printed("run"))
+    summary = {name: quantity.value for name, quantity in outcome.summary.items()}
+    assert [summary[name] for name in ("tpmc", "tpm_total", "efficiency_percent")] == [3612.6, 7757.7, 14046.1]
+    counts = ("events", "new_orders", "payments", "failed", "new_orders_failed", "payments_failed")
+    assert [summary[name] for name in counts] == [349, 160, 150, 0, 0, 0]
+    # Its longest-lived kind: 150 payments at 3,154.1 a minute.
+    assert summary["total_time_s"] == pytest.approx(150 * 60 / 3154.1)
+    assert summary["tps"] == pytest.approx(349 / 2.853429, rel=1e-6)
+    # 1,012.5 + 3,622.1 + 146.6 + 2,949.0 + 424.7 ms
+    assert summary["latency_mean_ms"] == pytest.approx(8154.9 / 349)
+    assert (summary["new_order_p90_ms"], summary["latency_max_ms"]) == (50.3, 469.8)
+    units = {name: outcome.summary[name].unit for name in ("tpmc", "tps", "new_order_p90_ms", "efficiency_percent")}
+    assert units == {"tpmc": "1/min", "tps": "1/s", "new_order_p90_ms": "ms", "efficiency_percent": "%"}
+
+
+def test_its_lines_are_a_series_at_the_times_they_came() -> None:
+    """Its last second is in the summary alone."""
+    series = made(printed("run")).series
+    tps = series[series.metric == "tps"]
+    assert list(zip(tps.t, tps.value, strict=True)) == [(1795384962.742, 58.0), (1795384963.745, 100.0)]
+    assert list(series[series.metric == "tpmc"].value) == [26 * 60.0, 47 * 60.0]
+    load = GoTpc(GoTpcSize(warehouses=1, time_s=3), [], 1)
+    assert [load.rate_in(line) for line in printed("run").splitlines()][:3] == [
+        (1.0, 58.0), (pytest.approx(2.003, abs=1e-6), 100.0), None,
+    ]  # fmt: skip
+
+
+def test_what_a_record_answers_for() -> None:
+    """8,154.9 ms of transactions in 2.853 s keep 2.86 of 3 threads busy."""
+    levels, summary = {"workload": "tpcc", "threads": 3}, made(printed("run")).summary
+    proof = {"conditions": {"127.0.79.11:4000": ["3.3.2.1", "3.3.2.2"]}}
+    asked = {"time_s": 3, "rate": 0}
+    checks = GoTpc.record_checks(record(levels=levels, asked=asked, summary=summary, proof=proof))
+    assert [(each.ok, each.found) for each in checks] == [
+        (True, "2.9 of 3 threads busy"),
+        (True, "0 failed (0.00%)"),
+        (True, "90% within 50.3 ms, of 5,000"),
+        (True, "127.0.79.11:4000: 2 conditions hold"),
+    ]
+    bare = GoTpc.record_checks(record(levels=levels, asked=asked, summary=summary))
+    assert (bare[-1].ok, bare[-1].found) == (False, "were not asked")
+
+
+def test_errors_that_are_passed_over_are_no_end_and_others_are() -> None:
+    """A thread of a load without `--ignore-error` ends at its first error; go-tpc itself then ends with status 0."""
+    passed = "1795370000.1 [2026-11-22 21:00:00] execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
+    assert gotpc_output.failure(passed) is None
+    ended = "1795370000.1 execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
+    assert gotpc_output.failure(ended) == "execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
+    assert gotpc_output.failure("Error: unknown flag: --warehose\n") == "Error: unknown flag: --warehose"
+    wrong = "execute check failed, err check warehouse 1 at condition 3.3.2.8 failed"
+    assert gotpc_output.failure(f"begin to check warehouse 1 at condition 3.3.2.8\n{wrong}\nFinished\n") == wrong
+
+
+def test_a_server_that_is_gone_is_a_rate_of_nothing() -> None:
+    """It prints no line for a second in which nothing was done: so the server is looked at."""
+    line = "1795370007.5 [2026-11-22 21:00:00] execute run failed, err ping-based connection refresh failed (thread 1)"
+    load = GoTpc(GoTpcSize(warehouses=1, time_s=3), [], 1)
+    assert load.rate_in(line) == (1.0, 0.0)
+    assert load.rate_in("1795370009.0 Finished") is None
+
+
+def test_the_conditions_that_were_asked_by_warehouse() -> None:
+    said = [f"begin to check warehouse {w} at condition 3.3.2.{n}" for w in (2, 1) for n in (10, 9, 1)]
+    assert gotpc_books.checked("\n".join(said)) == {w: ["3.3.2.1", "3.3.2.9", "3.3.2.10"] for w in (1, 2)}
+
+
+def test_a_load_without_a_new_order_has_no_tpmc() -> None:
+    with pytest.raises(OutputNotParseable, match="no summary"):
+        gotpc_output.parse("1795370009.0 Finished\n")
 
 
 # -- its books --------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -103,7 +104,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
             say("collecting statistics, checking the consistency conditions")
             for end in ends:
                 gotpc_books.analyse(client, end, DATABASE)
-                self._conditions(client, end, ["--check-all"])
+            self._conditions(client, ends, ["--check-all"])
 
     def _count(self, client: RemoteHost, store: Store) -> None:
         """An insert that go-tpc has given up is no error of it: what is missing is seen in the tables alone."""
@@ -172,7 +173,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         """The consistency conditions on every copy of the data, and no acknowledged transaction is gone."""
         ends = store.copies()
         try:
-            conditions = {str(end): self._conditions(client, end) for end in ends}
+            conditions = self._conditions(client, ends)
         finally:
             gotpc_login.drop(client, ends)
         after, counts = gotpc_books.read(client, ends, DATABASE), outcome.summary
@@ -181,15 +182,24 @@ class GoTpc(LoadGenerator[GoTpcSize]):
             raise WorkloadFailed(f"TPC-C's books do not balance: {wrong}")
         return {"conditions": conditions, "books": {"before": asdict(self._books), "after": asdict(after)}}
 
-    def _conditions(self, client: RemoteHost, end: Endpoint, more: Sequence[str] = ()) -> list[str]:
-        """Those that hold in every warehouse. Raises WorkloadFailed for one that does not."""
+    def _conditions(
+        self, client: RemoteHost, ends: Sequence[Endpoint], more: Sequence[str] = ()
+    ) -> dict[str, list[str]]:
+        """Those that hold, of every copy of the data. Raises WorkloadFailed for one that does not."""
+        with ThreadPoolExecutor(len(ends), thread_name_prefix="conditions") as pool:
+            held = list(pool.map(lambda end: self._of_one(client, end, more), ends))
+        return {str(end): names for end, names in zip(ends, held, strict=True)}
+
+    def _of_one(self, client: RemoteHost, end: Endpoint, more: Sequence[str]) -> list[str]:
+        """Those that hold in every warehouse of one copy."""
         asked = self._asking(client, [end], "check", more)
         folder = client.path("go-tpc")
         client.mkdir(folder)
         for name, content in asked.secrets.items():
             client.write(f"{folder}/{name}", content)
         env = [f"{name}={folder}/{value}" for name, value in asked.env.items()]
-        ended = client.run(["env", *env, *asked.argv], timeout=asked.timeout_s, check=False)
+        with gotpc_books.indexed(client, end, DATABASE):
+            ended = client.run(["env", *env, *asked.argv], timeout=asked.timeout_s, check=False)
         said = ended.stdout + ended.stderr
         held = gotpc_books.checked(said)
         wrong = gotpc_output.failure(said)
