@@ -21,7 +21,7 @@ from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of
 from benchbook.workloads import allowed, gotpc_books, gotpc_login, gotpc_output
 from benchbook.workloads.generator import Load, Ran, generator
-from benchbook.workloads.gotpc_books import Books
+from benchbook.workloads.gotpc_books import OrderBooks
 from benchbook.workloads.gotpc_generator import GoTpc, GoTpcSize
 
 FIXTURES = Path(__file__).parent / "fixtures" / "gotpc"
@@ -149,23 +149,23 @@ def test_a_load_without_a_new_order_has_no_tpmc() -> None:
     ("after", "said"),
     [
         # 1,000 new orders, of which 990 stayed; 500 payments.
-        (Books(30_990, 30_500), ""),
+        (OrderBooks(30_990, 30_500), ""),
         # Two failed new orders and three failed payments may be there, if only the answer was lost.
-        (Books(31_002, 30_503), ""),
-        (Books(31_003, 30_500), "1,003 orders were entered by 1,000 new-order transactions (2 failed)"),
-        (Books(30_949, 30_500), "949 orders were entered by 1,000 new-order transactions (2 failed)"),
-        (Books(30_990, 30_499), "the history has 499 new rows after 500 payments (3 failed)"),
-        (Books(30_990, 30_504), "the history has 504 new rows after 500 payments (3 failed)"),
+        (OrderBooks(31_002, 30_503), ""),
+        (OrderBooks(31_003, 30_500), "1,003 orders were entered by 1,000 new-order transactions (2 failed)"),
+        (OrderBooks(30_949, 30_500), "949 orders were entered by 1,000 new-order transactions (2 failed)"),
+        (OrderBooks(30_990, 30_499), "the history has 499 new rows after 500 payments (3 failed)"),
+        (OrderBooks(30_990, 30_504), "the history has 504 new rows after 500 payments (3 failed)"),
     ],
 )
-def test_books_after_a_load(after: Books, said: str) -> None:
-    assert after.wrong(Books(30_000, 30_000), (1000, 2), (500, 3)) == said
+def test_books_after_a_load(after: OrderBooks, said: str) -> None:
+    assert after.wrong(OrderBooks(30_000, 30_000), (1000, 2), (500, 3)) == said
 
 
 def test_a_few_orders_may_all_be_rolled_back() -> None:
     """Of five, 1% is no number to test by."""
-    assert Books(0, 0).wrong(Books(0, 0), (5, 0), (0, 0)) == ""
-    assert "0 orders" in Books(0, 0).wrong(Books(0, 0), (6, 0), (0, 0))
+    assert OrderBooks(0, 0).wrong(OrderBooks(0, 0), (5, 0), (0, 0)) == ""
+    assert "0 orders" in OrderBooks(0, 0).wrong(OrderBooks(0, 0), (6, 0), (0, 0))
 
 
 # -- how it is asked --------------------------------------------------------------------------------------------------

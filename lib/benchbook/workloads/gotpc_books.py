@@ -33,13 +33,13 @@ _BEGUN = re.compile(r"begin to check warehouse (\d+) at condition ([\d.]+)")
 
 
 @dataclass(frozen=True)
-class Books:
+class OrderBooks:
     """Orders that were ever entered (by the numbers of their districts), and payments (by the history)."""
 
     orders: int
     payments: int
 
-    def wrong(self, before: Books, entered: tuple[int, int], paid: tuple[int, int]) -> str:
+    def wrong(self, before: OrderBooks, entered: tuple[int, int], paid: tuple[int, int]) -> str:
         """What does not fit after a load with so many transactions, (done, failed) of each kind; empty where all does.
 
         A failed one may have been done all the same, if the answer to its commit was lost.
@@ -54,18 +54,18 @@ class Books:
         return "; ".join(said)
 
 
-def read(client: RemoteHost, ends: Sequence[Endpoint], database: str) -> Books:
+def read(client: RemoteHost, ends: Sequence[Endpoint], database: str) -> OrderBooks:
     """The books of all copies of the data together. Raises SystemFailed."""
     found = [_read(client, end, database) for end in ends]
-    return Books(sum(each.orders for each in found), sum(each.payments for each in found))
+    return OrderBooks(sum(each.orders for each in found), sum(each.payments for each in found))
 
 
-def _read(client: RemoteHost, end: Endpoint, database: str) -> Books:
+def _read(client: RemoteHost, end: Endpoint, database: str) -> OrderBooks:
     ask = psql.query if end.protocol == "pgsql" else sql.query
     ((orders, payments),) = ask(client, end, _COUNTS, database=database)
     if orders in (None, ""):
         raise SystemFailed(f"{end}: TPC-C's tables are empty")
-    return Books(int(orders), int(payments))
+    return OrderBooks(int(orders), int(payments))
 
 
 def analyse(client: RemoteHost, end: Endpoint, database: str) -> None:

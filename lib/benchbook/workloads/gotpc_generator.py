@@ -21,7 +21,7 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.workloads import gotpc_books, gotpc_login, gotpc_output
 from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
-from benchbook.workloads.gotpc_books import Books
+from benchbook.workloads.gotpc_books import OrderBooks
 from benchbook.workloads.gotpc_output import GoTpcOutput, Operation, Operations
 
 # Named in annotations only: a chain of imports ends here.
@@ -72,7 +72,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
 
     def __init__(self, size: GoTpcSize, options: Sequence[str], seed: int) -> None:
         super().__init__(size, options, seed)
-        self._books = Books(0, 0)
+        self._books = OrderBooks(0, 0)
         self._first = 0.0
 
     def version(self, client: RemoteHost) -> str:

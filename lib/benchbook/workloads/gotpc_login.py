@@ -24,7 +24,7 @@ PASSFILE = "pgpass"
 
 
 @dataclass(frozen=True)
-class Login:
+class GoTpcLogin:
     """The words of the command line, and what must be there beside: environment, and files of the job's folder."""
 
     words: Sequence[str]
@@ -32,15 +32,15 @@ class Login:
     secrets: Mapping[str, str] = field(default_factory=dict)
 
 
-def login(endpoint: Endpoint) -> Login:
+def login(endpoint: Endpoint) -> GoTpcLogin:
     """How to log in to this server, and to those that share its account."""
     if endpoint.protocol == "pgsql":
         how = f"sslmode={'require' if endpoint.tls else 'disable'}"
         words = ["--driver=postgres", f"--user={endpoint.user}", f"--conn-params={how}"]
-        return Login(words, {"PGPASSFILE": PASSFILE}, {PASSFILE: psql.pass_line(endpoint)})
+        return GoTpcLogin(words, {"PGPASSFILE": PASSFILE}, {PASSFILE: psql.pass_line(endpoint)})
     # Without a word go-tpc takes TLS wherever the server offers it, as a MySQL out of the box does.
     tls = f"--conn-params=tls={'true' if endpoint.tls else 'false'}"
-    return Login(["--driver=mysql", f"--user={ACCOUNT}", tls])
+    return GoTpcLogin(["--driver=mysql", f"--user={ACCOUNT}", tls])
 
 
 @contextmanager
