@@ -15,7 +15,7 @@ PLAN ?=
 # Which campaign is packed: a report (its latest), an id, a folder.
 CAMPAIGN ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
-TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore etcd
+TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore etcd gotpc
 PYTEST_ARGS ?=
 # More for JupyterLab, as --port=8899.
 JUPYTER_ARGS ?=

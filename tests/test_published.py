@@ -22,6 +22,7 @@ REPORTS = [
     "pgcat_pgbench",
     "tidb_v6_2_vs_v6_1_sysbench",
     "tidb_v7_1_3_sysbench",
+    "tidb_v7_1_3_tpcc",
 ]
 DATA = Path(__file__).resolve().parents[1] / "data" / "published"
 
@@ -94,6 +95,10 @@ def test_tidb_text_says_other_threads_than_two_tables():
     assert report.design[0].factors["threads"] == [50, 100, 200]
     assert "--mysql-ignore-errors=1062,2013,8028,9007" in report.design[0].options
     assert "--auto-inc=false" in report.design[0].options
+
+
+def test_tpcc_numbers():
+    assert rows("tidb_v7_1_3_tpcc", "tpcc", "threads", "tpmc") == [(50, 42839), (100, 72895), (200, 97924)]
 
 
 def test_pgcat_numbers():
