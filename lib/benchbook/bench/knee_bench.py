@@ -12,16 +12,17 @@ import pandas as pd
 from rich.console import Console
 
 from benchbook.bench.known_queue import driven, serving, simulated, true_knee
+from benchbook.bench.known_server import undisturbed
 from benchbook.knee.offered_load import OfferedLoad
 from benchbook.knee.search import Knee, step
 from benchbook.knee.slo import Slo
 
 SLO = Slo(p99_ms=20)
 # Of real loads, to spare minutes.
-SHORT = Slo(p99_ms=20, time_s=6)
+SHORT = Slo(p99_ms=20, time_s=5)
 # Capacities are drawn anew for each run, 1/s: the knee lies between 470 and 1,070.
 LEAST, MOST = 700.0, 1300.0
-RUNS, SIMULATED, AT_ONCE = 20, 1000, 5
+RUNS, SIMULATED, AT_ONCE = 20, 1000, 7
 
 
 def searched(measure: Callable[[float], OfferedLoad], slo: Slo = SLO) -> Knee:
@@ -42,6 +43,7 @@ def on_simulated(seed: int, slo: Slo = SLO) -> tuple[Knee, float]:
 
 def on_real(seed: int, slo: Slo = SHORT) -> tuple[Knee, float]:
     """The same of a real server on loopback."""
+    undisturbed()
     rng = np.random.default_rng(seed)
     mu = rng.uniform(LEAST, MOST)
     with serving(mu, seed) as port:
@@ -50,7 +52,7 @@ def on_real(seed: int, slo: Slo = SHORT) -> tuple[Knee, float]:
 
 
 def knee(console: Console) -> dict[str, Any]:
-    """the search for the highest rate that keeps a p99 on a real server whose knee is known: 20 runs, 5 at a time"""
+    """the search for the highest rate that keeps a p99 on a real server whose knee is known: 20 runs, 7 at a time"""
     with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
         rows = [_row(*each) for each in pool.map(on_real, range(RUNS))]
     return _said(rows, console)

@@ -9,6 +9,7 @@ the one before: what it can do is MU a second.
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 import sys
@@ -18,7 +19,20 @@ from collections.abc import Callable
 ADDRESS = "127.0.0.1"
 
 
+def undisturbed() -> bool:
+    """Have this process go before all ordinary ones; whether that was allowed.
+
+    On a busy machine it would wake up late, and its capacity not be known any more. It needs a tenth of a core.
+    """
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        return False
+    return True
+
+
 def serve(mu: float, seed: int) -> None:
+    undisturbed()
     dice = random.Random(seed)
     with socket.create_server((ADDRESS, 0)) as listening:
         print(listening.getsockname()[1], flush=True)
