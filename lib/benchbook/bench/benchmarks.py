@@ -96,6 +96,15 @@ def _plan(parameters: LoadParameters) -> tuple[dict[str, Any], list[design.Trial
 
 def tps_ratio(console: Console) -> dict[str, Any]:
     """tps of a trial run by the kit over tps of the same command typed over plain ssh, in alternating pairs"""
+    return _kit_over_ssh("tps", console)
+
+
+def p95_ratio(console: Console) -> dict[str, Any]:
+    """p95 latency of a trial run by the kit over p95 of the same command typed over plain ssh, in alternating pairs"""
+    return _kit_over_ssh("p95_ms", console)
+
+
+def _kit_over_ssh(figure: str, console: Console) -> dict[str, Any]:
     parameters = LoadParameters(
         inventory="lab_tidb",
         system="mariadb",
@@ -109,7 +118,7 @@ def tps_ratio(console: Console) -> dict[str, Any]:
     with _lab(parameters) as experiment, experiment.running():
         experiment.begin(trials, lambda step: None)
         for number in range(1, PAIRS + 1):
-            pairs.append(_pair(experiment, trials[0], kit_first=number % 2 == 0))
+            pairs.append(_pair(experiment, trials[0], figure, kit_first=number % 2 == 0))
             if number % 5 == 0:
                 console.print(f"  {number}/{PAIRS} pairs: {_in_words(ratio(pairs))}", markup=False)
     return {**ratio(pairs), "trial_s": PAIR_S}
@@ -125,18 +134,18 @@ def _in_words(found: dict[str, Any]) -> str:
     return f"{found['ratio']:.4f} [{found['low']:.4f}, {found['high']:.4f}]"
 
 
-def _pair(experiment: LoadTrials, trial: design.Trial, *, kit_first: bool) -> tuple[float, float]:
-    """tps by the kit and tps over plain ssh, each as its sysbench counted it."""
+def _pair(experiment: LoadTrials, trial: design.Trial, figure: str, *, kit_first: bool) -> tuple[float, float]:
+    """The figure by the kit and over plain ssh, each as its sysbench printed it."""
 
     def by_kit() -> float:
-        return experiment.measure(trial, lambda into, rate: None).summary["tps"].value
+        return experiment.measure(trial, lambda into, rate: None).summary[figure].value
 
     def by_ssh() -> float:
-        return sysbench_output.parse(_typed(experiment, trial)).summary["tps"]
+        return sysbench_output.parse(_typed(experiment, trial)).summary[figure]
 
     steps: dict[str, Callable[[], float]] = {"kit": by_kit, "ssh": by_ssh}
-    tps = {name: steps[name]() for name in (("kit", "ssh") if kit_first else ("ssh", "kit"))}
-    return tps["kit"], tps["ssh"]
+    found = {name: steps[name]() for name in (("kit", "ssh") if kit_first else ("ssh", "kit"))}
+    return found["kit"], found["ssh"]
 
 
 def _typed(experiment: LoadTrials, trial: design.Trial) -> str:
@@ -247,6 +256,7 @@ def _news(console: Console, progress: Progress) -> None:
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "tps_ratio": tps_ratio,
+    "p95_ratio": p95_ratio,
     "load_share": load_share,
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
-from benchbook.campaign.taken import Taken, taken
+from benchbook.campaign.taken import Taken
 from benchbook.campaign.validity import standstills
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
 from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
@@ -100,7 +100,7 @@ def _try(measure: Callable[[], Measurement]) -> Try:
     with phase("check"):
         look = LookedAt.of(measured, measured.series)
         here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
-        return Try(measured, [*disturbances(look), *here], taken(measured.series, measured.started, measured.ended))
+        return Try(measured, [*disturbances(look), *here], look.taken)
 
 
 def _with_proof(best: Try, tries: list[Try]) -> Measurement:

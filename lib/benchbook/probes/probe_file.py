@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from benchbook.errors import BadInput
@@ -43,7 +44,19 @@ class ProbeFile:
 
 
 def read(path: Path, name: str, gives: Sequence[str] = SERVER) -> ProbeFile:
-    """The probe in this file; `gives` are the parameters that it may ask for. Raises BadInput for what is wrong."""
+    """The probe in this file; `gives` are the parameters that it may ask for. Raises BadInput for what is wrong.
+
+    A file is parsed once as long as it does not change: every trial asks for its probes.
+    """
+    try:
+        about = path.stat()
+    except OSError:
+        return _read(path, name, tuple(gives), 0, 0)  # which says why it cannot be read
+    return _read(path, name, tuple(gives), about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, name: str, gives: tuple[str, ...], changed: int, size: int) -> ProbeFile:
     tree = _parsed(path)
     _refuse_the_kit(tree, path)
     return ProbeFile(name, path, _metrics(tree, path), _takes(tree, path, gives), _needs(tree, path))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
+from benchbook.campaign.taken import Taken, taken
 from benchbook.hosts.about import Json
 
 # What stands still for so long, or for this share of the load, spoils it. A heartbeat comes once a second, so that of a
@@ -49,6 +51,11 @@ class LookedAt:
     @property
     def seconds(self) -> float:
         return self.ended - self.started
+
+    @cached_property
+    def taken(self) -> Taken:
+        """The CPU that others took from it: worked out once, however many ask."""
+        return taken(self.series, self.started, self.ended)
 
     @property
     def tolerated_s(self) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchbook.campaign.taken import BY_OTHERS, STOLEN, taken
+from benchbook.campaign.taken import BY_OTHERS, STOLEN
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 
 
 def lost_cpu(look: LookedAt) -> Iterator[Disturbance]:
     """A little is taken all day on some machines: of several such tries the least disturbed one counts."""
-    found = taken(look.series, look.started, look.ended)
+    found = look.taken
     if found.stolen > STOLEN:
         why = f"{found.stolen:.0%} of the CPU was taken by other virtual machines"
         yield Disturbance("stolen CPU", why, hard=False)
