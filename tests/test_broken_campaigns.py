@@ -208,7 +208,7 @@ def test_two_runs_of_one_report_at_once_each_keep_their_own_notebook(
 def test_a_run_without_a_campaign_keeps_its_notebook_and_the_last_ten_stay(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(headless, "_papermill", lambda _, parameters, target: target.write_text(parameters["n"]))
+    monkeypatch.setattr(executing, "papermill", lambda _, parameters, target: target.write_text(parameters["n"]))
     monkeypatch.setattr(headless, "_end_kernels", lambda: None)
     done = [headless.execute("r", {"n": str(n)}, Console(file=StringIO())) for n in range(12)]
     assert {one.notebook.parent for one in done} == {paths.runs_dir("r") / "executed"}

@@ -26,6 +26,7 @@ from benchbook.bench import (
     null_comparisons_bench,
     planted_errors_bench,
     repetitions_bench,
+    starts_bench,
     stopping_bench,
     stopping_series,
     transfer_bench,
@@ -260,4 +261,5 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "null_comparisons": null_comparisons_bench.null_comparisons,
     "history": history_bench.history,
     "memory": memory_bench.memory,
+    "starts": starts_bench.starts,
 }
