@@ -31,6 +31,8 @@ endif
 # Servers and Go are often missing from a user's PATH.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)$(CONDA_PREFIX:%=:%/sbin):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 export JUPYTER_PREFER_ENV_PATH := 1
+# The kit's own modules are compiled once, not on every start.
+unexport PYTHONDONTWRITEBYTECODE
 BENCHBOOK := .venv/bin/python -m benchbook
 
 .PHONY: help new report batch test lint lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test

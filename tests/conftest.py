@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,11 @@ from benchbook.hosts.session import Session
 
 # A shell that starts us in the background has Ctrl-C ignored, and every program we start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Images for containers often ask Python to keep no bytecode: each of the many processes that the tests start would
+# compile the kit, and what tests install, for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,6 +22,7 @@ from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign, PlanBroken
 from benchbook.compare import address, history
 from benchbook.errors import BadInput
+from benchbook.site import executing
 
 REPORT = "dtm_mysql"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
@@ -195,7 +196,7 @@ def test_two_runs_of_one_report_at_once_each_keep_their_own_notebook(
         with progress.open("a") as out:
             out.write(json.dumps({"campaign": name}) + "\n")
 
-    monkeypatch.setattr(headless, "_papermill", papermill)
+    monkeypatch.setattr(executing, "papermill", papermill)
     monkeypatch.setattr(headless, "_end_kernels", lambda: None)
     ended["one"] = headless.execute(report, {"campaign": "one"}, said)
     assert {name: done.notebook.read_text() for name, done in ended.items()} == {"one": "one", "two": "two"}
@@ -207,7 +208,7 @@ def test_two_runs_of_one_report_at_once_each_keep_their_own_notebook(
 def test_a_run_without_a_campaign_keeps_its_notebook_and_the_last_ten_stay(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(headless, "_papermill", lambda _, parameters, target: target.write_text(parameters["n"]))
+    monkeypatch.setattr(executing, "papermill", lambda _, parameters, target: target.write_text(parameters["n"]))
     monkeypatch.setattr(headless, "_end_kernels", lambda: None)
     done = [headless.execute("r", {"n": str(n)}, Console(file=StringIO())) for n in range(12)]
     assert {one.notebook.parent for one in done} == {paths.runs_dir("r") / "executed"}

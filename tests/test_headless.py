@@ -18,7 +18,7 @@ from benchbook import headless
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import NotWritten
 from benchbook.headless import Executed
-from benchbook.site import executed_notebook, kernel_death
+from benchbook.site import executed_notebook, executing, kernel_death
 
 
 def told(text: str) -> None:
@@ -35,7 +35,7 @@ def executed(monkeypatch: pytest.MonkeyPatch, raised: Exception, *progress: str)
             told(text)
         raise raised
 
-    monkeypatch.setattr(headless, "_papermill", play)
+    monkeypatch.setattr(executing, "papermill", play)
     return headless.execute("r", {}, Console(quiet=True))
 
 
@@ -91,9 +91,9 @@ def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
 
 def test_the_kernels_of_two_runs_have_sockets_of_their_own(home, monkeypatch):
     told = []
-    monkeypatch.setattr(headless.papermill, "execute_notebook", lambda *_, config, **__: told.append(config))
+    monkeypatch.setattr(executing, "execute_notebook", lambda *_, config, **__: told.append(config))
     for _ in range(2):
-        headless._papermill("dtm_mysql", {}, home.path / "out.ipynb")
+        executing.papermill("dtm_mysql", {}, home.path / "out.ipynb")
     ips = {config["KernelManager"]["ip"] for config in told}
     assert len(ips) == 2
     assert all(Path(ip).is_absolute() for ip in ips)

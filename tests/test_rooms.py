@@ -10,6 +10,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import pytest
 from kit import ROOT
 
 PACKAGE = ROOT / "lib" / "benchbook"
@@ -205,19 +206,54 @@ for name in {names}:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_the_command_line_starts_light() -> None:
-    heavy = {"fabric", "paramiko", "pandas", "scipy", "matplotlib", "pydantic", "papermill", "IPython", "yaml"}
-    assert all(importlib.util.find_spec(name) for name in heavy)
-    said = subprocess.check_output(
-        [sys.executable, "-c", "import sys, benchbook.cli; print(*sys.modules)"], text=True
-    ).split()
-    assert heavy & set(said) == set()
+# What takes long to import, and the modules that must do without it: who measures, refuses or lists does not draw.
+HEAVY = {"scipy.stats", "scipy.signal", "seaborn", "matplotlib", "statsmodels", "ruptures", "papermill", "nbconvert"}
+CONNECTS = {"fabric", "paramiko"}
+STARTS = {
+    "import benchbook": HEAVY | CONNECTS | {"pandas", "numpy", "pydantic", "yaml", "IPython"},
+    "import benchbook.cli": HEAVY | CONNECTS | {"pandas", "numpy", "pydantic", "yaml", "IPython"},
+    "import benchbook.claims.judge": HEAVY | CONNECTS | {"scipy.special"},
+    # A refused host or a wrong parameter is told before a kernel is started.
+    "import benchbook.restage": HEAVY | CONNECTS | {"IPython", "scipy.special"},
+    "import benchbook.compare.command, benchbook.history.history_command": HEAVY | CONNECTS,
+    # A notebook's kernel up to its first load; it connects when it has something to run.
+    "from benchbook import book, plots; from benchbook.reports.kinds import kind_of": HEAVY | CONNECTS | {"duckdb"},
+}
 
 
-def test_a_refused_host_is_told_before_what_takes_seconds_is_imported() -> None:
-    heavy = {"scipy.stats", "papermill", "IPython", "matplotlib", "statsmodels", "ruptures"}
-    assert all(importlib.util.find_spec(name) for name in heavy)
-    said = subprocess.check_output(
-        [sys.executable, "-c", "import sys, benchbook.restage; print(*sys.modules)"], text=True
-    ).split()
-    assert heavy & set(said) == set()
+@pytest.mark.parametrize("script", STARTS)
+def test_what_is_not_needed_yet_is_not_imported(script: str) -> None:
+    assert all(importlib.util.find_spec(name) for name in STARTS[script])
+    said = subprocess.check_output([sys.executable, "-c", f"{script}; import sys; print(*sys.modules)"], text=True)
+    assert STARTS[script] & set(said.split()) == set()
+
+
+def test_the_kinds_of_report_are_known_without_what_connects_and_draws() -> None:
+    script = """
+import sys
+from benchbook import plugins
+for name in plugins.names("kinds"):
+    plugins.load("kinds", name, key="k")
+print(*sys.modules)
+"""
+    said = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert (HEAVY | CONNECTS) & set(said.split()) == set()
+
+
+def test_what_draws_is_asked_of_its_room() -> None:
+    """Another room that imports a module of `plots` makes who starts there wait for seaborn."""
+    from_outside = {one for one in modules() if room(one) != "plots" for other in imports(one) if "plots." in other}
+    assert from_outside == set()
+
+
+def test_seaborn_has_all_of_itself() -> None:
+    """Its density curves come from scipy.stats, though that is not there yet when seaborn is imported."""
+    script = """
+import sys
+from benchbook.plots.quick_seaborn import sns
+assert "scipy.stats" not in sys.modules
+drawn = sns.kdeplot([1.0, 2.0, 4.0], cumulative=True).lines[0].get_ydata()
+assert "scipy.stats" in sys.modules and abs(drawn[-1] - 1) < 0.01, drawn
+"""
+    ran = subprocess.run([sys.executable, "-c", script], text=True, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -249,6 +249,8 @@ def test_packages_are_installed_by_hash_and_once(machine):
     assert machine.setup("report").returncode == 0
     first = machine.calls("uv")
     assert [call.split()[:2] for call in first] == [["venv", "-q"], ["pip", "sync"], ["pip", "install"]]
+    # Else every start of Python compiles all that it imports, where the environment asks it to keep no bytecode.
+    assert "--compile-bytecode" in first[1].split()
     assert "--require-hashes" in first[1]
     assert "--no-deps --no-build-isolation -e" in first[2]
     again = machine.setup("report")

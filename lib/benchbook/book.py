@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from IPython.display import HTML
-from matplotlib.figure import Figure
 
-from benchbook import published
+from benchbook import plots, published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown
@@ -30,10 +30,12 @@ from benchbook.given.named import one_of
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
-from benchbook.plots import knee_plot, mime, picture, timelines
 from benchbook.profiles import Repeating, load_profile
 from benchbook.published.hardware import server_cores
 from benchbook.reports.kinds import kind_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class TrialsFailed(BenchbookError):
@@ -182,11 +184,11 @@ class Book(Framed):
 
     def _shown_knee(self, recorded: Campaign) -> HTML:
         searches = knee_search.searched(recorded)
-        parts = [show.paragraph(knee_plot.in_words(each)) for each in searches]
-        if not knee_plot.frame(searches).empty:
-            figure = knee_plot.drawn(searches)
-            alt, caption = mime.words(figure)
-            parts.append(picture.show(figure, alt, caption, save_as=self.figure_file("knee")))
+        parts = [show.paragraph(plots.knee_plot.in_words(each)) for each in searches]
+        if not plots.knee_plot.frame(searches).empty:
+            figure = plots.knee_plot.drawn(searches)
+            alt, caption = plots.mime.words(figure)
+            parts.append(plots.picture.show(figure, alt, caption, save_as=self.figure_file("knee")))
         with cpu_use.of_campaign(recorded) as use:
             environment, of_record = recorded.environment(), self.kind.record_checks
             found = checks.all_checks(recorded.records(), use, environment, of_record)
@@ -255,7 +257,7 @@ class Book(Framed):
 
     def keep(self, figure: Figure, name: str) -> Figure:
         """Keep the figure beside the campaign, as figures/<name>.png; it is shown as it is. Raises NotWritten."""
-        picture.keep(mime.png(figure, mime.words(figure)[0]), self.figure_file(name))
+        plots.picture.keep(plots.mime.png(figure, plots.mime.words(figure)[0]), self.figure_file(name))
         return figure
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
@@ -282,11 +284,11 @@ class Book(Framed):
             sampled = {name for r in mine[:1] for name in self.campaign.series(r.id).metric.unique()}
             one_of(metric, sorted({"cpu", *sampled}), "metric")
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
-        figure = timelines.time_series(frame, row=row, column=column, label=label)
+        figure = plots.timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
         save = self.figure_file(f"{system}-{metric}-series")
         said = f"{system}: {label}, one line per repetition. {left_out}".strip()
-        return picture.show(figure, alt, said, save_as=save)
+        return plots.picture.show(figure, alt, said, save_as=save)
 
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""

@@ -12,23 +12,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import papermill
 import psutil
-from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
-from traitlets.config import Config
 
 from benchbook import paths
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given import guard
 from benchbook.hosts.about import Json
-from benchbook.site import kernel_death
 
-# A kernel is interrupted before it is shut down, and says so as an error; what cells raise comes by another way.
-_QUIET = ["--IPKernelApp.log_level=50"]
 # Executed notebooks of runs that ended before they had a campaign: so many stay, for who looks for the reason.
 KEPT = 10
 
@@ -53,12 +47,15 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
     With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Its exit
     status is 2 for bad input, if no load had begun. Raises NotWritten.
     """
+    # It takes a second to import, and who compares two campaigns, say, may want no page of it.
+    from benchbook.site import executing  # noqa: PLC0415
+
     target = _own_file(paths.runs_dir(report) / "executed")
     name, problem = "", None
     with writing(target), _following(console) as follower:
         try:
-            _papermill(report, parameters, target)
-        except PapermillExecutionError as failed:
+            executing.papermill(report, parameters, target)
+        except executing.CellFailed as failed:
             name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
             if guard.debugging():
                 console.print("\n".join(failed.traceback), markup=False, highlight=False)
@@ -71,7 +68,7 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
         # In one step: a replay of the same campaign may run beside this one.
         with writing(campaign):
             target = target.replace(campaign / "executed.ipynb")
-    return Executed(target, campaign, status, problem, killed=name == kernel_death.NAME)
+    return Executed(target, campaign, status, problem, killed=name == executing.KERNEL_DIED)
 
 
 def _own_file(folder: Path) -> Path:
@@ -83,34 +80,6 @@ def _own_file(folder: Path) -> Path:
             file.unlink(missing_ok=True)
     began = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
     return folder / f"{began}-{os.getpid()}.ipynb"
-
-
-def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:
-    notebook = paths.notebook(report)
-    try:
-        with tempfile.TemporaryDirectory(prefix="benchbook-") as sockets:
-            _execute(notebook, parameters, target, sockets)
-    except (KeyError, ValueError) as problem:
-        # What a cell raises comes as PapermillExecutionError: this is about the file, and the kernel that it names.
-        key, fix = "metadata.kernelspec", "open it in Jupyter, choose the kernel `Python 3`, and save it"
-        raise BadInput("papermill cannot run it", file=notebook, key=key, value=str(problem), fix=fix) from problem
-
-
-def _execute(notebook: Path, parameters: Mapping[str, object], target: Path, sockets: str) -> None:
-    # Over sockets of the file system nobody else on the machine can listen to the kernel; without a path of their own
-    # they would be `kernel-ipc-1` of the project folder, and two runs side by side would take each other's.
-    kernel = {"transport": "ipc", "ip": f"{sockets}/kernel"}
-    papermill.execute_notebook(
-        str(notebook),
-        str(target),
-        parameters=dict(parameters),
-        cwd=str(paths.home()),
-        progress_bar=False,
-        config=Config({"KernelManager": kernel, "NotebookClient": {"extra_arguments": _QUIET}}),
-        # Saving after every cell costs 40 ms each, in the middle of a measurement.
-        request_save_on_cell_execute=False,
-        engine_name=kernel_death.ENGINE,
-    )
 
 
 def _status(name: str) -> int:

@@ -27,6 +27,7 @@ from benchbook.bench import (
     null_comparisons_bench,
     planted_errors_bench,
     repetitions_bench,
+    starts_bench,
     stopping_bench,
     stopping_series,
     transfer_bench,
@@ -273,4 +274,5 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "memory": memory_bench.memory,
     "knee": knee_bench.knee,
     "knee_coverage": knee_bench.knee_coverage,
+    "starts": starts_bench.starts,
 }

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
+from benchbook import plots
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims.words import number
-from benchbook.plots.forest import Scale
-from benchbook.plots.forest import forest as drawn
-from benchbook.plots.style import COLOURS, Look
 
-# Colour and marker both tell the verdict.
-LOOKS = {
-    "reproduced": Look(COLOURS[2], "o"),
-    "contradicted": Look(COLOURS[1], "X"),
-    "inconclusive": Look(COLOURS[0], "s"),
-}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from benchbook.plots.forest import Scale
+    from benchbook.plots.style import Look
+
 # Ratios beyond these are off the picture, with an arrow.
 _LEAST, _MOST = 1 / 32, 32.0
 
@@ -31,7 +29,17 @@ def forest(claims: Sequence[JudgedClaim]) -> Figure:
     frame = pd.DataFrame([_row(claim, unit) for unit, part in groups.items() for claim in part])
     numbers = dict.fromkeys(("value", "low", "high", "claimed_low", "claimed_high", "printed"), float)
     scales = {unit: _scale(unit, part) for unit, part in groups.items()}
-    return drawn(frame.astype(numbers), scales, LOOKS, width=8.2, row_height=0.3)
+    return plots.forest.forest(frame.astype(numbers), scales, _looks(), width=8.2, row_height=0.3)
+
+
+def _looks() -> dict[str, Look]:
+    """Colour and marker both tell the verdict."""
+    look, colours = plots.style.Look, plots.style.COLOURS
+    return {
+        "reproduced": look(colours[2], "o"),
+        "contradicted": look(colours[1], "X"),
+        "inconclusive": look(colours[0], "s"),
+    }
 
 
 def _row(claim: JudgedClaim, unit: str) -> dict[str, object]:
@@ -53,11 +61,13 @@ def _row(claim: JudgedClaim, unit: str) -> dict[str, object]:
 def _scale(unit: str, claims: Sequence[JudgedClaim]) -> Scale:
     if unit == "tau":
         ticks = np.arange(-1, 1.01, 0.25)
-        return Scale("Kendall's tau (1: the same order)", (-1.05, 1.05), ticks=list(ticks), log=False, at=0.0)
+        return plots.forest.Scale(
+            "Kendall's tau (1: the same order)", (-1.05, 1.05), ticks=list(ticks), log=False, at=0.0
+        )
     seen = [v for c in claims for v in (_effect(c), c.published, *(c.region or ())) if v]
     low, high = max(_LEAST, min([0.5, *(v / 2 for v in seen)])), min(_MOST, max([2.0, *(v * 2 for v in seen)]))
     ticks = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-    return Scale("effect (ratio, log scale)", (low, high), ticks=list(ticks))
+    return plots.forest.Scale("effect (ratio, log scale)", (low, high), ticks=list(ticks))
 
 
 def _effect(claim: JudgedClaim) -> float:

@@ -13,11 +13,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scipy.special import stdtrit
-
 from benchbook.analysis.results import Verdict
 from benchbook.claims.parts import Part, interval, p_inside, p_outside, probability_inside
 from benchbook.stats.comparison import holm
+from benchbook.stats.tails import t_quantile
 
 # More repetitions than this are no answer to "how many would decide it".
 MOST_REPETITIONS = 100
@@ -143,7 +142,7 @@ def _repetitions(part: Part, level: float) -> int | None:
 
 def _half(part: Part, n: int, level: float) -> float:
     """Half the width of the interval with `n` repetitions, at the spread seen."""
-    return float(stdtrit(_df(part, n), 1 - level / 2)) * part.error_of(n)
+    return float(t_quantile(1 - level / 2, _df(part, n))) * part.error_of(n)
 
 
 def _df(part: Part, n: int) -> float:

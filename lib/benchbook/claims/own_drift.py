@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
 from benchbook.claims.terms import TermKey, unit
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import moderate
+from benchbook.stats.tails import t_tail
 
 # Three repetitions leave a slope one degree of freedom: intervals that hold for the first and the last were as wide as
 # [0.05, 67] for a figure that rose 1.9 times (TiDB, smoke), and without them 4.5% of ledgers are wrong.
@@ -57,7 +57,7 @@ def drifts(logs: Array) -> NDArray[np.bool_]:
     # Student's t of a slope by least squares: Draper & Smith (1998), Applied Regression Analysis, sec. 1.4.
     errors = np.sqrt(known.variances / (order @ order))
     t = np.divide(np.abs(slopes), errors, out=np.zeros(figures), where=errors > 0)
-    return np.asarray(2 * stdtr(known.dfs, -t) < BY_CHANCE)
+    return np.asarray(2 * t_tail(t, known.dfs) < BY_CHANCE)
 
 
 def _slopes(values: Array) -> Array:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from scipy.special import stdtr, stdtrit
-
 from benchbook.claims.terms import Term
 from benchbook.stats.estimates import Array
+from benchbook.stats.tails import t_quantile, t_tail
 
 Scale = Literal["ratio", "tau"]
 _LARGEST = 700.0
@@ -122,7 +121,7 @@ class Part:
 def interval(part: Part, alpha: float) -> tuple[float, float]:
     """Two-sided Student interval of the mean effect at confidence 1 - alpha; NaN below two repetitions."""
     # Student (1908), Biometrika 6(1), of differences within blocks; with a moderated spread: Smyth (2004), eq. 4.
-    half = float(stdtrit(part.spread.df, 1 - alpha / 2)) * part.error + part.drifted if part.n > 1 else math.nan
+    half = float(t_quantile(1 - alpha / 2, part.spread.df)) * part.error + part.drifted if part.n > 1 else math.nan
     return part.mean - half, part.mean + half
 
 
@@ -164,7 +163,7 @@ def _p(part: Part, gap: float) -> float:
         return 1.0
     if part.error == 0:
         return 0.0 if gap > 0 else 1.0
-    return float(stdtr(part.spread.df, -gap / part.error))
+    return float(t_tail(gap / part.error, part.spread.df))
 
 
 def at_least(ratio: float) -> tuple[float, float]:

@@ -9,12 +9,12 @@ from typing import get_args
 
 from IPython.display import HTML
 
+from benchbook import plots
 from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims import claims_plot
 from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import leans, number
 from benchbook.display import show
-from benchbook.plots import picture
 
 HOW = (
     "An interval inside the claimed range reproduces the claim, one outside contradicts it. With many claims some "
@@ -66,7 +66,7 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:
     if not tested:
         return table
     where = folder / f"{name.replace(':', '_')}-claims.png"
-    drawn = picture.show(
+    drawn = plots.picture.show(
         claims_plot.forest(tested), claims_plot.alt(tested), f"{name}: each claim's effect. {HOW}", save_as=where
     )
     return show.stack([drawn, table])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from benchbook.claims.evidence import NotMeasured
 from benchbook.claims.hypothesis import Arm, Hypothesis
@@ -75,4 +75,6 @@ class Correlates(Hypothesis):
     def _tau(self, this: pd.DataFrame, following: pd.DataFrame) -> float:
         # Kendall (1945), Biometrika 33(3), tau-b: NaN where a metric does not vary at all.
         both = pd.concat([this[self.x], following[self.y]], axis=1, join="inner").dropna()
-        return float(stats.kendalltau(both[self.x], both[self.y]).statistic) if len(both) >= LEAST_POINTS else np.nan
+        return (
+            float(scipy.stats.kendalltau(both[self.x], both[self.y]).statistic) if len(both) >= LEAST_POINTS else np.nan
+        )

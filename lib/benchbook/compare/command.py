@@ -20,7 +20,6 @@ from benchbook.compare.gate import short
 from benchbook.compare.history import Listing
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
-from benchbook.site import publish
 
 # One line per cell, whatever the terminal or the file: a table of cut words tells nothing.
 WIDTH = 240
@@ -116,6 +115,9 @@ def _table(title: str, *columns: str) -> Lines:
 
 def _page(asked: CompareParameters, found: Comparison, console: Console) -> Path:
     """The executed notebook as a page of the site, with the cells as its JSON."""
+    # What makes pages takes a second to import.
+    from benchbook.site import publish  # noqa: PLC0415
+
     done = headless.execute(NOTEBOOK, asked.model_dump(), console)
     written = results.write(_results(found), done.notebook.with_suffix(".json"))
     return publish.publish(_name(found), done.notebook, written, paths.site_dir())

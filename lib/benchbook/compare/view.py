@@ -8,7 +8,7 @@ from typing import Any
 
 from IPython.display import HTML
 
-from benchbook import parameters
+from benchbook import parameters, plots
 from benchbook.analysis import formatting
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
@@ -19,7 +19,6 @@ from benchbook.compare.history import effect_rows
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
 from benchbook.display import show
-from benchbook.plots import picture, ratio_plot
 
 
 def open_comparison(namespace: Mapping[str, Any]) -> Comparison:
@@ -119,7 +118,7 @@ def figure(comparison: Comparison) -> HTML:
         f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
         "better for a rate, worse for a time. Intervals that leave the picture are cut."
     )
-    return picture.show(ratio_plot.draw(frame, margin=comparison.margin), _alt(comparison), caption)
+    return plots.picture.show(plots.ratio_plot.draw(frame, margin=comparison.margin), _alt(comparison), caption)
 
 
 def _alt(comparison: Comparison) -> str:

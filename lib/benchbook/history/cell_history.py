@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from benchbook.compare.cell_row import better_side
 from benchbook.compare.cells import CELL
 from benchbook.frames.schema import RUN_TRIALS
 from benchbook.stats.level_changes import LevelChange, level_changes
+from benchbook.stats.tails import t_quantile
 
 _FIXED = {column.name for column in RUN_TRIALS.columns}
 POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "error2"]
@@ -31,7 +31,7 @@ def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Data
     keys = [*CELL, "campaign"]
     grouped = long.assign(log=np.log(long.value)).groupby(keys, sort=False, observed=True)
     found = grouped.agg(mean=("value", "mean"), std=("value", "std"), n=("value", "size"), log=("log", "mean"))
-    half = stats.t.ppf(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
+    half = t_quantile(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
     found = found.assign(low=found["mean"] - half, high=found["mean"] + half, error2=grouped.log.var() / found.n)
     return found.reset_index()[POINTS]
 

@@ -13,7 +13,6 @@ from benchbook.analysis import results
 from benchbook.analysis.results import Results, Trials
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
-from benchbook.site import publish
 from benchbook.site.addresses import HISTORY
 
 
@@ -54,6 +53,9 @@ def _print(found: ReportHistory, console: Console) -> None:
 
 
 def _page(found: ReportHistory, console: Console) -> Path:
+    # What makes pages takes a second to import.
+    from benchbook.site import publish  # noqa: PLC0415
+
     given = {"report": found.report, "inventory": found.inventory, "profile": found.profile}
     done = headless.execute(NOTEBOOK, given, console)
     written = results.write(_results(found), done.notebook.with_suffix(".json"))

@@ -8,14 +8,13 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook import parameters
+from benchbook import parameters, plots
 from benchbook.analysis import formatting
 from benchbook.compare.gate import short
 from benchbook.compare.history import effect_rows
 from benchbook.display import show
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
-from benchbook.plots import campaign_plot, picture
 
 # A table of more rows is not read; `ReportHistory.changes` has all.
 MOST_ROWS = 60
@@ -96,14 +95,14 @@ def _figure(found: ReportHistory, metric: str, unit: str) -> HTML:
     kept, left_out = _few(mine, set(zip(broken.panel, broken.line, strict=True)))
     middle = kept.groupby(["panel", "line"])["mean"].transform("median")
     frame = kept.assign(value=kept["mean"] / middle, low=kept.low / middle, high=kept.high / middle)
-    drawn = campaign_plot.draw(frame, broken, found.campaigns.campaign.tolist())
+    drawn = plots.campaign_plot.draw(frame, broken, found.campaigns.campaign.tolist())
     said = [f"{row.panel}, {row.line}: {row.ratio:.2f} from {row.campaign}" for row in broken.itertuples()]
     alt = f"{metric} of {len(found.campaigns)} campaigns. {'; '.join(said[:12]) or 'No level changed'}."
     caption = (
         f"{metric} ({unit}) of every campaign, relative to its cell's median, with 95% intervals over repetitions. "
         f"Lines: levels. Dotted: where one changed. {left_out}"
     )
-    return picture.show(drawn, alt, caption.strip())
+    return plots.picture.show(drawn, alt, caption.strip())
 
 
 def _lines(frame: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +116,7 @@ def _few(frame: pd.DataFrame, broken: set[tuple[str, str]]) -> tuple[pd.DataFram
     """At most as many lines as can be told apart, those that changed first; and what was left out, in words."""
     lines = frame.groupby("line", sort=False).panel.agg(list)
     order = sorted(lines.index, key=lambda line: not any((panel, line) in broken for panel in lines[line]))
-    kept = order[: campaign_plot.MOST_LINES]
+    kept = order[: plots.campaign_plot.MOST_LINES]
     left = len(order) - len(kept)
     return frame[frame.line.isin(kept)], f"{left} more combinations of levels are not drawn." if left else ""
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_facts import gather
+from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.patience import patiently
-from benchbook.hosts.remote_host import RemoteHost
 
 LOAD = "client"
 
@@ -38,7 +38,7 @@ def of_servers(inventory: Inventory) -> Capacity:
 
 
 def _facts(inventory: Inventory) -> dict[str, HostFacts]:
-    hosts = [RemoteHost(inventory, name) for name in inventory.hosts]
+    hosts = [host_of(inventory, name) for name in inventory.hosts]
     try:
         return on_each("reading host facts", hosts, patiently(gather))
     finally:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +14,7 @@ import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts.connection import LOST, silence_s
+from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.first_look import Seen
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.logins import Logins, Result
@@ -312,15 +311,3 @@ class _Guard:
             self._remote.hang_up()
         if isinstance(value, LOST) and not isinstance(value, (FileNotFoundError, PermissionError)):
             raise ConnectionLost(f"{self.host}: {self.path}: {value!r}") from value
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, computed once as long as it does not change."""
-    about = path.stat()
-    return _file_hash(path, about.st_mtime_ns, about.st_size)
-
-
-@lru_cache(maxsize=256)
-def _file_hash(path: Path, changed: int, size: int) -> str:
-    with path.open("rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
 from benchbook.hosts.fanout import on_each, try_on_each
+from benchbook.hosts.host_of import connect, host_of
 from benchbook.hosts.jobs import Command, Job, reap
 from benchbook.hosts.patience import patiently
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.reservation import Reservation, check_free
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
+    from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.reservation import Hold
 
 T = TypeVar("T")
@@ -31,9 +32,9 @@ def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float
 
     Raises HostUnusable (FanOutFailed for several hosts), and HostReserved where one is still held after `wait_s`.
     """
-    hosts = [RemoteHost(inventory, name) for name in dict.fromkeys(names)]
+    hosts = [host_of(inventory, name) for name in dict.fromkeys(names)]
     try:
-        on_each("connecting", hosts, patiently(RemoteHost.connect))
+        on_each("connecting", hosts, patiently(connect))
         check_free(inventory, hosts, wait_s=wait_s)
     finally:
         try_on_each(hosts, lambda host: host.close())
@@ -48,7 +49,7 @@ class Session:
 
     def __init__(self, inventory: Inventory, names: Iterable[str]) -> None:
         self.inventory = inventory
-        self.hosts = {name: RemoteHost(inventory, name) for name in dict.fromkeys(names)}
+        self.hosts = {name: host_of(inventory, name) for name in dict.fromkeys(names)}
         self.id = uuid.uuid4().hex[:12]
         self.reaped: dict[str, list[str]] = {}
         # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
@@ -68,7 +69,7 @@ class Session:
         return self
 
     def _enter(self) -> None:
-        self.each("connecting", patiently(RemoteHost.connect))
+        self.each("connecting", patiently(connect))
         self._renewer.start()
         self._reservation.take()
         patience_s = self.inventory.ssh.lease_s + 180
@@ -89,7 +90,7 @@ class Session:
 
     def reach(self) -> None:
         """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
-        self.each("reaching the hosts", RemoteHost.connect, timeout=self.inventory.ssh.lease_s + 60)
+        self.each("reaching the hosts", connect, timeout=self.inventory.ssh.lease_s + 60)
 
     def each(self, what: str, step: Callable[[RemoteHost], T], *, timeout: float = 60.0) -> dict[str, T]:
         """`step` on every host of the session."""

@@ -8,10 +8,13 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from benchbook.errors import BadInput
-from benchbook.hosts.remote_host import RemoteHost
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 # Below a checkout: data/runs/REPORT/CAMPAIGN/trials/TRIAL/record.json.
 DEEPEST = 7

@@ -14,8 +14,8 @@ from rich.progress import track
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, one_line, writing
+from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import check_reachable
 from benchbook.importing import foreign_campaign
 from benchbook.importing.foreign_files import (
@@ -55,7 +55,7 @@ def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
         raise BadInput("no such host in the inventory", file=known.file, key="import", value=name, fix=fix)
     # Files that are read while a load runs there would disturb it.
     check_reachable(known, [name])
-    host = RemoteHost(known, name)
+    host = host_of(known, name)
     try:
         yield FolderOnHost(host, path)
     finally:

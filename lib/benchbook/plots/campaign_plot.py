@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, Look, laid_out, legend, looks, styled
 
 _HEIGHT = 2.4

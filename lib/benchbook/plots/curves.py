@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FixedFormatter, FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from benchbook.analysis.formatting import number
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, Look, laid_out, legend, looks, short_numbers, styled
 
 # An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import PUBLISHED, Look, laid_out, legend, styled
 
 CLAIMED, PRINTED = "claimed range", "published"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -20,6 +19,7 @@ from benchbook.plots import curves, ratio_plot, timelines
 from benchbook.plots.mark_labels import beside_marks
 from benchbook.plots.mime import described
 from benchbook.plots.no_figure import nothing
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, legend, looks, short_numbers, styled
 from benchbook.stats.usl import usl_fit
 

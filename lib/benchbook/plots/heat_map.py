@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, styled
 
 _HEIGHT = 2.4

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Literal
 
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
+
+from benchbook.plots.quick_seaborn import sns
 
 # Okabe & Ito (2008), Color Universal Design: told apart with any colour vision; markers differ as well.
 PUBLISHED = "#555555"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import (
     COLUMNS,
     PANEL_WIDTH,

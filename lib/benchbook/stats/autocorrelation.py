@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from benchbook.stats.estimates import Array, Interval, Values, degenerate, no_interval, share, vector
+from benchbook.stats.tails import f_tail, t_quantile, t_tail
 
 MINIMUM_SAMPLES = 10
 LEAST_BATCHES = 5
@@ -50,7 +50,7 @@ def series_interval(values: Values, *, confidence: float = 0.95) -> Interval:
         return Interval(centre, centre, centre, level, found.size, "autoregressive", found.size - 1)
     spread = series_spread(found[None, :])
     freedom = float(spread.degrees_of_freedom[0])
-    half = float(stats.t.ppf((1 + level) / 2, freedom) * spread.standard_error[0])
+    half = float(t_quantile((1 + level) / 2, freedom) * spread.standard_error[0])
     return Interval(centre, centre - half, centre + half, level, found.size, "autoregressive", freedom)
 
 
@@ -74,7 +74,7 @@ def moves(values: Values, *, batch: int, alpha: float = 0.05) -> bool:
     means = found[-batches * batch :].reshape(batches, batch).mean(axis=1)
     ratio = float(means.var(ddof=1)) * batch / long_run
     straight = abs(slope) * math.sqrt(float((t**2).sum()) / long_run)
-    return bool(stats.f.sf(ratio, batches - 1, freedom) < alpha / 2 or 2 * stats.t.sf(straight, freedom) < alpha / 2)
+    return bool(f_tail(ratio, batches - 1, freedom) < alpha / 2 or 2 * t_tail(straight, freedom) < alpha / 2)
 
 
 def series_spread(rows: Array) -> SeriesSpread:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from benchbook.stats.estimates import Array
+from benchbook.stats.tails import chi2_quantile, normal_above
 
 # A second below this share of the median is part of a stall, from two in a row on: one alone is a late report.
 _STALLED = 0.25
@@ -94,7 +94,7 @@ def _pulse(values: Array) -> float:
     # Bartlett (1946), J. R. Stat. Soc. Suppl. 8: how far a correlation at a long lag strays from 0.
     error = math.sqrt((1 + 2 * float((rho[:_MEMORY] ** 2).sum())) / n)
     later = rho[_SHORTEST - 1 :]
-    beyond = later > float(stats.norm.isf(_CHANCE / most)) * error
+    beyond = later > normal_above(_CHANCE / most) * error
     return float(_SHORTEST + (beyond & (later >= _AS_HIGH * later.max())).argmax()) if beyond.any() else 0.0
 
 
@@ -127,7 +127,7 @@ def missed(known: Background, stalls: int, seconds: float, *, confidence: float 
     if not known.stall_s:
         return 0.0, 0.0
     count, whole = known.stalls + stalls, known.seen_s + seconds
-    most = float(stats.chi2.ppf(confidence, 2 * (count + 1))) / 2 / whole
-    least = float(stats.chi2.ppf(1 - confidence, 2 * count)) / 2 / whole if count else 0.0
+    most = chi2_quantile(confidence, 2 * (count + 1)) / 2 / whole
+    least = chi2_quantile(1 - confidence, 2 * count) / 2 / whole if count else 0.0
     here = stalls / seconds
     return max(0.0, most - here) * known.stall_s, max(0.0, here - least) * known.stall_s

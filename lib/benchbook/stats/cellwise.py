@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.power import TTestIndPower
+import scipy
 
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
 from benchbook.stats.comparison import holm
 from benchbook.stats.estimates import Values, columns, degenerate, positive_vector, share
 from benchbook.stats.moderation import moderate
+from benchbook.stats.tails import t_quantile, t_tail
 
 _MOST_REPETITIONS = 10_000
 _LARGEST = 700.0
@@ -93,7 +93,7 @@ def _judged(found: pd.DataFrame, margin: float, confidence: float) -> pd.DataFra
     shift = pd.Series(np.log(found.ratio), index=found.index)
     edge, alpha = -math.log(1 - margin), 1 - confidence
     # A few degrees of freedom can ask for more than a float holds.
-    half = np.minimum(stats.t.ppf(1 - alpha / 2, found.df) * found.error, _LARGEST)
+    half = np.minimum(t_quantile(1 - alpha / 2, found.df) * found.error, _LARGEST)
     p_value = (2 * _tail(shift.abs(), found)).clip(upper=1.0)
     p_holm = holm(p_value.to_numpy(float))
     # Schuirmann (1987), J. Pharmacokinet. Biopharm. 15(6): equivalent if both one-sided tests say so; each statement is
@@ -114,7 +114,7 @@ def _judged(found: pd.DataFrame, margin: float, confidence: float) -> pd.DataFra
 def _tail(distance: pd.Series, found: pd.DataFrame) -> pd.Series:
     """One-sided p that a log distance is above 0; NaN where nothing is known of the spread."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = stats.t.sf(distance / found.error, found.df)
+        p = t_tail(distance / found.error, found.df)
     # Values without any spread, in no company to borrow from, are told apart by their order alone, as a permutation
     # test does; the same value every time on both sides (a count) is the same.
     ways = [math.comb(n + m, n) for n, m in zip(found.n_new, found.n_baseline, strict=True)]
@@ -145,17 +145,20 @@ def repetitions_needed(
     share(power, key="power"), share(alpha, key="alpha")
     if cv <= 0 or ratio <= 0 or ratio == 1:
         raise BadInput("needs cv > 0 and a ratio above 0 and not 1", value=(cv, ratio), fix="name the difference")
-    shift, solver = abs(math.log(ratio)), TTestIndPower()
+    shift = abs(math.log(ratio))
     if effect is not None:
         return _first(lambda n: _power(shift, effect.widened(2 * cv**2 / n, 2 * n - 2), alpha) >= power)
+    from statsmodels.stats.power import TTestIndPower  # noqa: PLC0415 - a second, for what few ask
+
     # Cohen (1988), Statistical Power Analysis, ch. 2, by the noncentral t of statsmodels; the power rises with n.
+    solver = TTestIndPower()
     return _first(lambda n: float(solver.power(shift / cv, n, alpha)) >= power)
 
 
 def _power(shift: float, error: tuple[float, float], alpha: float) -> float:
     """Chance that a t test sees `shift`, given the squared standard error and its degrees of freedom."""
     error2, df = error
-    return float(stats.nct.sf(stats.t.ppf(1 - alpha / 2, df), df, shift / math.sqrt(error2)))
+    return float(scipy.stats.nct.sf(t_quantile(1 - alpha / 2, df), df, shift / math.sqrt(error2)))
 
 
 def _first(enough: Callable[[int], bool]) -> int:

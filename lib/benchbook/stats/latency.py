@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import scipy
 from hdrh.histogram import HdrHistogram
-from scipy.special import bdtr, bdtrik
 
 from benchbook.errors import BadInput
 
@@ -106,8 +106,8 @@ def percentile(
 
 def _binomial_quantile(tail: float, n: int, share: float) -> int:
     """The least count whose cumulative probability reaches `tail`; scipy.stats has it too, at seconds of start-up."""
-    at = max(0, math.ceil(bdtrik(tail, n, share)))
-    return at - 1 if at and bdtr(at - 1, n, share) >= tail else at
+    at = max(0, math.ceil(scipy.special.bdtrik(tail, n, share)))
+    return at - 1 if at and scipy.special.bdtr(at - 1, n, share) >= tail else at
 
 
 def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:

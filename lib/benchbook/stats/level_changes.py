@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import ruptures
-from scipy import stats
 
 from benchbook.errors import BadInput
+from benchbook.stats.change_points import change_points
 from benchbook.stats.estimates import Array, share
+from benchbook.stats.tails import normal_above, normal_density, t_quantile, t_tail
 
 # A level needs two campaigns: one alone may be an odd day.
 LEAST_IN_LEVEL = 2
@@ -83,11 +83,9 @@ def _weights(logs: Array, errors2: Sequence[float] | Array | None) -> Array:
 
 
 def _candidates(logs: Array) -> list[int]:
-    # Killick, Fearnhead & Eckley (2012), JASA 107(500): PELT, on a signal of unit variance; the linear kernel is least
-    # squares on the level (Arlot, Celisse & Harchaoui (2019), JMLR 20(162)).
+    # Of unit variance, as the penalty counts in it.
     signal = ((logs - np.median(logs)) / _sigma(logs)).reshape(-1, 1)
-    search = ruptures.KernelCPD(kernel="linear", min_size=LEAST_IN_LEVEL).fit(signal)
-    return [int(place) for place in search.predict(pen=_PENALTY * math.log(logs.size))[:-1]]
+    return change_points(signal, least=LEAST_IN_LEVEL, penalty=_PENALTY * math.log(logs.size))
 
 
 class _Steps:
@@ -107,9 +105,9 @@ class _Steps:
         before, after = slice(a, at), slice(at, b)
         gap = self._mean(after) - self._mean(before)
         error = math.sqrt(self._error2(before) + self._error2(after))
-        half = float(stats.t.ppf(0.975, self._df)) * error
+        half = float(t_quantile(0.975, self._df)) * error
         low, middle, high = (math.exp(value) for value in (gap - half, gap, gap + half))
-        one_sided = float(stats.t.sf(abs(gap) / error, self._df)) if error else 0.0
+        one_sided = float(t_tail(abs(gap) / error, self._df)) if error else 0.0
         return LevelChange(at, middle, low, high, searched(one_sided, b - a))
 
     def _error2(self, part: slice) -> float:
@@ -129,11 +127,11 @@ def searched(one_sided: float, length: int) -> float:
     """The chance of so large a step, either way, at any place of a stretch of `length`, by its chance at one place."""
     places = length - 2 * LEAST_IN_LEVEL + 1
     every = 2 * one_sided * places
-    z = float(stats.norm.isf(one_sided)) if one_sided > 0 else math.inf
+    z = normal_above(one_sided) if one_sided > 0 else math.inf
     if z <= 1 or places < 2 or math.isinf(z):
         return min(1.0, every)
     # Miller & Siegmund (1982), Biometrics 38(4), eq. 8: steps at neighbouring places resemble each other, so there are
     # fewer chances than places; for two-sided steps, with t put at the same quantile of the normal.
     edge = LEAST_IN_LEVEL / length
-    scan = float(stats.norm.pdf(z)) * ((z - 1 / z) * math.log((1 - edge) ** 2 / edge**2) + 4 / z)
+    scan = normal_density(z) * ((z - 1 / z) * math.log((1 - edge) ** 2 / edge**2) + 4 / z)
     return min(1.0, every, scan)

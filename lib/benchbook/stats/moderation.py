@@ -12,11 +12,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array, Values, vector
+from benchbook.stats.tails import f_quantile, f_tail
 
 LEAST_FEATURES = 3
 # A line through fewer variances, each known within a factor of 6, is fitted to their noise.
@@ -114,13 +115,13 @@ def _trend(found: Array, own_df: Array, informs: NDArray[np.bool_], along: Array
         return np.zeros(found.size), 0.0
     # limma-trend fits a spline to hundreds of genes; a campaign has tens of cells. The line is the median of the slopes
     # of all pairs, which outlying variances do not turn: Sen (1968), JASA 63(324).
-    slope = float(stats.theilslopes(_centred_logs(found[informs], own_df[informs]), along[informs]).slope)
+    slope = float(scipy.stats.theilslopes(_centred_logs(found[informs], own_df[informs]), along[informs]).slope)
     return slope * (along - along[informs].mean()), slope
 
 
 def _centred_logs(s2: Array, df: Array) -> Array:
     # Smyth (2004), sec. 6.2: the log of a sample variance lies below that of the true one by this much.
-    return np.asarray(np.log(s2) - special.digamma(df / 2) + np.log(df / 2))
+    return np.asarray(np.log(s2) - scipy.special.digamma(df / 2) + np.log(df / 2))
 
 
 def _fit(s2: Array, df: Array, parameters: int) -> tuple[float, float]:
@@ -133,7 +134,7 @@ def _fit(s2: Array, df: Array, parameters: int) -> tuple[float, float]:
 
 def _bias(prior_df: float) -> float:
     # Smyth (2004), sec. 6.2: mean of the log of a true variance relative to the prior's scale.
-    return 0.0 if math.isinf(prior_df) else float(special.digamma(prior_df / 2) - math.log(prior_df / 2))
+    return 0.0 if math.isinf(prior_df) else float(scipy.special.digamma(prior_df / 2) - math.log(prior_df / 2))
 
 
 def _prior_df(excess: float, df: Array) -> float:
@@ -147,7 +148,7 @@ def _prior_df(excess: float, df: Array) -> float:
     true = _prior_quartic(kept)
     # Variance of a sample variance: (fourth cumulant + 2 sigma^4) / n, Kendall & Stuart vol. 1, sec. 10.9.
     total = kept + float(_trigamma(df / 2).mean())
-    error = math.sqrt((float(special.polygamma(3, df / 2).mean()) + true + 2 * total**2) / df.size)
+    error = math.sqrt((float(scipy.special.polygamma(3, df / 2).mean()) + true + 2 * total**2) / df.size)
     cautious = excess + _CAUTION * error
     if cautious <= 2 / _MOST_DF:
         return math.inf
@@ -156,19 +157,19 @@ def _prior_df(excess: float, df: Array) -> float:
 
 def _prior_quartic(excess: float) -> float:
     """Fourth cumulant of the log of a scaled inverse chi-square variable whose variance is `excess`."""
-    return float(special.polygamma(3, _trigamma_inverse(excess))) if excess > 2 / _MOST_DF else 0.0
+    return float(scipy.special.polygamma(3, _trigamma_inverse(excess))) if excess > 2 / _MOST_DF else 0.0
 
 
 def _trigamma(x: Array | float) -> Array:
-    return np.asarray(special.polygamma(1, x))
+    return np.asarray(scipy.special.polygamma(1, x))
 
 
 def _trigamma_inverse(y: float) -> float:
     # Smyth (2004), appendix: Newton's method on 1 / trigamma, which is nearly linear, converges from this start.
     x = 0.5 + 1 / y
     for _ in range(50):
-        at = float(special.polygamma(1, x))
-        step = at * (1 - at / y) / float(special.polygamma(2, x))
+        at = float(scipy.special.polygamma(1, x))
+        step = at * (1 - at / y) / float(scipy.special.polygamma(2, x))
         x += step
         if -step / x < 1e-8:
             break
@@ -192,13 +193,13 @@ def _to_common_df(s2: Array, df: Array, scale: float, prior_df: float) -> Array:
     out, most, d2 = s2.copy(), float(df.max()), min(prior_df, _MOST_DF)
     fewer = df < most
     if fewer.any():
-        out[fewer] = stats.f.isf(stats.f.sf(s2[fewer] / scale, df[fewer], d2), most, d2) * scale
+        out[fewer] = f_quantile(1 - f_tail(s2[fewer] / scale, df[fewer], d2), most, d2) * scale
     return np.maximum(out, np.finfo(float).tiny)
 
 
 def _winsorised(df: float, prior_df: float) -> tuple[float, float]:
     """Mean and variance of log F(df, prior_df) with its tails cut to their quantiles."""
-    z = np.log(special.fdtri(df, min(prior_df, _MOST_DF), _WINSOR_AT))
+    z = np.log(scipy.special.fdtri(df, min(prior_df, _MOST_DF), _WINSOR_AT))
     mean = float(_WINSOR_WEIGHT @ z)
     return mean, float(_WINSOR_WEIGHT @ (z - mean) ** 2)
 
@@ -214,7 +215,7 @@ def _excess_behind(seen: float, df: float) -> float:
         return (seen - alone) * sampling / alone
     if seen >= _winsorised(df, _LEAST_DF)[1]:
         return float(_trigamma(_LEAST_DF / 2))
-    log_df = optimize.brentq(
+    log_df = scipy.optimize.brentq(
         lambda v: _winsorised(df, math.exp(v))[1] - seen, math.log(_LEAST_DF), math.log(_MOST_DF), xtol=1e-4
     )
     return float(_trigamma(math.exp(log_df) / 2))
@@ -226,7 +227,7 @@ def _belief(ratio: Array, df: Array, prior_df: float) -> Array:
     Phipson et al. (2016), eq. 5: the chance of so large a ratio over the share of ratios that are as large. Where even
     the family of all features has less than 5% chance to show it (Bonferroni), the cell differs in kind: 0.
     """
-    tail = np.asarray(special.fdtrc(df, min(prior_df, _MOST_DF), ratio), dtype=np.float64)
+    tail = np.asarray(scipy.special.fdtrc(df, min(prior_df, _MOST_DF), ratio), dtype=np.float64)
     order = np.argsort(tail)
     share = np.minimum(tail[order] / ((np.arange(tail.size) + 0.5) / tail.size), 1.0)
     out = np.empty(tail.size)

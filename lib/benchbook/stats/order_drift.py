@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from benchbook.stats.estimates import positive_vector
 from benchbook.stats.moderation import moderate
+from benchbook.stats.tails import f_tail, t_quantile, t_tail
 
 LEAST_BLOCKS = 3
 # Blocks that differ by more than chance, apart from the drift, take the place of the trials as units. Tested at 25%, as
@@ -49,8 +49,8 @@ def order_drift(frame: pd.DataFrame) -> OrderDrift | None:
     slope = float((kept.w * kept.x * kept.y).sum()) / weight_of_x
     variance, freedom = _error(kept.assign(r=kept.y - slope * kept.x))
     error = math.sqrt(variance / weight_of_x)
-    half = float(stats.t.ppf(0.975, freedom)) * error
-    p = 2 * float(stats.t.sf(abs(slope) / error, freedom)) if error else 1.0
+    half = float(t_quantile(0.975, freedom)) * error
+    p = 2 * float(t_tail(abs(slope) / error, freedom)) if error else 1.0
     low, high = math.expm1(slope - half), math.expm1(slope + half)
     return OrderDrift(math.expm1(slope), low, high, p, kept.cell.nunique())
 
@@ -77,6 +77,6 @@ def _error(kept: pd.DataFrame) -> tuple[float, float]:
     freedom = max(1.0, min(freedom, float(squares.sum()) ** 2 / spread)) if spread else freedom
     by_block = kept.assign(wr=kept.w * kept.r).groupby("repetition")[["wr", "w"]].sum()
     of_blocks = float((by_block.wr**2 / by_block.w).sum()) / max(len(by_block) - 2, 1)
-    if variance and stats.f.sf(of_blocks / variance, len(by_block) - 2, freedom) < _POOLED:
+    if variance and f_tail(of_blocks / variance, len(by_block) - 2, freedom) < _POOLED:
         return of_blocks, float(len(by_block) - 2)
     return variance, freedom

@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import moderate
+from benchbook.stats.tails import t_tail
 
 LEAST_FOR_OUTLIER, LEAST_FOR_LEVELS = 3, 4
 _KNOWN = 1e6
@@ -70,7 +70,7 @@ def _outlier(name: str, values: Array, prior: float, variance: float, trials: in
     error = np.sqrt((prior * variance + left) / freedom * (1 + 1 / (n - 1)))
     t = np.abs(values - others) / np.maximum(error, np.finfo(float).tiny)
     at = int(t.argmax())
-    p = min(1.0, 2 * float(stats.t.sf(t[at], freedom)) * trials)
+    p = min(1.0, 2 * float(t_tail(t[at], freedom)) * trials)
     return Outlying(name, "outlier", float(values[at] - others[at]), p, at)
 
 

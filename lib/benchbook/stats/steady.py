@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import ruptures
 
 from benchbook.stats.background import stalled
+from benchbook.stats.change_points import change_points
 from benchbook.stats.estimates import Array, Values, share, vector
 
 Kind = Literal["flat", "warm-up", "slow-down", "none", "too short"]
@@ -116,9 +116,7 @@ def _change_points(values: Array, noise: _Noise) -> tuple[int, ...]:
     # Half-normal: mean 0.80 s, median 0.67 s, standard deviation 0.60 s.
     typical = float(np.median(steps)) * 0.6028 / 0.6745
     signal = np.column_stack([level, np.minimum(steps / typical, 6.0) if typical else np.zeros_like(steps)])
-    # Killick, Fearnhead & Eckley (2012), JASA 107(500): PELT; a penalty of a few log(n) per change, sec. 3.
-    found = ruptures.KernelCPD(kernel="linear", min_size=2).fit(signal).predict(pen=_PENALTY * math.log(values.size))
-    return tuple(int(i) for i in found[:-1])
+    return tuple(change_points(signal, least=2, penalty=_PENALTY * math.log(values.size)))
 
 
 def _steady_start(values: Array, changes: tuple[int, ...], noise: _Noise, tolerance: float) -> int | None:

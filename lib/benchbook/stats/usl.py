@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array, Interval, Values, positive_vector, share
+from benchbook.stats.tails import f_quantile
 
 LEAST_LEVELS = 4
 _NEAR, _FAR = 1e-9, 1e9
@@ -46,7 +47,7 @@ def usl_fit(workers: Values, throughput: Values, *, confidence: float = 0.95) ->
     (sigma, kappa), least = model.best()
     freedom = x.size - 3
     # Bates & Watts (1988), Nonlinear Regression Analysis, sec. 6.1.2: all values whose best fit is not worse by F.
-    limit = least * (1 + float(stats.f.ppf(level, 1, freedom)) / freedom) + 1e-18
+    limit = least * (1 + float(f_quantile(level, 1, freedom)) / freedom) + 1e-18
 
     def profile(value: float, cost: Callable[[float], float], bottom: float, top: float) -> Interval:
         low, high = _edge(cost, value, bottom, limit), _edge(cost, value, top, limit)
@@ -96,7 +97,7 @@ class _Inverse:
     def _solve(self, *columns: Array) -> tuple[Array, float]:
         design = self.w[:, None] * np.column_stack(columns)
         scale = np.abs(design).max(axis=0)
-        found, norm = optimize.nnls(design / scale, np.ones_like(self.w))
+        found, norm = scipy.optimize.nnls(design / scale, np.ones_like(self.w))
         return found / scale, float(norm) ** 2
 
 
@@ -121,4 +122,4 @@ def _edge(cost: Callable[[float], float], start: float, bound: float, limit: flo
         previous, value = value, min(value * step, bound, _FAR) if up else max(value * step, floor)
     if previous == value:
         return start
-    return float(optimize.brentq(lambda v: cost(v) - limit, previous, value, xtol=1e-12, rtol=1e-6))
+    return float(scipy.optimize.brentq(lambda v: cost(v) - limit, previous, value, xtol=1e-12, rtol=1e-6))

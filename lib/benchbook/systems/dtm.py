@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from benchbook.build import programs
+from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.jobs import LONGEST_S, Command
-from benchbook.hosts.remote_host import file_hash
 from benchbook.systems.http_server import HttpServer
 from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import query

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.errors import BadInput
+from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
-from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
 from benchbook.systems.life_signs import await_answer, died
@@ -18,6 +18,7 @@ from benchbook.transfer.settings import Document, MongoEndpoint
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
 SIDES = ("source", "target")

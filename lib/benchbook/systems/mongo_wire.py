@@ -10,13 +10,14 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 import bson
-import paramiko
 
 from benchbook.errors import ConnectionLost, SystemFailed
 from benchbook.transfer.settings import Document
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    import paramiko
+
     from benchbook.hosts.remote_host import RemoteHost
 
 _LENGTH = Struct("<i")

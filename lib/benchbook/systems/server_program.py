@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.errors import HostUnusable
-from benchbook.hosts.remote_host import file_hash
+from benchbook.hosts.file_hashes import file_hash
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import file_hash
+from benchbook.hosts.file_hashes import file_hash
 from benchbook.profiles import Profile
 from benchbook.systems import tidb_server
 from benchbook.systems.mysql_system import RETRY_NOTE

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from benchbook.plots.forest import Scale, forest
-from benchbook.plots.mime import described
-from benchbook.plots.no_figure import nothing
-from benchbook.plots.style import AS_PUBLISHED, COLOURS, Look
+from benchbook import plots
 from benchbook.reports.saga.rung import BASE
 
-LOOKS = {"published": AS_PUBLISHED, "measured": Look(COLOURS[0], "o")}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
@@ -32,8 +30,8 @@ def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
 def drawn(frame: pd.DataFrame) -> Figure:
     """The ladder with what it shows in words; `frame` as `relative` returns it."""
     if frame.empty:
-        return nothing(f"Nothing is relative to {BASE.label}: it was not measured.")
-    return described(
+        return plots.no_figure.nothing(f"Nothing is relative to {BASE.label}: it was not measured.")
+    return plots.mime.described(
         ladder(frame, list(dict.fromkeys(frame.measure)), base=BASE.label),
         in_words(frame),
         f"Each measure relative to its value at {BASE.label}, each rung at its knee. "
@@ -47,9 +45,11 @@ def ladder(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> Figure
     # A rate below zero is none: the interval ends at the axis.
     kept = kept.assign(low=kept.low.clip(lower=0))
     ranges = {m: (0.0, 1.05 * float(np.nanmax(part[["value", "high"]]))) for m, part in kept.groupby("measure")}
-    scales = {str(m): Scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
+    scale, style = plots.forest.Scale, plots.style
+    scales = {str(m): scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
+    looks = {"published": style.AS_PUBLISHED, "measured": style.Look(style.COLOURS[0], "o")}
     order = sorted(kept.index, key=lambda i: (measures.index(kept.measure[i]), kept.who[i] != "published"))
-    return forest(kept.loc[order], scales, LOOKS, width=6.4, row_height=0.28)
+    return plots.forest.forest(kept.loc[order], scales, looks, width=6.4, row_height=0.28)
 
 
 def in_words(frame: pd.DataFrame) -> str:

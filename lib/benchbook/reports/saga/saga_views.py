@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML
 
+from benchbook import plots
 from benchbook.analysis import formatting, outcome
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
-from benchbook.plots import picture, timelines
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
@@ -197,8 +197,8 @@ def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HT
         return show.paragraph("No saga has been recorded.")
     names = ["mode", "sql_per_branch"]
     frame = outcome.trial_series(mine, report.campaign.series, report.environment, metric, source, names)
-    figure = timelines.time_series(frame, row="mode", column="sql_per_branch", label=label)
+    figure = plots.timelines.time_series(frame, row="mode", column="sql_per_branch", label=label)
     alt = f"{label} over time in every trial: {outcome.spread(frame, names)}"
-    return picture.show(
+    return plots.picture.show(
         figure, alt, f"{label}, one line per repetition.", save_as=report.figure_file(f"{metric}-series")
     )

@@ -10,18 +10,23 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.campaign.design import Levels
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.jobs import Command
-from benchbook.hosts.remote_host import RemoteHost, file_hash
 from benchbook.reports.transfer.client_python import environment, python
 from benchbook.systems.base import About
 from benchbook.systems.life_signs import last_words
 from benchbook.transfer import ddt, ddt_log, peer
 from benchbook.transfer.settings import MongoEndpoint
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
 
 DATABASE = "ddt"
 PEER = "mongodump"

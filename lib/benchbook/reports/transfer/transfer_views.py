@@ -13,6 +13,7 @@ import pandas as pd
 from IPython.display import HTML
 from pandas import CategoricalDtype
 
+from benchbook import plots
 from benchbook.analysis import formatting, outcome
 from benchbook.analysis.measured import interval
 from benchbook.analysis.recorded import Recorded
@@ -22,7 +23,6 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published
 from benchbook.display import show
 from benchbook.grouping import grouped
-from benchbook.plots import picture, timelines
 from benchbook.reports.transfer.engines import KNOBS
 from benchbook.reports.transfer.transfer_kind import REPEATED, peer_table
 
@@ -206,6 +206,8 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
         cache="cache " + frame.cache_bucket_size.astype(str),
         threads=_by_size(frame.source_threads.astype(str) + "/" + frame.target_threads.astype(str)),
     ).sort_values("cache_bucket_size", kind="stable")
-    figure = timelines.time_series(frame, row="cache", column="threads", label=label, since="copying")
+    figure = plots.timelines.time_series(frame, row="cache", column="threads", label=label, since="copying")
     alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
-    return picture.show(figure, alt, f"{engine}: {label}, one line per repetition.", save_as=report.figure_file(name))
+    return plots.picture.show(
+        figure, alt, f"{engine}: {label}, one line per repetition.", save_as=report.figure_file(name)
+    )
