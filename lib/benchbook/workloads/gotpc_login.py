@@ -2,7 +2,7 @@
 
 PostgreSQL's driver reads a password file. For the MySQL protocol an account without a password is made. It has rights
 on the database of TPC-C alone, is let in from the client host alone, and is dropped after the load: who works on the
-client host could use it that long. Nobody's password is shown.
+client host could use it that long (after a load that failed, until the next one). Nobody's password is shown.
 """
 
 from __future__ import annotations
