@@ -25,7 +25,7 @@ from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given import guard
 from benchbook.hosts.about import Json
-from benchbook.site import kernel_death
+from benchbook.site import forked_kernel, kernel_death
 
 # A kernel is interrupted before it is shut down, and says so as an error; what cells raise comes by another way.
 _QUIET = ["--IPKernelApp.log_level=50"]
@@ -47,17 +47,17 @@ class Executed:
     killed: bool = False
 
 
-def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
+def execute(report: str, parameters: Mapping[str, object], console: Console, *, forked: bool = False) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
     With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Its exit
-    status is 2 for bad input, if no load had begun. Raises NotWritten.
+    status is 2 for bad input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten.
     """
     target = _own_file(paths.runs_dir(report) / "executed")
     name, problem = "", None
-    with writing(target), _following(console) as follower:
+    with writing(target), forked_kernel.options(forked=forked) as options, _following(console) as follower:
         try:
-            _papermill(report, parameters, target)
+            _papermill(report, parameters, target, **options)
         except PapermillExecutionError as failed:
             name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
             if guard.debugging():
@@ -85,18 +85,20 @@ def _own_file(folder: Path) -> Path:
     return folder / f"{began}-{os.getpid()}.ipynb"
 
 
-def _papermill(report: str, parameters: Mapping[str, object], target: Path) -> None:
+def _papermill(report: str, parameters: Mapping[str, object], target: Path, **options: object) -> None:
     notebook = paths.notebook(report)
     try:
         with tempfile.TemporaryDirectory(prefix="benchbook-") as sockets:
-            _execute(notebook, parameters, target, sockets)
+            _execute(notebook, parameters, target, sockets, options)
     except (KeyError, ValueError) as problem:
         # What a cell raises comes as PapermillExecutionError: this is about the file, and the kernel that it names.
         key, fix = "metadata.kernelspec", "open it in Jupyter, choose the kernel `Python 3`, and save it"
         raise BadInput("papermill cannot run it", file=notebook, key=key, value=str(problem), fix=fix) from problem
 
 
-def _execute(notebook: Path, parameters: Mapping[str, object], target: Path, sockets: str) -> None:
+def _execute(
+    notebook: Path, parameters: Mapping[str, object], target: Path, sockets: str, options: Mapping[str, object]
+) -> None:
     # Over sockets of the file system nobody else on the machine can listen to the kernel; without a path of their own
     # they would be `kernel-ipc-1` of the project folder, and two runs side by side would take each other's.
     kernel = {"transport": "ipc", "ip": f"{sockets}/kernel"}
@@ -110,6 +112,7 @@ def _execute(notebook: Path, parameters: Mapping[str, object], target: Path, soc
         # Saving after every cell costs 40 ms each, in the middle of a measurement.
         request_save_on_cell_execute=False,
         engine_name=kernel_death.ENGINE,
+        **options,
     )
 
 
