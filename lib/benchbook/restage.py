@@ -37,7 +37,7 @@ WAIT_S = 30.0
 
 # What the kernel of a replay imports, and what makes a page.
 NEEDED = ("benchbook.book", "benchbook.plots.frame_plots", "benchbook.plots.measure_plots", "benchbook.headless")
-NEEDED += ("benchbook.site.publish", "matplotlib.backends.backend_svg", "matplotlib_inline.backend_inline")
+NEEDED += ("benchbook.site.publish", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
 
 
 class PageFailed(BenchbookError):

@@ -127,13 +127,19 @@ def _grow(order: Connection, orders: Connection) -> None:
     os.chdir(how.folder)
     words = list(how.command[how.command.index(_LAUNCHER) + 1 :])
     sys.argv = [_LAUNCHER, *words]
-    kernel = IPKernelApp.instance()
+    # Who started it was looked for when ipykernel was imported.
+    kernel = IPKernelApp.instance(parent_handle=int(how.env["JPY_PARENT_PID"]))
     kernel.initialize(words)
     _choose_backend()
     kernel.start()
 
 
 def _choose_backend() -> None:
-    """matplotlib looks for its backend when it is imported: that was before ipykernel said which."""
+    """matplotlib looks for its backend when it is imported: that was before ipykernel said which.
+
+    Inline figures listen to the shell from their import on, if matplotlib names them by then.
+    """
     if found := sys.modules.get("matplotlib"):
-        found.use(os.environ["MPLBACKEND"])
+        found.rcParams["backend"] = os.environ["MPLBACKEND"]
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.switch_backend(os.environ["MPLBACKEND"])
