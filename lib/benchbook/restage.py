@@ -36,8 +36,15 @@ WAIT_S = 30.0
 
 
 # What the kernel of a replay imports, and what makes a page.
-NEEDED = ("benchbook.book", "benchbook.plots.frame_plots", "benchbook.plots.measure_plots", "benchbook.headless")
-NEEDED += ("benchbook.site.publish", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+NEEDED = (
+    "benchbook.book",
+    "benchbook.headless",
+    "benchbook.plots.frame_plots",
+    "benchbook.plots.measure_plots",
+    "benchbook.site.publish",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+)
 
 
 class PageFailed(BenchbookError):

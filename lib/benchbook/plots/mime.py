@@ -65,8 +65,10 @@ def svg(figure: Figure, alt: str) -> str | None:
     """
     buffer = _UpTo(MOST_SVG)
     about = {"Description": alt, "Date": None}
-    plain = {"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}
-    with placed(figure) as part, mpl.rc_context(plain):
+    with (
+        placed(figure) as part,
+        mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}),
+    ):
         try:
             figure.savefig(buffer, format="svg", bbox_inches=part, metadata=about)
         except _TooLong:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ipykernel.kernelapp import IPKernelApp
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.provisioning import LocalProvisioner
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 # What a kernel specification of this Python says; any other is started as it says.
 _LAUNCHER = "ipykernel_launcher"
@@ -99,9 +99,9 @@ def manager(seed: Seed) -> type[AsyncKernelManager]:
                 return
             env = {**how.get("env", os.environ), "JPY_PARENT_PID": str(os.getpid())}
             seed.launch(Launch(kernel_cmd, env, str(how.get("cwd") or Path.cwd())))
-            # As LocalProvisioner.launch_kernel; it leads a session of its own.
-            provisioner.process, provisioner.pid, provisioner.pgid = seed, seed.pid, seed.pid  # type: ignore
-            provisioner.cwd = how.get("cwd")
+            # As LocalProvisioner.launch_kernel notes it, whose fields have no types; it leads a session of its own.
+            for name, value in {"process": seed, "pid": seed.pid, "pgid": seed.pid, "cwd": how.get("cwd")}.items():
+                setattr(provisioner, name, value)
             self._reconcile_connection_info(provisioner.connection_info)
 
     return SeededManager
@@ -128,7 +128,7 @@ def _grow(order: Connection, orders: Connection) -> None:
     words = list(how.command[how.command.index(_LAUNCHER) + 1 :])
     sys.argv = [_LAUNCHER, *words]
     # Who started it was looked for when ipykernel was imported.
-    kernel = IPKernelApp.instance(parent_handle=int(how.env["JPY_PARENT_PID"]))
+    kernel: Any = IPKernelApp.instance(parent_handle=int(how.env["JPY_PARENT_PID"]))
     kernel.initialize(words)
     _choose_backend()
     kernel.start()

@@ -54,7 +54,7 @@ def cores() -> int:
 
 
 def _started(step: Step, stack: ExitStack) -> _Running:
-    printed = {number: stack.enter_context(tempfile.TemporaryFile()) for number in (1, 2)}  # noqa: SIM115
+    printed: dict[int, IO[bytes]] = {number: stack.enter_context(tempfile.TemporaryFile()) for number in (1, 2)}  # noqa: SIM115
     process = _FORK.Process(target=_work, args=(step, {number: file.fileno() for number, file in printed.items()}))
     # What stands in a buffer would be printed by both.
     sys.stdout.flush()
