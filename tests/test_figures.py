@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from benchbook import plots
 from benchbook.analysis.results import JudgedClaim
@@ -14,7 +16,7 @@ from benchbook.claims import claims_plot
 from benchbook.errors import BadInput
 from benchbook.plots import curves, mime, picture, ratio_plot, style, timelines
 from benchbook.plots.forest import Scale, forest
-from benchbook.plots.style import Look
+from benchbook.plots.style import DPI, Look
 
 
 @pytest.fixture(autouse=True)
@@ -311,3 +313,40 @@ def test_a_picture_says_in_words_what_it_shows(tmp_path) -> None:
     assert "<figcaption>x &lt; y</figcaption>" in shown.data
     assert (tmp_path / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
     assert not plt.fignum_exists(figure.number)
+
+
+def _two_panels() -> Figure:
+    frame = pd.DataFrame({"panel": ["a", "a", "b", "b"], "threads": [1, 2, 1, 2], "who": "tidb", "value": [1, 2, 3, 5]})
+    return curves.curves(
+        frame.assign(low=frame.value * 0.9, high=frame.value * 1.1),
+        panel="panel", x="threads", metric_label="tps", x_label="threads",
+    )  # fmt: skip
+
+
+def test_a_figure_is_drawn_once_while_it_stays_as_it_is() -> None:
+    """And it looks as matplotlib's own way of drawing it, which finds its place anew for every file."""
+    figure, again = _two_panels(), _two_panels()
+    plain = io.BytesIO()
+    again.savefig(plain, format="png", dpi=DPI, bbox_inches="tight", metadata={"Description": "alt"})
+    drawn = mime.png(figure, "alt")
+    assert drawn == plain.getvalue()
+    assert mime.png(figure, "alt") is drawn
+    assert (figure.dpi, type(figure.get_layout_engine())) == (again.dpi, type(again.get_layout_engine()))
+    figure.axes[0].set_title("another")
+    changed = mime.png(figure, "alt")
+    assert changed != drawn
+    again.axes[0].set_title("another")
+    assert changed == mime.png(again, "alt")
+    assert mime.png(figure, "other words") != changed
+
+
+def test_an_svg_of_too_many_characters_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = _two_panels()
+    whole = mime.svg(figure, "alt")
+    assert whole is not None
+    assert whole.rstrip().endswith("</svg>")
+    monkeypatch.setattr(mime, "MOST_SVG", len(whole) - 1)
+    assert mime.svg(figure, "alt") is None
+    assert "image/svg+xml" not in mime.bundle(figure)[0]
+    monkeypatch.setattr(mime, "MOST_SVG", len(whole))
+    assert mime.svg(figure, "alt") == whole

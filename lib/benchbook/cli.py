@@ -140,10 +140,11 @@ def batch(
 def site(
     names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
-    """Rebuild pages and figures from data/runs; no host is needed."""
-    from benchbook.restage import replay
+    """Rebuild pages and figures from data/runs, side by side; no host is needed."""
+    from benchbook.restage import replay, replay_all
 
-    raise typer.Exit(max(_each(_recorded(names), lambda name: replay(name, campaign, console))))
+    replays = [partial(_guarded, name, partial(replay, name, campaign, console)) for name in _recorded(names)]
+    raise typer.Exit(max(replay_all(replays)))
 
 
 @app.command()
@@ -421,7 +422,11 @@ def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
     if not found:
         fix = "run it in a checkout, or let BENCHBOOK_HOME name one"
         raise BadInput("there is no report here", file="data/published", key="report", value=found, fix=fix)
-    return [guard.status_of(partial(step, name), partial(_say, f"{one_line(name[:100])}: ")) for name in found]
+    return [_guarded(name, partial(step, name)) for name in found]
+
+
+def _guarded(name: str, step: Callable[[], int]) -> int:
+    return guard.status_of(step, partial(_say, f"{one_line(name[:100])}: "))
 
 
 def _parameters(pairs: list[str]) -> dict[str, object]:

@@ -41,20 +41,20 @@ class Executed:
     killed: bool = False
 
 
-def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
+def execute(report: str, parameters: Mapping[str, object], console: Console, *, forked: bool = False) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
     With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Its exit
-    status is 2 for bad input, if no load had begun. Raises NotWritten.
+    status is 2 for bad input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten.
     """
     # It takes a second to import, and who compares two campaigns, say, may want no page of it.
-    from benchbook.site import executing  # noqa: PLC0415
+    from benchbook.site import executing, forked_kernel  # noqa: PLC0415
 
     target = _own_file(paths.runs_dir(report) / "executed")
     name, problem = "", None
-    with writing(target), _following(console) as follower:
+    with writing(target), forked_kernel.options(forked=forked) as options, _following(console) as follower:
         try:
-            executing.papermill(report, parameters, target)
+            executing.papermill(report, parameters, target, **options)
         except executing.CellFailed as failed:
             name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
             if guard.debugging():

@@ -6,8 +6,9 @@ What runs a notebook, judges claims or makes a page takes seconds to import: tha
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -32,6 +33,18 @@ if TYPE_CHECKING:
 
 # A wait is asked for in parts: what waits on a host ends by itself, should this process be killed.
 WAIT_S = 30.0
+
+
+# What the kernel of a replay imports, and what makes a page.
+NEEDED = (
+    "benchbook.book",
+    "benchbook.headless",
+    "benchbook.plots.frame_plots",
+    "benchbook.plots.measure_plots",
+    "benchbook.site.publish",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+)
 
 
 class PageFailed(BenchbookError):
@@ -147,7 +160,19 @@ def replay(report: str, which: str, console: Console) -> int:
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
     again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
-    return _publish(report, execute(report, again, console), console)
+    return _publish(report, execute(report, again, console, forked=True), console)
+
+
+def replay_all(steps: Sequence[Callable[[], int]]) -> list[int]:
+    """The exit status of each replay; as many at once as there are cores.
+
+    What their notebooks and pages need is imported once, here: for one page that takes longer than to draw it.
+    """
+    from benchbook.site import side_by_side
+
+    for name in NEEDED:
+        import_module(name)
+    return side_by_side.run(steps)
 
 
 def judge_claims(report: str, which: str, console: Console) -> int:

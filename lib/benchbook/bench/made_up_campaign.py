@@ -57,9 +57,14 @@ def child(home: Path, module: str, step: str) -> str:
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "BENCHBOOK_HOME": str(home), "MPLBACKEND": "agg"},
+        env={**own_environment(home), "MPLBACKEND": "agg"},
     )
     return done.stdout
+
+
+def own_environment(home: Path) -> dict[str, str]:
+    """The environment of a process that finds its project folder there."""
+    return {**os.environ, "BENCHBOOK_HOME": str(home)}
 
 
 # -- its records --------------------------------------------------------------------------------------------------

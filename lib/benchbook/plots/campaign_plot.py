@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from benchbook.plots.quick_seaborn import sns
+from benchbook.plots.panels import Panels
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, Look, laid_out, legend, looks, styled
 
 _HEIGHT = 2.4
@@ -27,7 +27,7 @@ def draw(points: pd.DataFrame, breaks: pd.DataFrame, campaigns: Sequence[str]) -
     place = {name: number for number, name in enumerate(campaigns)}
     known = points.assign(place=points.campaign.map(place))
     shown = looks(dict.fromkeys(known.line))
-    grid = sns.FacetGrid(
+    grid = Panels(
         known, col="panel", col_wrap=min(COLUMNS, known.panel.nunique()), height=_HEIGHT,
         aspect=PANEL_WIDTH / _HEIGHT, sharey=False,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FixedFormatter, FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from benchbook.analysis.formatting import number
-from benchbook.plots.quick_seaborn import sns
+from benchbook.plots.panels import related
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, Look, laid_out, legend, looks, short_numbers, styled
 
 # An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.
@@ -42,9 +42,11 @@ def curves(
     shown = looks(data.who)
     # The stubs know no solid line among dashes, which is "".
     dashes: dict[str, Any] = {who: look.dash or "" for who, look in shown.items()}
-    grid = sns.relplot(
+    facets = {"col": panel, "col_wrap": COLUMNS, "height": _HEIGHT, "aspect": PANEL_WIDTH / _HEIGHT}
+    grid = related(
         data,
-        kind="line",
+        "line",
+        {**facets, "sharex": False, "sharey": False},
         x=x,
         y="value",
         hue="who",
@@ -54,13 +56,7 @@ def curves(
         palette={who: look.colour for who, look in shown.items()},
         markers={who: look.marker for who, look in shown.items()},
         dashes=dashes,
-        col=panel,
-        col_wrap=COLUMNS,
-        height=_HEIGHT,
-        aspect=PANEL_WIDTH / _HEIGHT,
         estimator=None,
-        legend=False,
-        facet_kws={"sharex": False, "sharey": False},
     )
     for name, axis in grid.axes_dict.items():
         part = data[data[panel] == name]

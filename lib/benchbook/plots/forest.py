@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from benchbook.plots.panels import Panels
 from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import PUBLISHED, Look, laid_out, legend, styled
 
@@ -49,7 +50,7 @@ def forest(
     shown = {who: look for who, look in looks.items() if who in set(frame.who)}
     rows = {panel: list(dict.fromkeys(part.row)) for panel, part in frame.groupby("panel", sort=False)}
     heights = [len(names) + 1.6 for names in rows.values()]
-    grid = sns.FacetGrid(
+    grid = Panels(
         frame, row="panel", row_order=list(rows), sharex=False, sharey=False, gridspec_kws={"height_ratios": heights}
     )
     for panel, axis in grid.axes_dict.items():

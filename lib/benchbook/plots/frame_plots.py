@@ -19,7 +19,7 @@ from benchbook.plots import curves, ratio_plot, timelines
 from benchbook.plots.mark_labels import beside_marks
 from benchbook.plots.mime import described
 from benchbook.plots.no_figure import nothing
-from benchbook.plots.quick_seaborn import sns
+from benchbook.plots.panels import Panels, related
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, legend, looks, short_numbers, styled
 from benchbook.stats.usl import usl_fit
 
@@ -271,17 +271,14 @@ def _coloured(data: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str],
     return shown.assign(line=shown[column].map(names)), list(names.values()), said
 
 
-def _relplot(
-    data: pd.DataFrame, kind: Any, x: str, y: str, *, hue: str, names: Sequence[str], **more: Any
-) -> sns.FacetGrid:
+def _relplot(data: pd.DataFrame, kind: str, x: str, y: str, *, hue: str, names: Sequence[str], **more: Any) -> Panels:
     shown = looks(names)
     marks: dict[str, Any] = {"markers": {name: look.marker for name, look in shown.items()}}
-    across = min(COLUMNS, data.panel.nunique())
-    return sns.relplot(
-        data, kind=kind, x=x, y=y, hue=hue, style=hue, hue_order=list(shown), style_order=list(shown),
-        palette={name: look.colour for name, look in shown.items()}, col="panel", col_wrap=across,
-        height=_HEIGHT, aspect=PANEL_WIDTH / _HEIGHT, legend=False,
-        facet_kws={"sharex": False, "sharey": False}, **{**marks, **more},
+    facets = {"col": "panel", "col_wrap": min(COLUMNS, data.panel.nunique()), "height": _HEIGHT}
+    facets |= {"aspect": PANEL_WIDTH / _HEIGHT, "sharex": False, "sharey": False}
+    return related(
+        data, kind, facets, x=x, y=y, hue=hue, style=hue, hue_order=list(shown), style_order=list(shown),
+        palette={name: look.colour for name, look in shown.items()}, **{**marks, **more},
     )  # fmt: skip
 
 
@@ -294,7 +291,7 @@ def _levels_along(axis: Axes, steps: Sequence[float]) -> None:
 
 
 def _finished(
-    grid: sns.FacetGrid, x: str, y: str, names: Sequence[str], alt: str, caption: str,
+    grid: Panels, x: str, y: str, names: Sequence[str], alt: str, caption: str,
     *, lines: bool = True, marks: bool = True,
 ) -> Figure:  # fmt: skip
     for name, axis in grid.axes_dict.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,6 +14,7 @@ from benchbook.campaign.knee_search import Searched
 from benchbook.knee.offered_load import excess
 from benchbook.knee.search import by_rate
 from benchbook.plots.mime import described
+from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import COLOURS, COLUMNS, PANEL_WIDTH, PUBLISHED, Look, laid_out, legend, styled
 
 # Colour and mark both tell what the loads at a rate have decided.

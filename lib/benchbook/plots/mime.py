@@ -12,12 +12,15 @@ import matplotlib.pyplot as plt
 from IPython.core.getipython import get_ipython
 from matplotlib.figure import Figure
 
+from benchbook.plots.placed import is_as_it_was, placed
 from benchbook.plots.style import DPI
 
 # Beyond this size (bytes), thousands of marks, the PNG is the smaller one and is all that is kept.
 MOST_SVG = 250_000
 Bundle = dict[str, Any]
 
+# What was drawn of a figure, and under which description, while it is as it was.
+_drawn: WeakKeyDictionary[Figure, tuple[str, bytes]] = WeakKeyDictionary()
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 
 
@@ -38,25 +41,57 @@ def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
     """The data of a notebook's output by MIME type, and its metadata (`alt`, `caption`)."""
     alt, caption = words(figure)
     data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": png(figure, alt)}
-    drawn = svg(figure, alt)
-    if len(drawn) <= MOST_SVG:
+    if (drawn := svg(figure, alt)) is not None:
         data["image/svg+xml"] = drawn
     return data, {"alt": alt, "caption": caption}
 
 
 def png(figure: Figure, alt: str) -> bytes:
+    """The figure as PNG; asked for again, what was drawn, while nothing of the figure has changed."""
+    known = _drawn.get(figure)
+    if known and known[0] == alt and is_as_it_was(figure):
+        return known[1]
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", metadata={"Description": alt})
+    with placed(figure) as part:
+        figure.savefig(buffer, format="png", dpi=DPI, bbox_inches=part, metadata={"Description": alt})
+    _drawn[figure] = alt, buffer.getvalue()
     return buffer.getvalue()
 
 
-def svg(figure: Figure, alt: str) -> str:
-    """Text stays text: small, searchable, in a font of the reader's. No date: it is the same each time."""
-    buffer = io.BytesIO()
-    with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}):
-        about = {"Description": alt, "Date": None}
-        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata=about)
-    return buffer.getvalue().decode()
+def svg(figure: Figure, alt: str) -> str | None:
+    """Text stays text: small, searchable, in a font of the reader's. No date: it is the same each time.
+
+    None for one that would have more than MOST_SVG characters.
+    """
+    buffer = _UpTo(MOST_SVG)
+    about = {"Description": alt, "Date": None}
+    with (
+        placed(figure) as part,
+        mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}),
+    ):
+        try:
+            figure.savefig(buffer, format="svg", bbox_inches=part, metadata=about)
+        except _TooLong:
+            return None
+    return buffer.getvalue()
+
+
+class _TooLong(Exception):
+    """What is drawn is thrown away: to draw the rest of it would be in vain."""
+
+
+class _UpTo(io.StringIO):
+    """Text of at most so many characters. Raises _TooLong in the middle of what would be more."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+
+    def write(self, text: str) -> int:
+        self._left -= len(text)
+        if self._left < 0:
+            raise _TooLong
+        return super().write(text)
 
 
 def _repr_figure(figure: Figure, include: Any = None, exclude: Any = None) -> tuple[Bundle, Bundle]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from benchbook.plots.quick_seaborn import sns
+from benchbook.plots.panels import Panels, related
 from benchbook.plots.style import (
     COLUMNS,
     PANEL_WIDTH,
@@ -52,7 +52,8 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
         col_order=list(range(across)),
         height=_HEIGHT,
         aspect=_WIDTH / across / _HEIGHT,
-        facet_kws={"sharex": "row", "sharey": "row"},
+        sharex="row",
+        sharey="row",
     )
     for (name, place), axis in grid.axes_dict.items():
         part = data[(data[row] == name) & (data.place == place)]
@@ -104,7 +105,8 @@ def watched(frame: pd.DataFrame, *, ends: Mapping[str, float], since: str) -> Fi
         col_order=list(range(min(COLUMNS, max(len(panels), len(trials))))),
         height=1.9,
         aspect=PANEL_WIDTH / 1.9,
-        facet_kws={"sharex": False, "sharey": False},
+        sharex=False,
+        sharey=False,
     )
     for (block, side), axis in grid.axes_dict.items():
         part = data[(data.block == block) & (data.side == side)]
@@ -145,11 +147,12 @@ def _watched_panel(axis: Axes, part: pd.DataFrame, shown: Mapping[str, Look], en
         axis.legend(handles=lines, loc="upper left", ncols=across, **small).set_in_layout(False)
 
 
-def _lines(data: pd.DataFrame, shown: Mapping[str, Look], *, hue: str, **facets: Any) -> sns.FacetGrid:
+def _lines(data: pd.DataFrame, shown: Mapping[str, Look], *, hue: str, **facets: Any) -> Panels:
     """A line per value of `hue` in every facet, with its small marks."""
-    return sns.relplot(
+    return related(
         data,
-        kind="line",
+        "line",
+        facets,
         x="t",
         y="value",
         hue=hue,
@@ -163,12 +166,10 @@ def _lines(data: pd.DataFrame, shown: Mapping[str, Look], *, hue: str, **facets:
         linewidth=1,
         markeredgewidth=0,
         estimator=None,
-        legend=False,
-        **facets,
     )
 
 
-def _timed(grid: sns.FacetGrid, label: str) -> Figure:
+def _timed(grid: Panels, label: str) -> Figure:
     """Time and values from zero, one label for all time axes."""
     grid.set_axis_labels("", "")
     for axis in grid.axes.flat:

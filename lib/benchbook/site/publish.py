@@ -7,7 +7,11 @@ refuse whatever a notebook's output might still ask for.
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -105,14 +109,31 @@ def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
 def build_index(site: Path) -> Path:
     """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary.
 
-    A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named.
+    A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named. One at a time:
+    of pages that are made side by side, whoever comes last has all of them.
     """
+    with _alone(site):
+        return _write_index(site)
+
+
+def _write_index(site: Path) -> Path:
     fronts = addresses.fronts(site)
     others = {found.report: _others(site, found) for found in fronts.reports}
     template = _environment().get_template("index.html.j2")
     html = template.render(reports=fronts.reports, unread=fronts.unread, others=others, now=datetime.now(UTC))
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
     return replace_text(site / "index.html", html)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def _others(site: Path, front: Results) -> list[tuple[str, str]]:

@@ -1,0 +1,45 @@
+"""Where everything of a figure stands: found once for all that is drawn of it, as PNG, as SVG and for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from benchbook.plots.style import DPI
+
+_parts: WeakKeyDictionary[Figure, Bbox] = WeakKeyDictionary()
+
+
+def is_as_it_was(figure: Figure) -> bool:
+    """Whether nothing was changed since it was placed: whatever changes an artist marks its figure as stale."""
+    return figure in _parts and not figure.stale
+
+
+@contextmanager
+def placed(figure: Figure) -> Iterator[Bbox]:
+    """The part of the figure to draw (inches), which has nothing else around; in the block nothing moves.
+
+    What `savefig(bbox_inches="tight")` does each time (layout, a draw that nobody sees) is most of what it takes.
+    """
+    if not is_as_it_was(figure):
+        _parts[figure] = _place(figure)
+    engine = figure.get_layout_engine()
+    figure.set_layout_engine(None)
+    try:
+        yield _parts[figure]
+    finally:
+        figure.set_layout_engine(engine)
+        figure.stale = False
+
+
+def _place(figure: Figure) -> Bbox:
+    dpi, figure.dpi = figure.dpi, DPI
+    figure.draw_without_rendering()
+    part = figure.get_tightbbox().padded(float(mpl.rcParams["savefig.pad_inches"]))
+    figure.dpi = dpi
+    return part

@@ -1,0 +1,86 @@
+"""A kernel that is a copy of this process: the notebook is the one that a kernel which was started would leave."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_client.manager import AsyncKernelManager
+from kit import PATIENCE_S, until
+from nbclient import NotebookClient
+from nbformat import v4
+
+# As `benchbook site` has them before it makes a copy: what a kernel must not notice.
+import benchbook.plots.frame_plots
+from benchbook.site import forked_kernel
+from benchbook.site.forked_kernel import Seed
+
+CELLS = [
+    "import os, sys\nprint(1)\nprint(2, file=sys.stderr)\n3",
+    "!echo from a shell",
+    "os.getcwd(), os.environ['SAID'], os.environ['MPLBACKEND'], os.getsid(0) == os.getpid()",
+    "__name__, type(get_ipython()).__name__, sys.argv[0].rpartition('/')[2].removesuffix('.py'), sys.argv[1]",
+    "import matplotlib.pyplot as plt\nfigure = plt.figure(figsize=(1, 1))\nplt.plot([1, 2]);",
+    "handle = display('before', display_id='d')\nhandle.update('after')",
+    "sorted(name for name in globals() if not name.startswith('_') and len(name) > 5)",
+    "1 / 0",
+]
+
+
+def executed(folder: Path, manager: type[AsyncKernelManager]) -> list[Any]:
+    """The outputs of each cell, as text that can be compared."""
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(source) for source in CELLS])
+    client = NotebookClient(
+        notebook,
+        kernel_name="python3",
+        timeout=PATIENCE_S,
+        allow_errors=True,
+        kernel_manager_class=manager,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute(env={**os.environ, "SAID": "this"})
+    return [nbformat.from_dict(cell.outputs) for cell in notebook.cells]
+
+
+@pytest.mark.slow
+def test_the_outputs_are_those_of_a_kernel_that_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert benchbook.plots.frame_plots.levels
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    started = executed(tmp_path, AsyncKernelManager)
+    with forked_kernel.options(forked=True) as options:
+        copied = executed(tmp_path, options["kernel_manager_class"])
+    assert [[one.output_type for one in outputs] for outputs in copied] == [
+        ["stream", "stream", "execute_result"], ["stream"], ["execute_result"], ["execute_result"],
+        ["display_data"], ["display_data"], ["execute_result"], ["error"],
+    ]  # fmt: skip
+    assert copied == started
+
+
+def test_a_seed_that_never_becomes_a_kernel_ends() -> None:
+    seed = Seed()
+    assert seed.poll() is None
+    seed._orders.close()
+    until(lambda: seed.poll() is not None, "it saw that nobody waits for it", within_s=PATIENCE_S)
+    assert seed.wait() == 0
+
+
+def test_without_a_copy_papermill_is_told_nothing() -> None:
+    with forked_kernel.options(forked=False) as options:
+        assert options == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ([sys.executable, "-m", "ipykernel_launcher", "-f", "x"], True),
+        ([sys.executable, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "x"], True),
+        (["/opt/conda/bin/python", "-m", "ipykernel_launcher", "-f", "x"], False),
+        ([sys.executable, "-m", "bash_kernel", "-f", "x"], False),
+    ],
+)
+def test_only_a_kernel_of_this_python_can_be_a_copy(command: list[str], ours: bool) -> None:
+    assert forked_kernel.is_this_python(command) == ours

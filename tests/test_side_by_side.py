@@ -1,0 +1,102 @@
+"""Steps side by side: each in a process of its own, told in one piece, one that is killed among them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from benchbook.site import side_by_side
+
+PATIENCE_S = 60
+
+
+def wait_for(path: Path) -> None:
+    ends = time.monotonic() + PATIENCE_S
+    while not path.exists():
+        assert time.monotonic() < ends, path
+        time.sleep(0.01)
+
+
+def step(folder: Path, own: str, other: str, status: int) -> int:
+    """Ends only when the other one has begun; what it prints before and after belongs together."""
+    print(f"{own} begins")
+    print(f"{own} complains", file=sys.stderr)
+    (folder / own).write_text(str(os.getpid()))
+    wait_for(folder / other)
+    print(f"{own} ends")
+    return status
+
+
+def killed() -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def interrupted() -> int:
+    raise KeyboardInterrupt
+
+
+def test_two_steps_run_at_once_and_each_is_told_in_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(side_by_side, "cores", lambda: 2)
+    steps = [partial(step, tmp_path, "one", "two", 0), partial(step, tmp_path, "two", "one", 2)]
+    assert side_by_side.run(steps) == [0, 2]
+    out, err = capfd.readouterr()
+    assert sorted(out.splitlines()[::2] + err.splitlines()) == [
+        "one begins",
+        "one complains",
+        "two begins",
+        "two complains",
+    ]
+    assert {tuple(out.splitlines()[i : i + 2]) for i in (0, 2)} == {
+        ("one begins", "one ends"),
+        ("two begins", "two ends"),
+    }
+    assert {int((tmp_path / name).read_text()) for name in ("one", "two")}.isdisjoint({os.getpid()})
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "said"), [(killed, 1, "a process was killed (signal 9)"), (interrupted, 130, "")]
+)
+def test_a_step_whose_process_ends_early_costs_no_other_one(
+    fault: Callable[[], int],
+    status: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(side_by_side, "cores", lambda: 1)
+    assert side_by_side.run([fault, lambda: 0, lambda: 2]) == [status, 0, 2]
+    assert capfd.readouterr().err.startswith(said)
+
+
+def test_a_step_alone_needs_no_process() -> None:
+    seen: list[int] = []
+    assert side_by_side.run([lambda: seen.append(os.getpid()) or 3]) == [3]
+    assert seen == [os.getpid()]
+    assert side_by_side.run([]) == []
+
+
+def test_who_breaks_off_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless() -> int:
+        (tmp_path / "begun").write_text(str(os.getpid()))
+        time.sleep(PATIENCE_S)
+        return 0
+
+    def stop(running: dict[int, object]) -> list[int]:
+        wait_for(tmp_path / "begun")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(side_by_side, "cores", lambda: 1)
+    monkeypatch.setattr(side_by_side, "_ended", stop)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side.run([endless, endless])
+    assert not Path(f"/proc/{(tmp_path / 'begun').read_text()}").exists()
