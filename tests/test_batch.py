@@ -17,7 +17,7 @@ import pytest
 from kit import PATIENCE_S, ROOT, Home, until
 from rich.console import Console
 
-from benchbook.batch import batch_command
+from benchbook.batch import batch_command, batch_run
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_plan import BatchPlan, load_plan
@@ -172,7 +172,7 @@ def test_an_inventory_has_a_capacity_of_one() -> None:
 def run(home: Home, made: Sequence[BatchCell]) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
     """The batch's exit status, its JSON, and when its cells began and ended."""
     console, program = Console(file=io.StringIO(), width=200), (sys.executable, FAKE, str(home.path))
-    status = batch_command.run_cells(BatchPlan(reports=["x"]), made, console, workers=2, program=program)
+    status = batch_run.run_cells(BatchPlan(reports=["x"]), made, console, workers=2, program=program)
     return status, results(home), times(home)
 
 
@@ -219,13 +219,13 @@ def driver(home: Home) -> Iterator[subprocess.Popen[bytes]]:
 if __name__ == "__main__":
     import sys
     from rich.console import Console
-    from benchbook.batch import batch_command
+    from benchbook.batch import batch_run
     from benchbook.batch.batch_cell import BatchCell
     from benchbook.batch.batch_plan import BatchPlan
 
     cells = [BatchCell(n, "goes_on", where, "smoke", (), where) for n, where in enumerate("aab", 1)]
     program = (sys.executable, {FAKE!r}, {str(home.path)!r})
-    sys.exit(batch_command.run_cells(BatchPlan(reports=["x"]), cells, Console(), workers=1, program=program))
+    sys.exit(batch_run.run_cells(BatchPlan(reports=["x"]), cells, Console(), workers=1, program=program))
 """
     file = home.write("driver.py", script)
     started = subprocess.Popen([sys.executable, str(file)], env=home.environment, process_group=0)

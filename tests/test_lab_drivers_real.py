@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from kit import PATIENCE_S, Home, inventory, until
 from benchbook.errors import BenchbookError
 from benchbook.hosts import door_locks, lab
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.session import check_reachable
 
 pytestmark = pytest.mark.real
 
@@ -147,3 +149,27 @@ def test_who_is_killed_keeps_nobody_waiting(
     assert second.hear() == "over"
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     assert [host.pid for host in lab.lab_hosts(load_inventory(NAME))] == [None]
+
+
+def test_two_labs_of_a_new_checkout_come_up_side_by_side(
+    tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the cells of a batch begin: one client's key, and the hosts of both are known."""
+    home = checkout(tmp_path / "one", net)
+    names = [f"lab_{number}" for number in range(72, 76)]
+    for name in names:
+        hosts = {"executor": {"address": f"{net}.{name[4:]}", "roles": ["client"]}}
+        home.write(f"env/hosts/{name}.yaml", {**inventory(net), "hosts": hosts, "systems": {}})
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    labs = [load_inventory(name) for name in names]
+    try:
+        with ThreadPoolExecutor(len(labs)) as pool:
+            started = list(pool.map(lab.up, labs))
+        known = (home.path / ".lab" / "known_hosts").read_text()
+        assert [host.address for (host,) in started if f"[{host.address}]" not in known] == []
+        assert not (home.path / ".lab" / "secrets" / "database").read_text().isspace()
+        check_reachable(labs[0], ["executor"])
+        check_reachable(labs[-1], ["executor"])
+    finally:
+        for one in labs:
+            lab.down(one)

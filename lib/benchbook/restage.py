@@ -243,5 +243,7 @@ def _publish(report: str, done: Executed, console: Console) -> int:
         return done.status
     results = done.campaign / "results.json" if done.campaign else None
     page = publish.publish(report, done.notebook, results, paths.site_dir())
+    if done.campaign:
+        console.print(f"campaign: {done.campaign}", highlight=False)
     console.print(f"page: {page}", highlight=False)
     return done.status

@@ -9,8 +9,13 @@ queues          which cell comes next: one at a time on each inventory
 dispatch        cells to the cluster and back, until all are over or Ctrl-C
 dask_cluster    the cluster: processes of this machine, or one that is there
 cell_process    a cell on a worker: its command, its last words, its end
+cell_found      what its campaign came to
 leash           the program that ends a cell's command when its worker is gone
 batch_view      what the terminal shows
+batch_board     how each cell stands
+batch_page      the page that shows it
+batch_words     a cell in words
 batch_results   the JSON of a batch
+batch_run       a plan's cells to their ends
 batch_command   all of it, from top to bottom
 """

@@ -11,12 +11,10 @@ from benchbook.batch import batch_time
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_check import trials_of
-from benchbook.batch.batch_plan import BatchPlan, load_plan
-from benchbook.batch.queues import InventoryQueues
+from benchbook.batch.batch_plan import load_plan
 from benchbook.overview.terminal_table import show
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
-INTERRUPTED = 130
 
 
 def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers: int = 0) -> int:
@@ -30,35 +28,10 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     if dry:
         _print(cells, trials, console)
         return 0
-    return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
-
-
-def run_cells(
-    plan: BatchPlan,
-    cells: Sequence[BatchCell],
-    console: Console,
-    *,
-    scheduler: str = "",
-    workers: int = 0,
-    program: Sequence[str] = (),
-) -> int:
-    """Run cells to their ends and write the JSON; `program` stands in for `python -m benchbook`."""
     # Dask takes a second to import: who asks for a plan only does not wait for it.
-    from benchbook.batch import batch_results  # noqa: PLC0415
-    from benchbook.batch.batch_view import BatchView  # noqa: PLC0415
-    from benchbook.batch.dask_cluster import opened  # noqa: PLC0415
-    from benchbook.batch.dispatch import CellResult, Dispatch, new_batch  # noqa: PLC0415
+    from benchbook.batch.batch_run import run_cells  # noqa: PLC0415
 
-    batch, queues = new_batch(), InventoryQueues(cells)
-
-    def keep(results: Sequence[CellResult]) -> Path:
-        return batch_results.write(batch, plan, cells, results)
-
-    with opened(scheduler, workers or len(queues)) as client, BatchView(len(cells), console) as view:
-        dispatch = Dispatch(batch, client, queues, view, keep, tuple(program))
-        results = dispatch.run()
-    console.print(f"results: {keep(results)}", markup=False)
-    return INTERRUPTED if dispatch.interrupted else max(result.status for result in results)
+    return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
 
 
 def _print(cells: Sequence[BatchCell], trials: Mapping[int, int], console: Console) -> None:

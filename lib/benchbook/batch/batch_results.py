@@ -38,5 +38,5 @@ def _cell(cell: BatchCell, result: CellResult | None) -> dict[str, object]:
     asked = {**asdict(cell), "parameters": dict(cell.parameters)}
     if result is None:
         return {**asked, "status": None}
-    ran = {**asdict(result.ran), "page": result.ran.page} if result.ran else {"problem": result.problem}
+    ran = {**result.ran.model_dump(), "page": result.ran.page} if result.ran else {"problem": result.problem}
     return {**asked, "attempts": result.attempts, **ran, "status": result.status}

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from benchbook.batch import batch_words
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.dispatch import CellResult
 
-_MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", 130: "interrupted"}
-
-
-def meaning(status: int) -> str:
-    """An exit status of a report in words."""
-    return _MEANINGS.get(status, f"exit status {status}")
+HEADS = ("cell", "report", "inventory", "profile", "ended", "trials", "claims", "time", "page")
 
 
 class BatchView:
@@ -67,7 +65,7 @@ class BatchView:
         self._gone(result.cell)
         self._bars.advance(self._all)
         style = None if result.status == 0 else "red"
-        self._say(f"{meaning(result.status)}: {result.cell}{_where_to_look(result)}", style)
+        self._say(f"{batch_words.meaning(result.status)}: {result.cell}{_where_to_look(result)}", style)
 
     def _gone(self, cell: BatchCell) -> None:
         self._bars.remove_task(self._tasks.pop(cell.number))
@@ -80,3 +78,18 @@ def _where_to_look(result: CellResult) -> str:
     if result.ran is None:
         return f" ({result.problem})"
     return f", {result.ran.log}" if result.status else ""
+
+
+def rows(results: Sequence[CellResult]) -> list[tuple[str, ...]]:
+    """What became of each cell, for the table (HEADS) at a batch's end, by its number."""
+    return [_row(result) for result in sorted(results, key=lambda result: result.cell.number)]
+
+
+def _row(result: CellResult) -> tuple[str, ...]:
+    ran, cell = result.ran, result.cell
+    found = ran.found if ran else None
+    what = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
+    claims = batch_words.verdicts(found.verdicts) if found else ""
+    spent = batch_words.spent(ran.ended - ran.began) if ran else ""
+    ended = ": ".join(filter(None, (batch_words.meaning(result.status), batch_words.why(result))))
+    return (*what, ended, batch_words.trials(found), claims, spent, ran.page if ran else "")

@@ -7,8 +7,8 @@ earlier try of the same cell, whose worker was killed, is waited for: its leash 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,11 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
 
 from benchbook import paths
 from benchbook.batch import leash
+from benchbook.batch.cell_found import SAID, CellFound, found_by
 from benchbook.errors import HostReserved
 
 # What a report may take to end what it runs on its hosts: its lease, and the time to say so.
@@ -28,6 +31,9 @@ PATIENCE_S = 120.0
 _LOOK_EVERY_S = 0.2
 _TAIL_BYTES = 4000
 INTERRUPTED = 130
+# Of what a cell said, its reason is in the last few lines that say more than how far it is.
+_LINES = 3
+_ORDINARY = re.compile(rf"\d+/\d+  done |page: |{SAID}|starting the lab|stopped the lab")
 
 _lock = threading.Lock()
 _running: dict[str, list[subprocess.Popen[bytes]]] = {}
@@ -49,9 +55,10 @@ class CellOrder:
         return f"benchbook-{self.batch}-{self.number:03}-{self.attempt}"
 
 
-@dataclass(frozen=True)
-class CellRan:
+class CellRan(BaseModel):
     """How it ended: times are seconds since the epoch by the worker's clock, `said` the end of its output."""
+
+    model_config = ConfigDict(frozen=True)
 
     status: int
     began: float
@@ -60,6 +67,7 @@ class CellRan:
     home: str
     log: str
     said: str
+    found: CellFound | None = None
 
     @property
     def busy(self) -> bool:
@@ -72,6 +80,12 @@ class CellRan:
         made = [line.partition("page: ")[2] for line in self.said.splitlines() if line.startswith("page: ")]
         return made[-1] if made else ""
 
+    @property
+    def why(self) -> str:
+        """The last that it said of itself: of a cell that did not end well, the reason."""
+        lines = [line.strip() for line in self.said.splitlines()]
+        return " ".join([line for line in lines if line and not _ORDINARY.match(line)][-_LINES:])
+
 
 def batches_dir() -> Path:
     return paths.runs_dir("batches")
@@ -83,17 +97,21 @@ def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{order.number:03}-{order.attempt}.json"
     if kept.is_file():
-        return CellRan(**json.loads(kept.read_text(encoding="utf-8")))
+        return CellRan.model_validate_json(kept.read_text(encoding="utf-8"))
     log = folder / f"{order.number:03}.log"
     began = time.time()
     with _only_one(order, folder / f"{order.number:03}.lock") as held, log.open("ab") as output:
         status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), log, tell)
-    where = (socket.gethostname(), str(paths.home()), str(log))
-    ran = CellRan(status, began, time.time(), *where, _tail(log))
+    ran = _ran(status, began, log)
     partial = kept.with_suffix(".partial")
-    partial.write_text(json.dumps(asdict(ran)), encoding="utf-8")
+    partial.write_text(ran.model_dump_json(), encoding="utf-8")
     partial.rename(kept)
     return ran
+
+
+def _ran(status: int, began: float, log: Path) -> CellRan:
+    said, where = _tail(log), {"host": socket.gethostname(), "home": str(paths.home()), "log": str(log)}
+    return CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
 
 
 def end_all(batch: str) -> None:

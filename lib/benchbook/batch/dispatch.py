@@ -49,7 +49,7 @@ class Dispatch:
     batch: str
     client: Client
     queues: InventoryQueues
-    watcher: Watcher
+    watchers: Sequence[Watcher]
     keep: Callable[[Sequence[CellResult]], object]
     program: tuple[str, ...] = ()
     interrupted: bool = False
@@ -81,7 +81,8 @@ class Dispatch:
         words = (*cell.words(), *(["--wait"] if attempt > 1 else []))
         order = CellOrder(self.batch, cell.number, attempt, words, self.program)
         self._cells[order.key] = cell
-        self.watcher.began(cell)
+        for each in self.watchers:
+            each.began(cell)
         future = self._running[order.key] = self.client.submit(run_on_worker, order, key=order.key, pure=False)
         return future
 
@@ -94,10 +95,12 @@ class Dispatch:
         # With it goes the last hold on Dask's copy of the result: a worker that dies later costs nothing.
         self._running.pop(key)
         if again:
-            self.watcher.again(cell)
+            for each in self.watchers:
+                each.again(cell)
             return
         self._results.append(result)
-        self.watcher.ended(result)
+        for each in self.watchers:
+            each.ended(result)
         self.keep(self._results)
 
     def _result(self, cell: BatchCell, future: Future[CellRan]) -> CellResult:
@@ -121,7 +124,8 @@ class Dispatch:
 
     def _event(self, event: tuple[float, Any]) -> None:
         _, said = event
-        self.watcher.said(said["cell"], said["line"])
+        for each in self.watchers:
+            each.said(said["cell"], said["line"])
 
 
 def new_batch() -> str:

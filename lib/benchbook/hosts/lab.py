@@ -25,6 +25,7 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable
+from benchbook.given.turns import own_turn
 from benchbook.hosts import door_locks, taken_port
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
@@ -162,14 +163,17 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
     sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
-    lab = _make_keys()
-    hosts = lab_hosts(inventory)
-    for host in hosts:
-        if host.pid is None:
-            _start(sshd, host, lab)
-    _write_known_hosts(lab, hosts)
-    if by_hand:
-        _by_hand(inventory).touch()
+    lab, hosts = paths.lab_dir(), lab_hosts(inventory)
+    lab.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Labs of one checkout share their client's key and known_hosts, whatever doors they have.
+    with own_turn(lab):
+        _make_keys(lab)
+        for host in hosts:
+            if host.pid is None:
+                _start(sshd, host, lab)
+        _write_known_hosts(lab, hosts)
+        if by_hand:
+            _by_hand(inventory).touch()
     return hosts
 
 
@@ -206,17 +210,15 @@ def _by_hand(inventory: Inventory) -> Path:
     return paths.lab_dir() / inventory.name / "by-hand"
 
 
-def _make_keys() -> Path:
-    lab = paths.lab_dir()
-    for folder in (lab, lab / "keys", lab / "secrets"):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def _make_keys(lab: Path) -> None:
+    for folder in (lab / "keys", lab / "secrets"):
+        folder.mkdir(exist_ok=True, mode=0o700)
     if not (lab / "keys" / "client").exists():
         _keygen(lab / "keys" / "client", "benchbook lab client")
     password = lab / "secrets" / "database"
     if not password.exists():
         password.touch(mode=0o600)
         password.write_text(secrets.token_urlsafe(18) + "\n")
-    return lab
 
 
 def _keygen(path: Path, comment: str) -> None:

@@ -2,6 +2,7 @@
 
 site/<report>/<campaign>/index.html   every campaign that was published, for good: page, results.json, downloads
 site/<report>.html, <report>.json     the latest one that is complete; until there is one, the latest of all
+site/batches/<batch>.html             a batch: all its cells
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from benchbook.errors import BadInput
 from benchbook.site.downloads import Download
 
 PAGE, RESULTS = "index.html", "results.json"
-COMPARISON, HISTORY = "compare_", "history_"
+COMPARISON, HISTORY, BATCHES = "compare_", "history_", "batches"
 
 
 @dataclass(frozen=True)
@@ -131,3 +132,9 @@ def comparisons(site: Path, campaigns: list[str]) -> list[str]:
     return [
         path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)
     ]
+
+
+def batches(site: Path) -> list[tuple[str, str]]:
+    """(address, name) of the pages of batches, the latest first."""
+    found = sorted((site / BATCHES).glob("[!.]*.html"), reverse=True)
+    return [(f"{BATCHES}/{path.name}", path.stem) for path in found]

@@ -27,7 +27,7 @@ _MOST_NAMED = 3
 class Badge:
     """How a run stands: `look` is a class of the style sheet, `sign` what tells it without colours."""
 
-    look: Literal["good", "warn", "bad"]
+    look: Literal["good", "warn", "bad", "none"]
     sign: str
     text: str
 

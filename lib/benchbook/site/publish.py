@@ -7,9 +7,7 @@ refuse whatever a notebook's output might still ask for.
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,7 +21,8 @@ from benchbook.analysis import results
 from benchbook.analysis.results import Results, Trials, replace_text
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section, words
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput, BenchbookError, writing
+from benchbook.given.turns import own_turn
 from benchbook.site import addresses, downloads, first_screen, measured_package, page
 from benchbook.site.addresses import COMPARISON, HISTORY, PagePlace
 from benchbook.site.downloads import Download
@@ -55,15 +54,25 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     if (campaign := _campaign(results_path)) is not None:
         # A run that broke off before it had results does not know its campaign.
         found = found.model_copy(update={"campaign": campaign.id})
-    if report.startswith((COMPARISON, HISTORY)):
-        target = _write_page(notebook, built, found, site / f"{report}.html")
-        results.write(found, site / f"{report}.json")
-    else:
-        downloads.write(campaign, executed_notebook, addresses.folder_of(site, found))
-        target = _write_edition(notebook, built, found, site)
-        target = _write_front(notebook, built, found, site) or target
-    build_index(site)
+    with _alone(site):
+        if report.startswith((COMPARISON, HISTORY)):
+            target = _write_page(notebook, built, found, site / f"{report}.html")
+            results.write(found, site / f"{report}.json")
+        else:
+            downloads.write(campaign, executed_notebook, addresses.folder_of(site, found))
+            target = _write_edition(notebook, built, found, site)
+            target = _write_front(notebook, built, found, site) or target
+        _write_index(site)
     return target
+
+
+@contextmanager
+def _alone(site: Path) -> Iterator[None]:
+    """Runs come to their ends side by side: what stands in front, and the index, is changed by one at a time."""
+    with writing(site):
+        site.mkdir(parents=True, exist_ok=True)
+    with own_turn(site):
+        yield
 
 
 def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
@@ -120,20 +129,10 @@ def _write_index(site: Path) -> Path:
     fronts = addresses.fronts(site)
     others = {found.report: _others(site, found) for found in fronts.reports}
     template = _environment().get_template("index.html.j2")
-    html = template.render(reports=fronts.reports, unread=fronts.unread, others=others, now=datetime.now(UTC))
+    now, batches = datetime.now(UTC), addresses.batches(site)
+    html = template.render(reports=fronts.reports, unread=fronts.unread, others=others, batches=batches, now=now)
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
     return replace_text(site / "index.html", html)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(held)
 
 
 def _others(site: Path, front: Results) -> list[tuple[str, str]]:

@@ -1,0 +1,53 @@
+"""A cell of a batch in words, for its page and for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchbook.batch.cell_found import CellFound
+from benchbook.batch.dispatch import CellResult
+
+_MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", 130: "interrupted"}
+_VERDICTS = {
+    "reproduced": "reproduced",
+    "contradicted": "contradicted",
+    "inconclusive": "open",
+    "not testable here": "not testable",
+}
+
+
+def meaning(status: int) -> str:
+    """An exit status of a report in words."""
+    return _MEANINGS.get(status, f"exit status {status}")
+
+
+def trials(found: CellFound | None) -> str:
+    """ "14 of 15, 1 failed, 2 disturbed"; empty where nothing is known."""
+    if found is None:
+        return ""
+    more = [f"{count} {what}" for what, count in (("failed", found.failed), ("disturbed", found.disturbed)) if count]
+    return ", ".join([f"{found.done} of {found.planned}", *more])
+
+
+def verdicts(counts: Mapping[str, int]) -> str:
+    """ "3 reproduced, 1 open"; empty where no claim was judged."""
+    return ", ".join(f"{counts[name]} {word}" for name, word in _VERDICTS.items() if counts.get(name))
+
+
+def why(result: CellResult) -> str:
+    """Why a cell did not end well; empty for one that did."""
+    if result.ran is None:
+        return result.problem
+    if result.status == 0:
+        return ""
+    broken_off = result.ran.found.problem if result.ran.found else ""
+    return broken_off or result.ran.why
+
+
+def spent(seconds: float) -> str:
+    """ "12 min 5 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
