@@ -74,7 +74,8 @@ def survives(found: Measurement) -> None:
     proved = found.proof["quorum"]
     assert proved["acknowledged"] <= proved["found"] <= proved["acknowledged"] + proved["failed"]
     assert proved["acknowledged"] + proved["failed"] == 15_000
-    assert proved["members"] == 2
+    # The member may be back before the load has ended.
+    assert proved["members"] in (2, 3)
     assert found.proof["back"] == {"revision": found.proof["back"]["revision"], "members": 3}
     assert found.summary["tps_before"].value > 0
     assert found.summary["tps_after"].value > 0
