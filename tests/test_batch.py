@@ -100,7 +100,7 @@ def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
     [
         ({"report": [TIDB]}, "report", "known here: exclude, inventories, parameters, profiles, reports"),
         ({"reports": []}, "reports", "at least 1 item"),
-        ({"reports": ["tidb_v7_1_3"]}, "reports.0", f"did you mean {TIDB}"),
+        ({"reports": ["tidb_v7_1_3_sysbnch"]}, "reports.0", f"did you mean {TIDB}"),
         ({"reports": [TIDB, TIDB]}, "reports.1", "named twice"),
         ({"inventories": [LAB, "lab_tidbb"]}, "inventories.1", f"did you mean {LAB}"),
         ({"profiles": ["smok"]}, "profiles.0", "did you mean smoke"),
