@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +64,9 @@ class Victims:
             found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(p.cmdline())) == supervisor]
             assert found, words
             for process in found:
-                process.kill()
+                # The login that hears a job out ends with its supervisor, whose command line it has.
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
 
         return fault
 
