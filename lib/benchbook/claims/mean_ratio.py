@@ -35,11 +35,13 @@ class MeanRatio(Hypothesis, Figure):
         of = 1.0 if self.same else math.exp(float(self._means(arm.printed()).mean()))
         low, high = within(self.tolerance, of=of)
         terms = tuple(term for _, term in self.speaks_of(arm.published))
+        # What was not measured is told before anything else is asked of it.
+        means = self._means(arm)
         # Of a mean of so many, rounding and the number of requests make up the less.
         many = len(self._levels(arm.published)) ** 2
         rounded, sampled = arm.resolution(terms) / many, arm.sampling(terms) / many
         what = f"{name(self, arm.published)}, mean over {self.factor.replace('_', ' ')}"
-        part = Part(what, self._means(arm), low, high, main=True, terms=terms)
+        part = Part(what, means, low, high, main=True, terms=terms)
         return [replace(part, resolution=rounded, sampling=sampled)]
 
     def _means(self, arm: Arm) -> Array:
