@@ -211,8 +211,11 @@ def test_a_claim_is_about_the_system_that_runs_its_rows() -> None:
     assert said["rises-read-write-v610"] == ("tidb:6.5", "reproduced")
     assert said["rises-read-write-v620"] == ("tidb:7.1", "reproduced")
     assert said["alike-point-select"] == ("tidb:7.1", "reproduced")
+    # An embedded store has no Raft groups to write a second key to.
+    assert said["index-costs-v610"] == ("tidb:6.5", "not testable here")
     # 5000 and 2000: 2.5 times; all read-write figures are 100 x 1.3 and 100 x 1.4 in both versions.
-    assert said["index-costs-v610"] == ("tidb:6.5", "reproduced")
+    own = ("mysql57", "mysql8")
+    assert verdicts(measured(own, 2), own)["index-costs-v610"] == ("mysql57", "reproduced")
 
 
 def test_a_claim_about_two_systems_says_what_each_stands_in_for() -> None:
