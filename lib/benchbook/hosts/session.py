@@ -100,12 +100,12 @@ class Session:
         """The session's hosts with this role; raises BadInput where the inventory has none."""
         return [self.hosts[name] for name in self.inventory.require(role)]
 
-    def start(self, host: RemoteHost, name: str, command: Command, *, heard: bool = False) -> Job:
-        """Start a long job on a host; it ends with the session at the latest. `heard`: see `Job.start`."""
+    def start(self, host: RemoteHost, name: str, command: Command) -> Job:
+        """Start a long job on a host; it ends with the session at the latest."""
         for left in [job for job in self._left if job.host is host]:
             self.end(left)
         hold = self._held(host)
-        job = Job.start(host, name, command, hold.lease, hold.fence, heard=heard)
+        job = Job.start(host, name, command, hold.lease, hold.fence)
         self._jobs.append(job)
         return job
 
@@ -116,7 +116,6 @@ class Session:
 
     def forget(self, job: Job) -> None:
         """A job that has ended by itself: nothing is left to stop."""
-        job.hang_up()
         for jobs in (self._jobs, self._left):
             if job in jobs:
                 jobs.remove(job)
@@ -131,7 +130,7 @@ class Session:
     @contextmanager
     def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
         """A job that the block follows to its end, and whose output it reads; if that fails, the job is ended."""
-        job = self.start(host, name, command, heard=True)
+        job = self.start(host, name, command)
         try:
             yield job
         except BenchbookError:

@@ -168,7 +168,6 @@ class DM:
 
     def _end(self, role: str) -> None:
         job = self._jobs[role]
-        job.host.open_ahead()
         self.session.end(job)
         del self._jobs[role]
         job.remove()
