@@ -102,6 +102,6 @@ def what_is_written_is_counted(server: InnodbServer, client: RemoteHost) -> None
 def a_probe_sees_it(server: InnodbServer, client: RemoteHost) -> None:
     """Python there may know no RSA, which a first login by caching_sha2_password takes: the driver's was that."""
     with watching(server.session, server.probes(client)) as watched:
-        query(client, server.endpoints()[0], "SELECT SLEEP(1.5)")
+        query(client, server.endpoints()[0], "SELECT SLEEP(3.5)")
     seen = watched.series[watched.series.source == "mysql"]
     assert {"Questions", "answer_ms", "Innodb_row_lock_waits", "Threads_running"} <= set(seen.metric)
