@@ -112,24 +112,47 @@ def added(made: Campaign, looks: Sequence[Sequence[OpenClaim]], allowed: Stoppin
     return experiment.measured
 
 
-def test_a_block_of_the_open_cells_is_added_until_none_is_open(home: Home) -> None:
+def test_blocks_of_the_open_cells_are_added_and_not_looked_at_in_between(home: Home) -> None:
     made = begun()
-    ran = added(made, [needs(*CELLS[:2]), needs(CELLS[1])])
+    ran = added(made, [needs(*CELLS[:2])])
     assert sorted(ran[6:8]) == ["r03-x-a-threads2", "r03-x-b-threads2"]
-    assert ran[8:] == ["r04-x-b-threads2"]
+    assert sorted(ran[8:]) == ["r04-x-a-threads2", "r04-x-b-threads2"]
     again = Campaign(made.folder)
-    assert [t.order for t in again.trials] == list(range(9))
+    assert [t.order for t in again.trials] == list(range(10))
     assert again.plan.planned == 6
-    assert [(block.repetition, block.claims) for block in again.plan.added] == [(3, ["about-a-b"]), (4, ["about-b"])]
+    assert [(block.repetition, block.claims) for block in again.plan.added] == [(3, ["about-a-b"]), (4, ["about-a-b"])]
     assert [r.id for r in again.records()] == ran
-    assert again.environment().repetitions_ended.startswith("no open claim")
+    assert "4 repetitions" in again.environment().repetitions_ended
 
 
-def test_no_block_is_added_beyond_the_repetitions_that_the_profile_allows(home: Home) -> None:
+def test_the_claims_are_looked_at_once_before_blocks_are_added(home: Home) -> None:
+    made, looks = begun(), []
+
+    def undecided() -> list[OpenClaim]:
+        looks.append(len(made.records()))
+        return needs(*CELLS)
+
+    run_until_decided(made, InMemory(), lambda _: None, ALLOWED, undecided)
+    assert looks == [6]
+    assert len(made.records()) == 3 * 4
+
+
+def test_nothing_is_added_where_no_claim_is_open(home: Home) -> None:
     made = begun()
-    ran = added(made, [needs(*CELLS)] * 9)
-    assert len(ran) == 3 * 4
-    assert "4 repetitions" in made.environment().repetitions_ended
+    assert len(added(made, [])) == 6
+    assert made.environment().repetitions_ended.startswith("no open claim")
+
+
+def test_blocks_are_added_only_as_long_as_there_is_time(home: Home) -> None:
+    made = begun()
+    added(made, [])
+    made.extend(another_block(made.trials, CELLS[:2], seed=1, asked=ASKED), ["about-a-b"])
+    spread_out(made, 10.0)
+    # Two more trials would take 20 s, and 18 s of ten minutes are left.
+    made.note(Environment(runs=[RunTimes(began=0.0, ended=582.0)]))
+    assert len(added(made, [])) == 2
+    assert "0.3 min would exceed the budget of 10 min" in made.environment().repetitions_ended
+    assert made.environment().looks is None
 
 
 def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
@@ -140,6 +163,40 @@ def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
     # A trial takes 80 s and a block no more than its trials: 240 s; with 10 min, 100 s are left.
     assert len(added(made, [needs(*CELLS)] * 9)) == 0
     assert "4.0 min would exceed the budget of 10 min" in made.environment().repetitions_ended
+    assert made.environment().looks is None, "the claims were looked at"
+
+
+def test_claims_are_not_looked_at_where_no_block_would_fit(home: Home) -> None:
+    made, looks = begun(), []
+    added(made, [])
+    made.note(Environment(runs=[RunTimes(began=0.0, ended=530.0)]))
+    spread_out(made, 80.0)
+    run_until_decided(made, InMemory(), lambda _: None, ALLOWED, lambda: looks.append(1) or needs(*CELLS))
+    assert looks == []
+    assert made.environment().looks == 1
+    assert "1.3 min would exceed the budget of 10 min" in made.environment().repetitions_ended
+
+
+@pytest.mark.parametrize(
+    ("rule", "noted", "looks"),
+    [
+        ({}, None, 1),
+        ({"repeat": {"most_repetitions": 5}}, None, 4),  # as campaigns were that looked after every block
+        ({"stopping": {"most_repetitions": 4}}, None, 3),
+        ({"repeat": {"most_repetitions": 5, "looks": 2}}, None, 2),
+        ({"repeat": {"most_repetitions": 5, "looks": 2}, "stopping": {"most_repetitions": 5}}, None, 2),
+        ({"repeat": {"most_repetitions": 2, "looks": 2}}, None, 1),  # no block could be added
+        ({"repeat": {"most_repetitions": 5, "looks": 2}}, 1, 1),  # there was no time for one
+    ],
+)
+def test_the_error_rate_is_shared_among_the_looks(
+    home: Home, rule: dict[str, object], noted: int | None, looks: int
+) -> None:
+    asked = {**ASKED, **rule}
+    made = campaigns.start_or_continue("r", asked, plan(CELLS, 2, seed=1, asked=asked), seed=1)
+    if noted:
+        made.note(Environment(looks=noted))
+    assert made.looks == looks
 
 
 def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:

@@ -132,10 +132,10 @@ class Book(Framed):
             cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, clients=clients)
             asked = {**asked, KEY: scaling.model_dump(mode="json")}
         self.kind.check_cells(cells)
-        if self.profile.repeat and self._repeating and not self.parameters.repetitions:
-            asked = {**asked, "repeat": self._repeating.model_dump()}
-        repetitions = self.parameters.repetitions or self.kind.repetitions(self.profile)
-        trials = design.plan(cells, repetitions, seed=self.parameters.seed, asked=asked)
+        if self._repeating and not self.parameters.repetitions:
+            asked = {**asked, "repeat": {**self._repeating.model_dump(), "looks": repetitions.LOOKS}}
+        count = self.parameters.repetitions or self.kind.repetitions(self.profile)
+        trials = design.plan(cells, count, seed=self.parameters.seed, asked=asked)
         return store.start_or_continue(
             self.report, asked, trials, seed=self.parameters.seed, again=self.parameters.again
         )

@@ -45,10 +45,10 @@ class SagaSize(Strict):
 
 
 class Repeating(Strict):
-    """While a claim is open, blocks of repetitions of its cells are added: up to so many, as long as the budget lasts.
+    """Repetitions are added to the cells of claims that are open after the plan: up to so many, within the budget.
 
-    `budget_min` is wall time of the whole campaign, in minutes. Each look at the claims costs a share of the error
-    rate: repetitions that are planned at first decide more than as many that are added.
+    `budget_min` is wall time of the whole campaign, in minutes. The claims are looked at once before and once after,
+    which costs half of the error rate: a plan that leaves no time for another repetition is looked at once.
     """
 
     most_repetitions: Repetitions = 5
@@ -104,8 +104,8 @@ class Stopping(Strict):
     """When a load may end, and how long repetitions are added; seconds are those of the load.
 
     A load ends when the 95% interval of its rate is within `target` (relative half width) in its steady state, never
-    before `minimum_s` nor after `maximum_s` or the published duration. While a claim is undecided, blocks of
-    repetitions are added, up to `most_repetitions` and as long as `budget_min` of wall time lasts.
+    before `minimum_s` nor after `maximum_s` or the published duration. For claims that are undecided after the plan,
+    blocks of repetitions are added, up to `most_repetitions` and as long as `budget_min` of wall time lasts.
     """
 
     target: Annotated[float, Field(gt=0, lt=1)] = 0.02

@@ -33,6 +33,11 @@ class RepetitionCost:
     trial_s: float
     of_cell: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def least(self) -> float:
+        """Of the smallest block that there can be: one trial, in the cheapest cell."""
+        return self.block_s + min(self.of_cell.values(), default=self.trial_s)
+
     def of(self, cells: Iterable[Cell]) -> float:
         """Of these cells' trials, without their block."""
         return sum(self.of_cell.get(_key(cell), self.trial_s) for cell in cells)

@@ -38,12 +38,16 @@ class RunTimes(Noted):
 
 
 class Environment(Survey):
-    """Hosts, what is off about them and what was set, systems, load generator, and the runs that it took."""
+    """Hosts, what is off about them and what was set, systems, load generator, and the runs that it took.
+
+    `looks`: how often the claims were judged, where that are fewer times than were planned.
+    """
 
     load_generator: str | None = None
     systems: dict[str, SystemDescription] = Field(default_factory=dict)
     runs: list[RunTimes] = Field(default_factory=list)
     repetitions_ended: str = ""
+    looks: int | None = None
 
     @classmethod
     def of(cls, surveyed: Survey, *, load_generator: str | None = None) -> Environment:

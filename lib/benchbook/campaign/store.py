@@ -145,12 +145,18 @@ class Campaign:
 
     @property
     def looks(self) -> int:
-        """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so."""
+        """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so.
+
+        A rule without `looks` is of a campaign from when the claims were judged after every block that was added.
+        """
         rule = self.asked.get("repeat") or self.asked.get("stopping")
         if not rule:
             return 1
         first = max(trial.repetition for trial in self.trials[: self.planned])
-        return max(1, int(rule["most_repetitions"]) - first + 1)
+        blocks = max(0, int(rule["most_repetitions"]) - first)
+        if "looks" not in rule:
+            return blocks + 1
+        return self.environment().looks or min(int(rule["looks"]), blocks + 1)
 
     @property
     def spent_s(self) -> float:
