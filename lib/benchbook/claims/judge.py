@@ -48,8 +48,8 @@ def of_campaign(
 ) -> list[results.JudgedClaim]:
     """Every claim of the report's ledger on every system of the campaign; empty without a ledger. Raises BadInput.
 
-    Where repetitions are added until claims are decided, each look at them gets an equal share of the ledger's alpha
-    (Bonferroni), or looking often would make claims look decided.
+    Where repetitions are added for claims that are open, each look at them gets an equal share of the ledger's alpha
+    (Bonferroni), or looking again would make claims look decided.
     """
     ledger = ledger_check.load(published)
     if ledger is None:
