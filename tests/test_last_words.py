@@ -52,6 +52,8 @@ class Silent:
         (Ended("timeout", 0, None, 1, 2), "mariadb on db1 was ended by its host: it took longer than it may"),
         (Ended("stopped", 0, None, 1, 2), "mariadb on db1 was stopped from outside"),
         (Ended("unsupervised", None, None, 0, 0), "the supervisor of mariadb on db1 was killed"),
+        (Ended("no space", None, None, 0, 0), "mariadb on db1 has ended: no space is left on its host's disk"),
+        (Ended("read-only", None, None, 0, 0), "mariadb on db1 has ended: its host's disk is read-only"),
     ],
 )
 def test_a_server_s_end_is_named_for_what_it_was(ended: Ended, said: str) -> None:

@@ -226,6 +226,22 @@ def test_a_home_that_cannot_be_used(name: str, tmp_path: Path, net: str, keys: P
         assert small_job(server.inventory()) == "a small job\n", "with a folder elsewhere it works"
 
 
+def test_a_job_that_ends_on_a_full_disk_is_not_a_killed_supervisor(tmp_path: Path, net: str, keys: Path) -> None:
+    if not may_mount():
+        pytest.skip("no file system can be mounted here (unshare --mount)")
+    work = tmp_path / "sshd" / "work"
+    mounts = f"mkdir {work} && mount -t tmpfs -o size=8m,mode=700 none {work}"
+    fill = Command(["sh", "-c", "head -c 20m /dev/zero > fill; exit 3"], timeout_s=60)
+    with (
+        serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server,
+        Session(server.inventory(), ["db"]) as session,
+    ):
+        job = session.start(session.hosts["db"], "test", fill)
+        assert job.wait().from_outside("test on db") == "test on db has ended: no space is left on its host's disk"
+        session.hosts["db"].run(["rm", "--", f"{job.folder}/fill"])
+        session.end(job)
+
+
 # -- as many logins as MaxStartups allows -------------------------------------------------------------------------
 
 ONE_LOGIN = Variant(["Subsystem sftp internal-sftp", "MaxStartups 1", "LoginGraceTime 60"])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnreachable, HostUnusable
+from benchbook.hosts.login_shell import quote
 from benchbook.hosts.patience import patient
 
 # Named in annotations only: a chain of imports ends here.
@@ -25,13 +26,18 @@ LONGEST_S = 7 * 86_400
 
 _IN_JOB = "{job}/"
 
-# Why a job has ended that did not end by itself, in words; all but the last are the supervisor's own names.
+# Why a job has ended that did not end by itself, in words. The last three are said of a supervisor that left no word:
+# one whose disk took none, and one that was killed.
 UNSUPERVISED = "unsupervised"
+_NO_ROOM = {"No space left": "no space", "quota": "no space", "Read-only": "read-only"}
+_UNTOLD = {*_NO_ROOM.values(), UNSUPERVISED}
 _FROM_OUTSIDE = {
     "lease": "{} was ended by its host: its lease had run out, for no driver renewed it",
     "reservation": "{} was ended by its host: another driver has reserved it since",
     "timeout": "{} was ended by its host: it took longer than it may",
     "stopped": "{} was stopped from outside",
+    "no space": "{} has ended: no space is left on its host's disk",
+    "read-only": "{} has ended: its host's disk is read-only",
     UNSUPERVISED: "the supervisor of {} was killed",
 }
 
@@ -61,8 +67,9 @@ class Ended:
     """How a job ended. `started` and `ended` are seconds since the epoch by the host's clock.
 
     `reason`: exited (by itself), stopped (asked to), lease (driver gone), reservation (another driver has taken the
-    host over), timeout, or unsupervised, of which nothing else is known. `cpu_s`: user and system time that the command
-    used, with those of its children that it waited for.
+    host over), timeout, or one of which nothing else is known: no space, read-only (the disk took no word of its end)
+    and unsupervised. `cpu_s`: user and system time that the command used, with those of its children that it waited
+    for.
     """
 
     reason: str
@@ -107,13 +114,11 @@ class Job:
         return cls(host, folder, supervisor, int(said))
 
     def status(self) -> Ended | None:
-        """None while it runs. A supervisor that was killed leaves no word: then that is all that is known.
+        """None while it runs. A supervisor that was killed, or whose disk is full, leaves no word: that is then all.
 
         Raises ReservationLost when it ended so and another driver has a host of the session.
         """
-        return self._told() or (
-            None if self._is_supervised() else self._told() or Ended(UNSUPERVISED, None, None, 0, 0)
-        )
+        return self._told() or (None if self._is_supervised() else self._told() or self._untold())
 
     def _told(self) -> Ended | None:
         text = self.host.read(f"{self.folder}/status.json")
@@ -121,6 +126,13 @@ class Job:
         if ended and ended.reason in ("lease", "reservation"):
             self.host.still_ours()
         return ended
+
+    def _untold(self) -> Ended:
+        """How a job ended whose supervisor left no word: was there room for one?"""
+        # Of a shell's own echo, some shells say "I/O error" and no more.
+        said = self.host.shell(f"head -c 1 /dev/zero > {quote([f'{self.folder}/room'])}", check=False).stderr
+        reason = next((reason for words, reason in _NO_ROOM.items() if words in said), UNSUPERVISED)
+        return Ended(reason, None, None, 0, 0)
 
     def _is_supervised(self) -> bool:
         """Does its supervisor run? One that has ended and that nobody has collected yet does not."""
@@ -168,7 +180,7 @@ class Job:
             return ended, fresh
         # One that has left its word did so just now: the next look reads the rest of the output.
         killed = self.status()
-        return (killed if killed and killed.reason == UNSUPERVISED else None), fresh
+        return (killed if killed and killed.reason in _UNTOLD else None), fresh
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
         """End the job and wait for its end; how it ended."""
