@@ -32,7 +32,7 @@ def mark_tall(soup: BeautifulSoup) -> None:
     for picture in soup.select("figure > img"):
         source, figure = str(picture.get("src", "")), picture.parent
         if figure and source.startswith(_PNG) and _share(source.removeprefix(_PNG)) > _TALL:
-            figure["class"] = [*figure.get_attribute_list("class"), "tall"]
+            figure["class"] = " ".join([*figure.get_attribute_list("class"), "tall"])
             for caption in figure.find_all("figcaption"):
                 figure.insert(0, caption.extract())
 
