@@ -13,6 +13,9 @@ from kit import ROOT, Home
 from rich.console import Console
 
 import benchbook
+from benchbook.campaign import design
+from benchbook.campaign import store as campaigns
+from benchbook.campaign.store import Campaign
 from benchbook.deposit import archive_command
 
 TIDB = "tidb_v7_1_3_sysbench"
@@ -25,6 +28,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = Home.make(tmp_path_factory.mktemp("archive") / "home")
     target = home.path / "data" / "runs" / TIDB / LATEST
     shutil.copytree(ROOT / "tests" / "fixtures" / "replays" / TIDB / LATEST, target)
+    with_a_search(target)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHBOOK_HOME", str(home.path))
         benchbook.open_campaign(LATEST).close()
@@ -35,6 +39,21 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = path.parent / "opened"
     zipfile.ZipFile(path).extractall(folder)
     return folder
+
+
+def with_a_search(campaign: Path) -> None:
+    """A search for the knee in its folder: its own loads once more, as those of the search."""
+    plan = json.loads((campaign / "plan.json").read_text())
+    asked, trials = {**plan["asked"], "slo": {"p99_ms": 10}}, Campaign(campaign).trials
+    cells = [trial.cell for trial in trials]
+    search = campaigns.begin_at(
+        campaign / "knee" / "0123456789ab", TIDB, asked, design.plan(cells[:1], 1, seed=1, asked=asked), seed=1
+    )
+    shutil.copy(campaign / "environment.json", search.folder)
+    (trial,) = search.trials
+    load = shutil.copytree(campaign / "trials" / trial.id, search.folder / "trials" / trial.id)
+    said = json.loads((load / "record.json").read_text())
+    (load / "record.json").write_text(json.dumps({**said, "identity": trial.identity, "campaign": search.id}))
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +78,24 @@ def test_it_holds_the_campaign(packed: Path) -> None:
             assert (packed / path.relative_to(campaign)).read_bytes() == path.read_bytes()
     for name in ("results.json", "executed.ipynb", f"{TIDB}.ipynb", "published/report.yaml", "plan.json"):
         assert (packed / name).is_file(), name
+
+
+def test_it_holds_the_search_for_the_knee(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    """With its plan, its environment, and an action for its load."""
+    search = packed / "knee" / "0123456789ab"
+    (load,) = [path.name for path in (search / "trials").iterdir()]
+    assert {path.name for path in (search / "trials" / load).iterdir()} == {
+        "record.json",
+        "series.parquet",
+        "output.txt",
+    }
+    action = entities[f"#action-knee-0123456789ab-trials-{load}"]
+    assert ids(action["object"]) == {"knee/0123456789ab/plan.json"}
+    assert entities["knee/0123456789ab/plan.json"]["name"].startswith(
+        "the search for the highest rate with a p99 of 10 ms"
+    )
+    assert (search / "plan.json").is_file()
+    assert (search / "environment.json").is_file()
 
 
 def test_the_root_says_what_the_profiles_require(entities: dict[str, dict[str, Any]]) -> None:
@@ -99,8 +136,10 @@ def test_every_trial_is_an_action_of_the_load_generator(packed: Path, entities: 
     actions = [
         one for one in entities.values() if "CreateAction" in kinds(one) and ids(one["instrument"]) == {tool["@id"]}
     ]
-    names = {path.name for path in (packed / "trials").iterdir()}
-    assert {one for action in actions for one in ids(action["result"])} == {f"trials/{name}/" for name in names}
+    loads = [*(packed / "trials").iterdir(), *packed.glob("knee/*/trials/*")]
+    assert {one for action in actions for one in ids(action["result"])} == {
+        f"{path.relative_to(packed)}/" for path in loads
+    }
     for action in actions:
         (result,) = ids(action["result"])
         record = json.loads((packed / result / "record.json").read_text())

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from kit import ROOT
+from kit import ROOT, Home
 from records import record
 
+from benchbook.analysis import circumstances
+from benchbook.campaign import store as campaigns
+from benchbook.campaign.design import Cell, plan
 from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, OutputNotParseable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
@@ -264,3 +267,24 @@ def test_every_workload_of_a_design_is_checked() -> None:
 @pytest.mark.parametrize("name", ["smoke", "lab", "paper"])
 def test_every_profile_has_a_size_for_it(name: str) -> None:
     assert generator("etcd_benchmark").size_in(load_profile(name)).puts_killed > 1000
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"time_s": 2, "tables": 4}, ["2 s per load"]),
+        (
+            {"time_s": 2, "puts": 500, "reads": 1000, "together": 10},
+            ["500 puts or 1,000 reads per load", "10 times as many with several clients"],
+        ),
+        ({"puts": 500, "reads": 1000, "together": 1}, ["500 puts or 1,000 reads per load"]),
+    ],
+)
+def test_a_page_says_how_many_requests_a_load_has_where_the_tool_counts_them(
+    home: Home, asked: dict[str, Any], said: list[str]
+) -> None:
+    """`time_s` is what such a load takes at about, and was printed as what it took."""
+    cell = Cell(table="write", system="etcd", levels={"workload": "put_leader", "threads": 1})
+    campaign = campaigns.start_or_continue(REPORT.report.name, asked, plan([cell], 1, seed=1, asked=asked), seed=1)
+    found = circumstances.of_campaign(REPORT, campaign).load
+    assert found == [*said, "1 repetitions"]

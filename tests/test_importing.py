@@ -38,7 +38,19 @@ def replays(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path.write_text(json.dumps({**json.loads(path.read_text()), "campaign": named.name}))
         for index in named.glob("*.sqlite"):
             index.unlink()
+    _with_a_search(sorted((target / TIDB).iterdir())[-1])
     return target
+
+
+def _with_a_search(campaign: Path) -> None:
+    """A search for the knee in the campaign's folder: its own loads once more, as those of the search."""
+    search = campaign / "knee" / digest(Campaign(campaign).asked)
+    for name in ("plan.json", "environment.json"):
+        search.mkdir(parents=True, exist_ok=True)
+        shutil.copy(campaign / name, search / name)
+    shutil.copytree(campaign / "trials", search / "trials")
+    for path in search.glob("trials/*/record.json"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "campaign": search.name}))
 
 
 @pytest.fixture(scope="session")
@@ -53,9 +65,8 @@ def elsewhere(tmp_path: Path, home: Home, replays: Path, latest: str) -> Path:
     shutil.copytree(replays, target)
     campaign = target / TIDB / latest
     (campaign / "figures").mkdir()
-    # A search for the knee is a campaign inside of one.
-    (campaign / "knee" / "0123456789ab").mkdir(parents=True)
-    shutil.copy(campaign / "plan.json", campaign / "knee" / "0123456789ab" / "plan.json")
+    (campaign / "knee" / "notes").mkdir()
+    (campaign / "knee" / "notes" / "plan.json").write_text("not a search")
     for name in ("executed.ipynb", "results.json", "figures/a.png", "trials/notes.txt"):
         (campaign / name).write_text("not a record")
     shutil.copytree(campaign / "trials", campaign / "trials" / "r09-x.partial", dirs_exist_ok=True)
@@ -119,6 +130,10 @@ def test_another_campaign_of_the_same_name_is_refused(
     # One that has more here than there is another, too.
     shutil.rmtree(here)
     said(elsewhere / TIDB / latest)
+    load = next((elsewhere / TIDB / latest).glob("knee/*/trials/*"))
+    shutil.move(load, elsewhere / load.name)
+    assert said(elsewhere / TIDB / latest)[0] == 2
+    shutil.move(elsewhere / load.name, load)
     shutil.rmtree(elsewhere / TIDB / latest / "trials" / output.parent.name)
     assert said(elsewhere / TIDB / latest)[0] == 2
 
@@ -140,6 +155,10 @@ def _plan(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object
         (campaign / "plan.json").write_text(json.dumps(said))
 
     return spoil
+
+
+def _search(spoil: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda campaign: spoil(next(campaign.glob("knee/*/trials")).parent)
 
 
 def _first(campaign: Path, name: str) -> Path:
@@ -166,6 +185,12 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     "plan": (lambda c: (c / "plan.json").write_text("{"), "not a campaign's plan"),
     "environment": (lambda c: (c / "environment.json").write_text("[]"), "not a campaign's environment"),
     "name": (lambda c: c.rename(c.with_name("20261122T091115497316-000000000000")), "not that of its plan"),
+    "search": (_search(lambda s: s.rename(s.with_name("0123456789ab"))), "the search's name is not that of its plan"),
+    "a cell of a search": (
+        _search(_plan(lambda p: p["trials"][0]["cell"]["levels"].update(rate=9))), "a trial is not what it was",
+    ),
+    "a load of a search": (_search(_record(lambda r: r.update(identity="0" * 12))), "not what the plan asks for"),
+    "a search of another report": (_search(_plan(lambda p: p.update(report=DTM))), "the search of another report"),
     "nothing": (lambda c: shutil.rmtree(c / "trials"), "nothing has been recorded"),
 }  # fmt: skip
 

@@ -37,6 +37,13 @@ OVERFLOWING = """(() => {
           silent: wide.filter((box) => !cue(box)).map((box) => `${box.tagName}.${box.className}`)};
 })()"""
 
+TOUCHING = """(() => {
+  const shown = [...document.querySelectorAll(".axis")].map((axis) =>
+    [...axis.querySelectorAll("i")].map((each) => each.getBoundingClientRect()).filter((box) => box.width > 0));
+  const touching = shown.flatMap((boxes) => boxes.slice(1).filter((box, i) => box.left < boxes[i].right + 2));
+  return {labels: shown.map((boxes) => boxes.length), touching: touching.length};
+})()"""
+
 TOPS = (
     """["svg.strip", ".best img"].map((name) => document.querySelector(name).getBoundingClientRect().top + scrollY)"""
 )
@@ -62,7 +69,17 @@ def picture() -> str:
 def claims() -> list[dict[str, Any]]:
     verdicts = ["reproduced", "contradicted", "not testable here", "inconclusive"]
     common = {"statement": STATEMENT, "unit": "times", "effect": 2.4, "interval": [0.3, 40.0], "region": [1.2, None]}
-    return [{"id": f"claim-{i}", "verdict": verdicts[i % 4], "sentence": "So it was.", **common} for i in range(16)]
+    # What was printed lies far apart: the scale goes from 1/16 to 16.
+    return [
+        {
+            "id": f"claim-{i}",
+            "verdict": verdicts[i % 4],
+            "sentence": "So it was.",
+            "published": [0.05, 20.0][i % 2],
+            **common,
+        }
+        for i in range(16)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +112,15 @@ def test_what_is_wider_than_its_box_says_so_and_the_page_itself_never_scrolls_si
         assert found["page"] <= width
         assert found["silent"] == []
         assert found["boxes"] >= 1, "the wide table does not fit any of these windows"
+
+
+def test_labels_of_a_scale_never_touch_and_where_there_is_room_there_are_more(page: Path) -> None:
+    """From 1/16 to 16 there are nine powers of two."""
+    widths = [390, 768, 1440]
+    found = measure(page, [(width, "screen") for width in widths], TOUCHING)
+    assert [each["touching"] for each in found] == [0, 0, 0]
+    few, more = found[1]["labels"][0], found[2]["labels"][0]
+    assert 3 <= few < more
 
 
 def test_the_first_strip_is_on_the_first_screen_and_the_first_figure_on_the_second(page: Path) -> None:

@@ -326,6 +326,21 @@ def test_a_picture_is_kept_in_fewer_bytes(tmp_path: Path) -> None:
         assert kept.convert("RGB").tobytes() == noise.tobytes()  # 32 greys need no more than a palette
 
 
+@pytest.mark.parametrize(("size", "tall"), [((400, 850), False), ((400, 900), True)])
+def test_a_figure_that_is_cut_on_paper_has_its_caption_first(tmp_path: Path, size: tuple[int, int], tall: bool) -> None:
+    """Below it, the caption of a figure of several pages stood alone at the top of the last one."""
+    buffer = io.BytesIO()
+    Image.new("RGB", size, "white").save(buffer, format="PNG")
+    # The first figure of a page stands at its top.
+    figure = FIGURE.replace(PNG, base64.b64encode(buffer.getvalue()).decode())
+    soup = rendered(tmp_path, [code("show()", 1, html(figure))])
+    shown = soup.select_one("figure.bb-figure")
+    assert [each.name for each in shown.find_all(["img", "figcaption"])] == (
+        ["figcaption", "img"] if tall else ["img", "figcaption"]
+    )
+    assert ("tall" in shown["class"]) == tall
+
+
 def test_pictures_of_a_page_over_the_limit_are_made_smaller_until_it_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from benchbook.analysis.results import Circumstances
-from benchbook.campaign.environment import Environment
+from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.store import Campaign
 from benchbook.grouping import grouped
 from benchbook.hosts.about import HostFacts
@@ -16,6 +16,8 @@ from benchbook.published.report_file import HostFact, SystemFact
 from benchbook.published.tables import Published
 
 _CLIENT = "client"
+# What a load may have a number of, as it stands in the plan, instead of a duration.
+_COUNTED = ("puts", "reads")
 
 
 def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
@@ -77,11 +79,21 @@ def _load(campaign: Campaign, about: Environment) -> list[str]:
     if _whole(tables) and _whole(asked.get("table_size")):
         data = f"{tables} tables of {asked['table_size']:,} rows"
     return [
-        *([f"{asked['time_s']:g} s per load"] if asked.get("time_s") else []),
+        *_length(asked),
         f"{_span(times.values())} repetitions",
         *([data] if data else []),
         *([about.load_generator] if about.load_generator else []),
     ]
+
+
+def _length(asked: Asked) -> list[str]:
+    """How long a load was; of a generator that counts requests instead of seconds, how many it sent."""
+    counted = [f"{asked[name]:,} {name}" for name in _COUNTED if _whole(asked.get(name))]
+    if counted:
+        several = asked.get("together", 1)
+        more = [f"{several} times as many with several clients"] if _whole(several) and several > 1 else []
+        return [f"{' or '.join(counted)} per load", *more]
+    return [f"{asked['time_s']:g} s per load"] if asked.get("time_s") else []
 
 
 def _published_load(published: Published) -> list[str]:

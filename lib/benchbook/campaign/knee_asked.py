@@ -9,6 +9,8 @@ from benchbook.knee.slo import Slo
 
 # The level that says how many transactions a second are offered; 0 = closed loop.
 RATE = "rate"
+# Where a campaign keeps its searches, a folder for each.
+FOLDER = "knee"
 
 
 @dataclass(frozen=True)

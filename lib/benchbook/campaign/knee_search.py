@@ -10,13 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchbook.campaign import design, store
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.knee_asked import RATE
+from benchbook.campaign.knee_asked import FOLDER, RATE
 from benchbook.campaign.progress import Listener
 from benchbook.campaign.record import Record
 from benchbook.campaign.run import run
@@ -28,7 +27,6 @@ from benchbook.knee.search import Knee
 from benchbook.knee.slo import Slo
 from benchbook.stats import latency
 
-FOLDER = "knee"
 # Of the conditions of a campaign, those that are none of a search in it.
 _OTHERS = ("stopping", "period_s", "repeat")
 
@@ -86,9 +84,13 @@ def begun(campaign: Campaign, slo: Slo) -> Campaign:
 
 def latest(campaign: Campaign) -> Campaign | None:
     """The search of a campaign that was begun last and has a record; None where there is none."""
+    return next((one for one in reversed(of(campaign)) if one.records()), None)
+
+
+def of(campaign: Campaign) -> list[Campaign]:
+    """The searches of a campaign, in the order in which they were begun. Raises PlanBroken."""
     plans = (campaign.folder / FOLDER).glob("*/plan.json")
-    known = sorted((Campaign(Path(plan).parent) for plan in plans), key=lambda one: one.plan.made)
-    return next((one for one in reversed(known) if one.records()), None)
+    return sorted((Campaign(plan.parent) for plan in plans), key=lambda one: one.plan.made)
 
 
 def searched(campaign: Campaign) -> list[Searched]:

@@ -19,6 +19,8 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from benchbook import __version__, paths, published
+from benchbook.campaign import knee_search
+from benchbook.campaign.knee_asked import FOLDER
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 
@@ -111,7 +113,7 @@ class CampaignCrate:
             for parameter, name, value in given
         ]
         self._workflow["input"] = [parameter for parameter, _, _ in given]
-        left = self._outputs()
+        left = [*self._outputs(), *self._searches()]
         trials = [self._trial(record, plan) for record in self._records]
         for record in self.campaign.failures():
             # There with its reason, and no result.
@@ -143,14 +145,27 @@ class CampaignCrate:
         self._workflow["output"] = list(formal.values())
         return [self._file(name, name=what, exampleOfWork=formal[name]) for name, what in there.items()]
 
+    def _searches(self) -> list[Entity]:
+        """The searches for the knee: a folder for each, an action for each of their loads."""
+        begun = [search for search in knee_search.of(self.campaign) if search.records()]
+        return [entity for search in begun for entity in self._search(search)]
+
+    def _search(self, search: Campaign) -> list[Entity]:
+        """The plan and the environment of a search, and the folders of its loads."""
+        below = f"{FOLDER}/{search.id}"
+        keeps = f"the search for the highest rate with a p99 of {search.asked['slo']['p99_ms']:g} ms"
+        plan = self._file(f"{below}/plan.json", name=f"{keeps}: all its loads, in their order")
+        about = [self._file(f"{below}/environment.json", name=f"{keeps}: hosts and systems")]
+        return [plan, *about, *(self._trial(record, plan, f"{below}/trials") for record in search.records())]
+
     def _file(self, file: str, **said: object) -> Entity:
         """One of the campaign's own."""
         path = self.campaign.folder / file
-        return self._crate.add_file(path, properties={"encodingFormat": _FORMATS[path.suffix], **said})
+        return self._crate.add_file(path, file, properties={"encodingFormat": _FORMATS[path.suffix], **said})
 
-    def _trial(self, record: Record, plan: Entity) -> Entity:
+    def _trial(self, record: Record, plan: Entity, below: str = "trials") -> Entity:
         """A trial's folder, and the action that filled it; returns the folder."""
-        return self._action(record, plan, "trials", f"trial {record.id}", {"actionStatus": _DONE})
+        return self._action(record, plan, below, f"trial {record.id}", {"actionStatus": _DONE})
 
     def _failure(self, record: Record, plan: Entity) -> Entity:
         why = record.failure.message if record.failure else ""
@@ -164,7 +179,7 @@ class CampaignCrate:
         about = {"name": name, **times, **more, **({"description": record.command} if record.command else {})}
         tool = self._tools.get("load", self._tools["benchbook"])
         # By its name, so that the same campaign has the same identifiers in every crate.
-        name = f"#action-{below}-{record.id}"
+        name = f"#action-{below.replace('/', '-')}-{record.id}"
         self._actions.append(self._crate.add_action(tool, name, object=plan, result=folder, properties=about))
         return folder
 

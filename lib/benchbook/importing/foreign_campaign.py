@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchbook import published
-from benchbook.campaign import design, record
+from benchbook.campaign import design, knee_search, record
 from benchbook.campaign.design import digest
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.store import Campaign
@@ -20,24 +20,22 @@ _FOLDERS = {"trials": "done", "failed": "failed", "disturbed": "disturbed"}
 
 
 def check(folder: Path) -> Campaign:
-    """The campaign in `folder`. Raises BadInput, naming the file, for what does not fit its plan or cannot be read."""
+    """The campaign in `folder`, and its searches for the knee.
+
+    Raises BadInput, naming the file, for what does not fit its plan or cannot be read.
+    """
     found = Campaign(folder)
-    _check_identity(found)
-    identities = {trial.id: trial.identity for trial in found.trials}
-    try:
-        found.environment()
-        count = sum(_check_records(found, name, identities) for name in _FOLDERS)
-    except RecordBroken as problem:
-        # It stands in a folder that nobody knows yet.
-        said = " ".join(str(problem).replace(f"{folder}/", "").split())
-        raise BadInput(said, file=folder.name, key="import", fix="take it from where it is whole") from problem
-    if not count:
+    _check_name(found)
+    if not _check_files(found):
         raise _refused(folder, "plan.json", "nothing has been recorded in this campaign", found.id)
+    for search in knee_search.of(found):
+        _check_search(search, found)
+        _check_files(search)
     return found
 
 
-def _check_identity(found: Campaign) -> None:
-    """A campaign's name ends in the hash of what was asked for, and each trial has that of its cell and of this."""
+def _check_name(found: Campaign) -> None:
+    """A campaign's name ends in the hash of what was asked for."""
     plan, named = found.plan, _ID.fullmatch(found.id)
     if plan.report not in published.known_reports():
         fix = f"copy data/published/{plan.report} and its notebook first"
@@ -45,7 +43,32 @@ def _check_identity(found: Campaign) -> None:
     first = [trial.identity for trial in found.trials[: found.planned]]
     if named is None or digest([plan.asked, first]) != named["asked"]:
         raise _refused(found.folder, "plan.json", "the campaign's name is not that of its plan", found.id)
-    for trial, identity in zip(plan.trials, design.identities(plan), strict=True):
+
+
+def _check_search(search: Campaign, found: Campaign) -> None:
+    """A search is named by the hash of what was asked for, and belongs to the report of its campaign."""
+    if digest(search.asked) != search.id:
+        raise _refused(search.folder, "plan.json", "the search's name is not that of its plan", search.id)
+    if search.report != found.report:
+        raise _refused(search.folder, "plan.json", "the search of another report", search.report)
+
+
+def _check_files(found: Campaign) -> int:
+    """How many whole records of its own trials it has."""
+    _check_trials(found)
+    identities = {trial.id: trial.identity for trial in found.trials}
+    try:
+        found.environment()
+        return sum(_check_records(found, name, identities) for name in _FOLDERS)
+    except RecordBroken as problem:
+        # It stands in a folder that nobody knows yet.
+        said = " ".join(str(problem).replace(f"{found.folder}/", "").split())
+        raise BadInput(said, file=found.folder.name, key="import", fix="take it from where it is whole") from problem
+
+
+def _check_trials(found: Campaign) -> None:
+    """Each trial has the hash of its cell and of what was asked for."""
+    for trial, identity in zip(found.trials, design.identities(found.plan), strict=True):
         if trial.identity != identity:
             problem = "the plan has been changed: a trial is not what it was"
             raise _refused(found.folder, "plan.json", problem, trial.id)

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
+from benchbook.campaign.knee_asked import FOLDER
 from benchbook.errors import BadInput
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
-# Below a checkout: data/runs/REPORT/CAMPAIGN/trials/TRIAL/record.json.
-DEEPEST = 7
+# Below a checkout: data/runs/REPORT/CAMPAIGN/knee/SEARCH/trials/TRIAL/record.json.
+DEEPEST = 9
 _RECORDS = "data/runs"
 _TRIAL = r"(?:trials|failed|disturbed)/[^/]+(?<!\.partial)/(?:record\.json|series\.parquet|output\.txt)"
-_TAKEN = re.compile(rf"plan\.json|environment\.json|{_TRIAL}")
+# A search for the knee is a campaign in the folder of the one that it belongs to.
+_TAKEN = re.compile(rf"(?:{FOLDER}/[0-9a-f]+/)?(?:plan\.json|environment\.json|{_TRIAL})")
 
 
 class ForeignFolder(Protocol):

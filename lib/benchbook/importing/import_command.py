@@ -111,7 +111,7 @@ def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Con
 def _check_same(partial: Path, target: Path, one: ForeignCampaign) -> None:
     """Raises Clash, naming the first file that differs."""
     names = [path[len(one.below) :] for path in one.files]
-    there = {str(path.relative_to(target)) for path in target.glob("*/*/record.json")}
+    there = {str(path.relative_to(target)) for path in target.rglob("record.json")}
     extra = sorted(there - set(names))
     differ = [name for name in names if not _alike(partial / name, target / name)]
     if differ or extra:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FuncFormatter
+from matplotlib.transforms import Transform
 
 from benchbook.campaign.knee_search import Searched
 from benchbook.knee.offered_load import excess
@@ -28,19 +30,26 @@ CAPTION = (
     "A mark per load: the p99 of its transactions, the wait for a free client among their time. "
     "Shaded: from the highest rate that kept it to the lowest that broke it."
 )
+UNKNOWN = " At the upper edge: loads that were offered so much that their p99 is not known."
+# Where that is, in parts of the axis.
+_EDGE = 0.97
 _HEIGHT = 2.9
 
 
 def frame(searches: Sequence[Searched]) -> pd.DataFrame:
-    """A row per load at an offered rate: panel, rate, p99_ms, verdict. Loads without a p99 are left out."""
+    """A row per load at an offered rate: panel, rate, p99_ms, verdict.
+
+    Of a saturated load the p99 may not be known (NaN); others without one have decided nothing, and are left out.
+    """
     rows = []
     for each in searches:
         verdicts = by_rate(each.loads, each.slo)
         for load in each.loads:
-            if load.rate and excess(load, each.slo.p99_ms) is not None and load.p99_ms:
+            if load.rate and excess(load, each.slo.p99_ms) is not None:
                 said = verdicts[load.rate].replace("open", "undecided")
                 said = "broken, saturated" if said == "broken" and load.saturated else said
-                rows.append({"panel": panel(each), "rate": load.rate, "p99_ms": load.p99_ms, "verdict": said})
+                p99_ms = load.p99_ms or math.nan
+                rows.append({"panel": panel(each), "rate": load.rate, "p99_ms": p99_ms, "verdict": said})
     return pd.DataFrame(rows, columns=["panel", "rate", "p99_ms", "verdict"])
 
 
@@ -51,7 +60,7 @@ def panel(searched: Searched) -> str:
 
 @styled()
 def drawn(searches: Sequence[Searched]) -> Figure:
-    """The loads of every search, with what they show in words; at least one has a p99."""
+    """The loads of every search, with what they show in words; there is at least one."""
     loads = frame(searches)
     names = [name for name in map(panel, searches) if name in set(loads.panel)]
     grid = sns.FacetGrid(
@@ -65,14 +74,17 @@ def drawn(searches: Sequence[Searched]) -> Figure:
     asked = Line2D([], [], color=PUBLISHED, linestyle="--", label="p99 to keep")
     knee = Line2D([], [], color="black", label="knee")
     legend(grid.figure, shown, lines=False, more=[asked, knee])
-    return described(laid_out(grid.figure), " ".join(map(in_words, searches)), CAPTION)
+    caption = CAPTION + (UNKNOWN if loads.p99_ms.isna().any() else "")
+    return described(laid_out(grid.figure), " ".join(map(in_words, searches)), caption)
 
 
 def _panel(axis: Axes, loads: pd.DataFrame, searched: Searched) -> None:
     found = searched.knee
     for verdict, look in LOOKS.items():
         part = loads[loads.verdict == verdict]
-        axis.plot(part.rate, part.p99_ms, linestyle="none", marker=look.marker, color=look.colour, alpha=0.75)
+        unknown = part.p99_ms.isna()
+        _marks(axis, look, part.rate, part.p99_ms, axis.transData)
+        _marks(axis, look, part.rate[unknown], part.p99_ms[unknown].fillna(_EDGE), axis.get_xaxis_transform())
     axis.axhline(searched.slo.p99_ms, color=PUBLISHED, linestyle="--", linewidth=1)
     if found.rate is not None and found.high is not None:
         axis.axvspan(found.low, found.high, color="#dddddd", zorder=0)
@@ -81,6 +93,10 @@ def _panel(axis: Axes, loads: pd.DataFrame, searched: Searched) -> None:
     axis.set_xlim(0, 1.05 * loads.rate.max())
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _marks(axis: Axes, look: Look, x: pd.Series[float], y: pd.Series[float], where: Transform) -> None:
+    axis.plot(x, y, transform=where, linestyle="none", marker=look.marker, color=look.colour, alpha=0.75)
 
 
 def in_words(searched: Searched) -> str:

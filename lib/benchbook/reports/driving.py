@@ -60,7 +60,8 @@ class Driver:
     """`clients` drive a load together; it lasts `time_s` at `rate` (1/s, 0 = closed loop), or as `stop_rule` says.
 
     `watched_by` names probes beside `host` and the systems' own: each watches every machine, or, if it asks for a
-    server's address, every server.
+    server's address, every server. With `may_overrun` a load that was given up because more was offered than the server
+    takes is a result; else it is a failure.
     """
 
     session: Session
@@ -70,6 +71,7 @@ class Driver:
     rate: int = 0
     stop_rule: StopRule | None = None
     watched_by: Sequence[str] = ()
+    may_overrun: bool = False
 
     def find(self) -> str:
         """Locate the generator on every client; its version, or versions. Raises HostUnusable where it is missing."""
@@ -103,8 +105,7 @@ class Driver:
         with blaming(system):
             crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
             ran = crowd.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s)
-        for each in ran:
-            self.generator.check(each)
+        self._checked(ran)
 
     def measure(
         self,
@@ -133,9 +134,15 @@ class Driver:
         return self._measurement(ran, outcome, watched, {**proof, **({"stopping": watcher.proof()} if watcher else {})})
 
     def _outcome(self, ran: Sequence[Ran]) -> Outcome:
+        return self._checked(ran) or self.generator.outcome(ran)
+
+    def _checked(self, ran: Sequence[Ran]) -> Outcome | None:
+        """What a load that was offered too much has left, where it may be; raises WorkloadFailed for any other end."""
+        if self.may_overrun and (overrun := self.generator.overrun(ran)):
+            return overrun
         for each in ran:
             self.generator.check(each)
-        return self.generator.outcome(ran)
+        return None
 
     def _measurement(self, ran: Sequence[Ran], outcome: Outcome, watched: Watched, proof: Json) -> Measurement:
         started, ended = min(each.ended.started for each in ran), max(each.ended.ended for each in ran)
@@ -146,7 +153,7 @@ class Driver:
             client=ran[0].client,
             started=started,
             ended=ended,
-            exit_status=0,
+            exit_status=max(each.ended.exit or 0 for each in ran),
             summary=outcome.summary,
             histogram=outcome.histogram,
             output="\n".join(each.text + each.complaint for each in ran),

@@ -15,14 +15,27 @@ from benchbook.claims import words
 # Ratios beyond these are off the strip, with an arrow.
 _LEAST, _MOST = 1 / 16, 16.0
 _EDGE = 2.0
+# Of a strip, in rem: its least width and the one from which more labels are shown (style.css), a character of a label,
+# and what is left free between two.
+_NARROW, _ROOMY = 9.0, 16.0
+_CHARACTER, _FREE = 0.45, 0.25
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark of a scale: position in percent, its label, and on which strips that has room: "", "roomy" ones, "no"."""
+
+    at: float
+    text: str
+    shown: str
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """The scale of one unit: marks as (position in percent, text); `at` is where no effect is."""
+    """The scale of one unit; `at` is where no effect is."""
 
     unit: str
-    marks: tuple[tuple[float, str], ...]
+    marks: tuple[Mark, ...]
     at: float
 
 
@@ -60,9 +73,10 @@ class Forest:
         """The scale of a unit."""
         axis = self._axes[unit]
         if unit == "tau":
-            return Ticks(unit, tuple((axis.at(x), f"{x:g}") for x in (-1.0, -0.5, 0.0, 0.5, 1.0)), axis.at(0.0))
+            return Ticks(unit, _marks([(axis.at(x), f"{x:g}") for x in (0.0, -1.0, 1.0, -0.5, 0.5)]), axis.at(0.0))
         powers = range(math.ceil(math.log2(axis.low)), math.floor(math.log2(axis.high)) + 1)
-        return Ticks(unit, tuple((axis.at(2.0**p), f"{2.0**p:g}x") for p in powers), axis.at(1.0))
+        nearest = sorted(powers, key=abs)
+        return Ticks(unit, _marks([(axis.at(2.0**p), f"{2.0**p:g}x") for p in nearest]), axis.at(1.0))
 
     def strip(self, claim: JudgedClaim) -> Strip | None:
         """The strip of a claim; None for one without an effect."""
@@ -85,6 +99,27 @@ class Forest:
             published=None if claim.published is None else axis.at(claim.published),
             text=_in_words(claim, claim.effect),
         )
+
+
+def _marks(wanted: Sequence[tuple[float, str]]) -> tuple[Mark, ...]:
+    """All of them from left to right; those named first have their labels first."""
+    narrow = _with_room(wanted, _NARROW)
+    others = [each for each in wanted if each not in narrow]
+    roomy = _with_room([*narrow, *others], _ROOMY)
+    shown = {at: "" if (at, text) in narrow else "roomy" if (at, text) in roomy else "no" for at, text in wanted}
+    return tuple(Mark(at, text, shown[at]) for at, text in sorted(wanted))
+
+
+def _with_room(wanted: Sequence[tuple[float, str]], width: float) -> list[tuple[float, str]]:
+    """Of labels around these positions, those that touch none before them on a strip of this width, in rem."""
+    kept: list[tuple[float, str]] = []
+    for at, text in wanted:
+        if all(
+            abs(at - other) / 100 * width >= _CHARACTER * (len(text) + len(beside)) / 2 + _FREE
+            for other, beside in kept
+        ):
+            kept.append((at, text))
+    return kept
 
 
 def _ratios(claims: Sequence[JudgedClaim]) -> _Axis:

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from benchbook.site.executed_notebook import NotebookError, failure
-from benchbook.site.page_pictures import slim, smaller
+from benchbook.site.page_pictures import mark_tall, slim, smaller
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -262,4 +262,4 @@ def _text(element: Tag) -> str:
     return " ".join(element.get_text(" ").split())
 
 
-_STEPS = (_drop_banned, _drop_loading, slim, _drop_claims, _lower_headings, _frame_tables, _align_numbers)
+_STEPS = (_drop_banned, _drop_loading, mark_tall, slim, _drop_claims, _lower_headings, _frame_tables, _align_numbers)

@@ -15,6 +15,8 @@ _FROM_BYTES = 20_000
 _EMBEDDED = re.compile(rf"{re.escape(_PNG)}([A-Za-z0-9+/=]{{{_FROM_BYTES},}})")
 # Edges of thin lines need shades of every colour.
 _COLOURS = 128
+# Height over width from which on a picture is cut on paper: whole on a page of A4, it would be less than half as large.
+_TALL = 2.2
 
 
 def slim(soup: BeautifulSoup) -> None:
@@ -23,6 +25,25 @@ def slim(soup: BeautifulSoup) -> None:
         source = str(picture.get("src", ""))
         if source.startswith(_PNG) and len(source) > _FROM_BYTES:
             picture["src"] = min(source, _PNG + _with_palette(source.removeprefix(_PNG)), key=len)
+
+
+def mark_tall(soup: BeautifulSoup) -> None:
+    """A figure that takes more than a printed page gets the class `tall`, and its caption first: it is cut on paper."""
+    for picture in soup.select("figure > img"):
+        source, figure = str(picture.get("src", "")), picture.parent
+        if figure and source.startswith(_PNG) and _share(source.removeprefix(_PNG)) > _TALL:
+            figure["class"] = " ".join([*figure.get_attribute_list("class"), "tall"])
+            for caption in figure.find_all("figcaption"):
+                figure.insert(0, caption.extract())
+
+
+def _share(encoded: str) -> float:
+    """Height over width; 0 of what cannot be read."""
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(encoded))) as picture:
+            return picture.height / picture.width
+    except (UnidentifiedImageError, ValueError):
+        return 0.0
 
 
 def smaller(html: str, share: float) -> str:

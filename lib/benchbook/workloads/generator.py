@@ -199,6 +199,14 @@ class LoadGenerator(ABC, Generic[S]):
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         """What the clients that ended well have printed. Raises WorkloadFailed, OutputNotParseable."""
 
+    def overrun(self, ran: Sequence[Ran]) -> Outcome | None:
+        """What a load has left that the program gave up because the server could not take what was offered.
+
+        None where that did not happen. Asked in a search for the highest rate, where it is an answer and no failure;
+        its summary needs `tps` and `total_time_s`.
+        """
+        return None
+
     # -- its proof ----------------------------------------------------------------------------------------------
 
     def before(self, client: RemoteHost, store: Store) -> None:

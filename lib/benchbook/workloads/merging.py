@@ -53,15 +53,21 @@ def merged(outputs: Sequence[Output]) -> Output:
         sum(output.threads for output in outputs),
         sum(output.rate for output in outputs),
         summary,
-        _together([output.intervals for output in outputs]),
+        lines_together(outputs),
         histogram,
-        {t: sum(output.queues[t] for output in outputs) for t in _in_all([output.queues for output in outputs])},
+        queues_together(outputs),
     )
 
 
-def _together(parts: Sequence[Sequence[IntervalLine]]) -> list[IntervalLine]:
+def queues_together(outputs: Sequence[Output]) -> dict[int, int]:
+    """The queues of all clients, in the seconds that every one has told of."""
+    queues = [output.queues for output in outputs]
+    return {t: sum(queue[t] for queue in queues) for t in _in_all(queues)}
+
+
+def lines_together(outputs: Sequence[Output]) -> list[IntervalLine]:
     """The seconds that every client has told of."""
-    by_second = [{interval.t: interval for interval in part} for part in parts]
+    by_second = [{interval.t: interval for interval in output.intervals} for output in outputs]
     return [_added([part[t] for part in by_second]) for t in _in_all(by_second)]
 
 

@@ -53,7 +53,8 @@ class SysbenchLoad:
     With a rate, a thread of sysbench's own puts transactions into a queue by a Poisson schedule, which waits for no
     answer; their time counts from then on (seen of 1.0.20: 20-ms events of 2 threads at 200/s took up to 1,640 ms
     after 3 s). Left out is by how much that thread is late itself, where the client's CPU is full, and what still
-    waits in the queue at the end. A queue that is full, at some 100,000, ends the load as failed.
+    waits in the queue at the end. A queue that is full, at 100,000, ends the load: a failed trial,
+    and in a search for the highest rate one that was offered too much.
 
     `script` is the path on the client of `stoppable.lua`, through which a load can be asked to stop; "" runs the
     workload itself, as published.

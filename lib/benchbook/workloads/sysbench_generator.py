@@ -13,7 +13,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.profiles import Profile, SysbenchSize
-from benchbook.workloads import sysbench, sysbench_output, sysbench_stream
+from benchbook.workloads import sysbench, sysbench_output, sysbench_overrun, sysbench_stream
 from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
 from benchbook.workloads.merging import merged, proof_of, series_of
 
@@ -115,7 +115,13 @@ class Sysbench(LoadGenerator[SysbenchSize]):
             sysbench_stream.summarise(whole), series_of(ran, outputs, whole), whole.histogram, proof_of(ran, outputs)
         )
 
+    def overrun(self, ran: Sequence[Ran]) -> Outcome | None:
+        return sysbench_overrun.outcome(ran)
+
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
-        """Little's law, and the errors that the report's own options ignore."""
+        """Little's law, and the errors that the report's own options ignore; of a load whose queue was full, when."""
+        if (after_s := record.proof.get(sysbench_overrun.ENDED_S)) is not None:
+            said = f"full after {after_s:g} s: more was offered than the server takes"
+            return [Check(record.id, "queue", ok=True, found=said)]
         return checks.of_sysbench(record)

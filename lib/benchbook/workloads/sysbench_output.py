@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 
@@ -115,10 +115,16 @@ def parse(text: str, *, histogram: bool = True) -> Output:
     buckets = _histogram(text)
     if histogram and sum(count for _, count in buckets) == 0:
         raise OutputNotParseable("sysbench's output has no latency histogram")
+    return replace(so_far(text), threads=int(threads), summary=summary, histogram=buckets)
+
+
+def so_far(text: str) -> Output:
+    """What a run has printed while it ran, whether or not it came to its closing report: there is no summary."""
     intervals = [seen for seen in map(parse_interval, text.splitlines()) if seen]
     rate = re.search(r"Target transaction rate:\s+(\d+)", text)
     queues = {int(seen["t"]): int(seen["queue"]) for seen in map(_QUEUE.match, text.splitlines()) if seen}
-    return Output(int(threads), int(rate.group(1)) if rate else 0, summary, intervals, buckets, queues)
+    threads = intervals[-1].threads if intervals else 0
+    return Output(threads, int(rate.group(1)) if rate else 0, {}, intervals, [], queues)
 
 
 def _required(text: str, name: str, pattern: str) -> float:

@@ -141,8 +141,9 @@ class KneeTrials(LoadTrials):
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         system, levels = self._systems[trial.cell.system], trial.cell.levels
-        replace(self._driver, time_s=WARM_S).warm(system, levels)
-        return replace(self._driver, time_s=self._lasts_s(trial)).measure(system, levels, on_rate)
+        driver = replace(self._driver, may_overrun=True)
+        replace(driver, time_s=WARM_S).warm(system, levels)
+        return replace(driver, time_s=self._lasts_s(trial)).measure(system, levels, on_rate)
 
     def expected_s(self, trial: Trial) -> float:
         return float(WARM_S + self._lasts_s(trial))
