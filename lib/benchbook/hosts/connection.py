@@ -14,6 +14,7 @@ from paramiko.hostkeys import InvalidHostKey
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
+from benchbook.hosts.hang_up import LOST, hang_up
 from benchbook.hosts.hops import Hop, connection_to, way_to
 from benchbook.hosts.login_keys import KeyOffer, KeysNamed
 from benchbook.hosts.refused import no_greeting, why
@@ -22,9 +23,6 @@ from benchbook.paths import resolve
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory, Ssh
-
-# What a broken connection raises, depending on which layer notices first.
-LOST = (OSError, EOFError, paramiko.SSHException)
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
@@ -56,15 +54,6 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
             hang_up(connection)
             raise
     return connection
-
-
-def hang_up(connection: fabric.Connection | None) -> None:
-    """Close a connection and, after it, the jump hosts that it came by: Fabric leaves those open."""
-    while isinstance(connection, fabric.Connection):
-        connection.close()
-        # Fabric leaves alone what it takes for closed: a transport that broke, a login that was refused.
-        connection.client.close()
-        connection = connection.gateway
 
 
 def _which(way: list[Hop], number: int) -> str:

@@ -17,6 +17,7 @@ from benchbook.hosts.patience import patient
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    from benchbook.hosts.open_command import OpenCommand
     from benchbook.hosts.remote_host import RemoteHost
 
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 LONGEST_S = 7 * 86_400
 
 _IN_JOB = "{job}/"
+
+# What the supervisor imports is Python's own: without looking for packages of the host it starts in half the time.
+PYTHON = ("python3", "-S")
+
+# A job that does not begin within so many seconds has failed to.
+_STARTED_S = 30.0
+# Its rates are looked for so often where its end is heard.
+_HEARD_S = 1.0
 
 # Why a job has ended that did not end by itself, in words; all but the last are the supervisor's own names.
 UNSUPERVISED = "unsupervised"
@@ -80,31 +89,42 @@ class Ended:
 class Job:
     """A command that runs on a host. Made by `start`. `pid` is its supervisor's."""
 
-    def __init__(self, host: RemoteHost, folder: str, supervisor: str, pid: int) -> None:
+    def __init__(
+        self, host: RemoteHost, folder: str, supervisor: str, pid: int, heard: OpenCommand | None = None
+    ) -> None:
         self.host, self.folder, self._supervisor, self._pid = host, folder, supervisor, pid
+        self._heard = heard
 
     @classmethod
     def start(
-        cls, host: RemoteHost, name: str, command: Command, lease: str, fence: Mapping[str, object] | None = None
+        cls,
+        host: RemoteHost,
+        name: str,
+        command: Command,
+        lease: str,
+        fence: Mapping[str, object] | None = None,
+        *,
+        heard: bool = False,
     ) -> Job:
         """Start `command` on `host` under the lease file `lease`; returns once it runs.
 
-        `fence` names the reservation that it lives by as well. Raises ReservationLost when that is another's.
+        `fence` names the reservation that it lives by as well. The login that starts a job which is `heard` stays until
+        its end, so that `wait` learns of it at once. Raises ReservationLost when that is another's.
         """
         supervisor = host.push(remote_program("hosts", "supervise.py"))
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
-        host.make_folder(folder)
-        if command.cwd and command.cwd.startswith(_IN_JOB):
-            host.make_folder(_placed(command.cwd, folder))
-        for secret, content in command.secrets.items():
-            host.write(f"{folder}/{secret}", content)
-        host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease, fence)))
+        # Its folder is made there, of what is sent along: to start it takes one way to the host and back.
+        job = _description(host, command, folder, lease, fence)
+        sent = json.dumps({"job": job, "secrets": dict(command.secrets)})
+        words = [*PYTHON, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
         # It may have begun although the connection broke: asked again, the host starts nothing twice.
-        said = patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout.strip()
+        opened, said = patient(host)(_begin, host, words, sent)
+        if said == "refused" or not heard:
+            opened.close()
         if said == "refused":
             host.still_ours()
             raise HostUnreachable(f"{host.name}: `{name}` was refused: the host is reserved for another driver")
-        return cls(host, folder, supervisor, int(said))
+        return cls(host, folder, supervisor, int(said), opened if heard else None)
 
     def status(self) -> Ended | None:
         """None while it runs. A supervisor that was killed leaves no word: then that is all that is known.
@@ -151,6 +171,7 @@ class Job:
         """
         offset, began = 0, time.monotonic()
         while True:
+            over = self._heard is None or self._heard.over.is_set()
             ended, fresh = patient(self.host)(self._look, offset)
             if fresh:
                 offset += len(fresh)
@@ -159,7 +180,17 @@ class Job:
                 return ended
             on_look()
             passed = time.monotonic() - began
-            time.sleep(max(every_s, min(1.0, expected_s - passed if passed < expected_s else passed / 20)))
+            self._rest(over, max(every_s, min(1.0, expected_s - passed if passed < expected_s else passed / 20)))
+
+    def _rest(self, over: bool, seconds: float) -> None:
+        """Until the next look; not longer than until the job's end is heard. Who hears need not look so often.
+
+        Was it `over` before the last look, and the job is not, the login is gone: then only looking tells.
+        """
+        if over or self._heard is None:
+            time.sleep(seconds)
+        else:
+            self._heard.over.wait(max(seconds, _HEARD_S))
 
     def _look(self, offset: int) -> tuple[Ended | None, bytes]:
         """Status first: what is printed before the end is then surely in the output that is read after it."""
@@ -172,7 +203,7 @@ class Job:
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
         """End the job and wait for its end; how it ended."""
-        patient(self.host)(self.host.run, ["python3", self._supervisor, "stop", self.folder], timeout=timeout)
+        patient(self.host)(self.host.run, [*PYTHON, self._supervisor, "stop", self.folder], timeout=timeout)
         return self.status()
 
     def leave(self, name: str) -> None:
@@ -184,7 +215,18 @@ class Job:
 
     def remove(self) -> None:
         """Its folder is no longer needed: it goes before the connection closes."""
+        self.hang_up()
         self.host.discard(self.folder)
+
+    def hang_up(self) -> None:
+        """Nobody listens for its end any more; the job goes on."""
+        if self._heard is not None:
+            self._heard.close()
+
+
+def _begin(host: RemoteHost, words: Sequence[object], sent: str) -> tuple[OpenCommand, str]:
+    opened = host.start(words, sent=sent)
+    return opened, opened.first_line(_STARTED_S)
 
 
 def _description(

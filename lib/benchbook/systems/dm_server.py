@@ -168,6 +168,7 @@ class DM:
 
     def _end(self, role: str) -> None:
         job = self._jobs[role]
+        job.host.open_ahead()
         self.session.end(job)
         del self._jobs[role]
         job.remove()

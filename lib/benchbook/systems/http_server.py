@@ -95,6 +95,7 @@ class HttpServer(NamedServer, ABC):
 
     def stop(self) -> None:
         if self._job is not None:
+            self.host.open_ahead()
             self.session.end(self._job)
             self._job.remove()
             self._job = None

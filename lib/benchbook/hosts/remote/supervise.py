@@ -1,6 +1,8 @@
 """Runs one long command on a host, detached from the connection that asked for it.
 
     supervise.py start JOB_DIR          start the command of JOB_DIR/job.json, once; prints the supervisor's pid
+    supervise.py start JOB_DIR - [stay] the same, after making JOB_DIR of what comes by stdin (see `describe`); with
+                                        `stay` it goes on until the job's end, so that who listens hears of it
     supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
     supervise.py reap JOBS_DIR LEASE [JOBS_DIR LEASE ...]
                                         end every job in the first JOBS_DIR that does not live by its LEASE, and in
@@ -21,7 +23,6 @@ import contextlib
 import ctypes
 import json
 import os
-import shutil
 import signal
 import sys
 import time
@@ -224,7 +225,8 @@ def remove_secrets(job_dir, job):
             os.unlink(os.path.join(job_dir, name))
 
 
-def supervise(job_dir, report):
+def supervise(job_dir, report, stay=False):
+    """`report` is told the supervisor's pid; with `stay` it is closed by the supervisor's end, and not before."""
     job = read_json(os.path.join(job_dir, "job.json"))
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP + (signal.SIGCHLD,))
     started, fence = time.time(), Fence(job.get("fence"))
@@ -235,7 +237,8 @@ def supervise(job_dir, report):
     pid = spawn(job_dir, job)
     write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
     os.write(report, b"%d\n" % os.getpid())
-    os.close(report)
+    if not stay:
+        os.close(report)
     (status, cpu_s), reason = watch(pid, job, fence, StopLog(job_dir, job))
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
@@ -266,17 +269,35 @@ def started(job_dir, patience_s=5.0):
     return None
 
 
-def start(job_dir):
+def describe(job_dir, given):
+    """Put into the job's folder what was sent: {"job": what job.json holds, "secrets": {name: content}}."""
+    job = given["job"]
+    if (job.get("cwd") or "").startswith(job_dir):
+        os.makedirs(job["cwd"], 0o700, exist_ok=True)
+    for name, content in given["secrets"].items():
+        with open(os.open(os.path.join(job_dir, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+            out.write(content)
+    write_json(os.path.join(job_dir, "job.json"), job)
+
+
+def start(job_dir, given=None, stay=False):
     """Double fork, so that the supervisor belongs to nobody; the pipe says when it stands."""
+    if given:
+        os.makedirs(job_dir, 0o700, exist_ok=True)
     if not is_first(job_dir):
         pid = started(job_dir)
         sys.stdout.write("%d\n" % pid if pid else "")
         return 0 if pid else 1
+    if given:
+        describe(job_dir, given)
     reader, writer = os.pipe()
     if os.fork():
         os.close(writer)
         said = os.read(reader, 64)
         sys.stdout.write(said.decode())
+        sys.stdout.flush()
+        while stay and os.read(reader, 64):
+            pass
         return 0 if said else 1
     os.setsid()
     if os.fork():
@@ -286,7 +307,7 @@ def start(job_dir):
     for number in (1, 2):
         os.dup2(log, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    supervise(job_dir, writer)
+    supervise(job_dir, writer, stay)
     return 0
 
 
@@ -400,6 +421,17 @@ def reap(jobs_dir, own_lease, *displaced):
     return found
 
 
+def remove_folder(folder):
+    """What can be removed of it. (To import `shutil` takes as long as all else that it takes to start a job.)"""
+    for above, folders, files in os.walk(folder, topdown=False):
+        for name in folders + files:
+            path = os.path.join(above, name)
+            with contextlib.suppress(OSError):
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+
+
 def forget(job_dir, own_lease, stale_s=60.0):
     """Remove what an ended job left, and its lease, once no driver can still be reading it."""
     try:
@@ -409,7 +441,7 @@ def forget(job_dir, own_lease, stale_s=60.0):
         lease, fresh = "", False
     if running(job_dir) or fresh or lease == own_lease:
         return
-    shutil.rmtree(job_dir, ignore_errors=True)
+    remove_folder(job_dir)
     for name in (lease, lease + ".stopped"):
         if lease and os.path.exists(name):
             os.unlink(name)
@@ -418,6 +450,9 @@ def forget(job_dir, own_lease, stale_s=60.0):
 def main(argv):
     if argv[:1] == ["start"] and len(argv) == 2:
         return start(argv[1])
+    if argv[:1] == ["start"] and argv[2:] in (["-"], ["-", "stay"]):
+        # Cut short, it is no JSON: nothing is begun.
+        return start(argv[1], json.loads(sys.stdin.read()), stay="stay" in argv[3:])
     if argv[:1] == ["stop"]:
         for job_dir in argv[1:]:
             stop(job_dir)
