@@ -113,6 +113,31 @@ def test_the_first_line_is_the_commands_own_and_hanging_up_twice_is_no_trouble(m
     said.close()
 
 
+class Late(Printing):
+    """It prints once somebody has waited for it."""
+
+    def __init__(self) -> None:
+        super().__init__(MARK + b"4711\n", 0)
+        self.asked = threading.Event()
+
+    def recv(self, most: int) -> bytes:
+        assert self.asked.wait(30)
+        return super().recv(most)
+
+
+def test_a_driver_that_stood_still_waits_for_the_first_line_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel, now = Late(), iter(range(0, 10**6, 100))
+    said = opened(monkeypatch, channel)
+
+    def woken() -> float:
+        # Whoever looks at the clock was stopped for 100 s since; what was sent meanwhile is read only now.
+        channel.asked.set()
+        return float(next(now))
+
+    monkeypatch.setattr(open_command.time, "monotonic", woken)
+    assert said.first_line(30) == "4711"
+
+
 def test_a_command_that_ends_without_a_word_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RemoteFailed, match="disk full"):
         opened(monkeypatch, Printing(MARK, 1, MARK + b"disk full\n")).first_line(30)

@@ -75,6 +75,7 @@ def _opened(connection: fabric.Connection, inventory: Inventory, name: str, whic
     _load_known_hosts(connection, inventory)
     try:
         _handshake(connection, ssh)
+        _settle(connection, ssh)
     except LOST as problem:
         connection.client.close()
         where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
@@ -85,10 +86,6 @@ def _opened(connection: fabric.Connection, inventory: Inventory, name: str, whic
     except BadInput:
         connection.client.close()
         raise
-    connection.transport.set_keepalive(5)
-    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
-    connection.transport.channel_timeout = silence_s(ssh.lease_s)
-    _tune(connection.transport.sock, ssh.lease_s)
     return connection
 
 
@@ -129,6 +126,14 @@ def _handshake(connection: fabric.Connection, ssh: Ssh) -> None:
         reraise=True,
     )
     patient(connection.open)
+
+
+def _settle(connection: fabric.Connection, ssh: Ssh) -> None:
+    """What a login is asked to be once it stands. Raises what LOST lists where it broke meanwhile."""
+    connection.transport.set_keepalive(5)
+    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
+    connection.transport.channel_timeout = silence_s(ssh.lease_s)
+    _tune(connection.transport.sock, ssh.lease_s)
 
 
 def _tune(sock: object, lease_s: float) -> None:

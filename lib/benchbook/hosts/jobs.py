@@ -131,21 +131,42 @@ class Job:
 
         Raises ReservationLost when it ended so and another driver has a host of the session.
         """
-        return self._told() or (
-            None if self._is_supervised() else self._told() or Ended(UNSUPERVISED, None, None, 0, 0)
-        )
+        return self._told() or (None if self._supervised_as() else self._told_or_killed())
+
+    def fate(self) -> Ended | None:
+        """Like `status`; before its end also, of one that its host has begun to end, why: then `ended` is 0.
+
+        What it served fails before it has ended: it takes the blame by this.
+        """
+        if told := self._told():
+            return told
+        named = self._supervised_as()
+        if named not in _FROM_OUTSIDE:
+            return None if named else self._told_or_killed()
+        self._still_ours(named)
+        return Ended(named, None, None, 0, 0)
+
+    def _told_or_killed(self) -> Ended:
+        return self._told() or Ended(UNSUPERVISED, None, None, 0, 0)
 
     def _told(self) -> Ended | None:
         text = self.host.read(f"{self.folder}/status.json")
         ended = Ended(**json.loads(text)) if text else None
-        if ended and ended.reason in ("lease", "reservation"):
-            self.host.still_ours()
+        if ended:
+            self._still_ours(ended.reason)
         return ended
 
-    def _is_supervised(self) -> bool:
-        """Does its supervisor run? One that has ended and that nobody has collected yet does not."""
-        stat = self.host.read_process(self._pid, "stat").decode()
-        return bool(stat) and stat.rpartition(")")[2].split()[0] not in "ZX"
+    def _still_ours(self, reason: str) -> None:
+        if reason in ("lease", "reservation"):
+            self.host.still_ours()
+
+    def _supervised_as(self) -> str:
+        """What its supervisor calls itself, "" where none runs: one that has ended and is not collected yet does not.
+
+        proc(5): field 2 of `stat`, in parentheses, then the state.
+        """
+        name, _, state = self.host.read_process(self._pid, "stat").decode().rpartition(") ")
+        return name.partition(" (")[2] if state and state[0] not in "ZX" else ""
 
     def stdout(self, offset: int = 0) -> bytes:
         return self.host.read(f"{self.folder}/stdout", offset=offset)
@@ -195,7 +216,7 @@ class Job:
     def _look(self, offset: int) -> tuple[Ended | None, bytes]:
         """Status first: what is printed before the end is then surely in the output that is read after it."""
         ended, fresh = self._told(), self.stdout(offset)
-        if ended or fresh or self._is_supervised():
+        if ended or fresh or self._supervised_as():
             return ended, fresh
         # One that has left its word did so just now: the next look reads the rest of the output.
         killed = self.status()

@@ -14,7 +14,7 @@ from invoke.exceptions import CommandTimedOut, ThreadException
 from benchbook.errors import ConnectionLost, RemoteFailed
 from benchbook.hosts import first_look, login_shell
 from benchbook.hosts.connection import open_connection, silence_s
-from benchbook.hosts.file_channel import NoSession, no_session, open_sftp
+from benchbook.hosts.file_channel import NoSession, no_session, open_sftp, other_files
 from benchbook.hosts.first_look import Seen
 from benchbook.hosts.hang_up import LOST, hang_up
 from benchbook.hosts.open_command import OpenCommand
@@ -104,9 +104,20 @@ class Logins:
         except (KeyError, ValueError) as problem:
             raise RemoteFailed(self.name, "look.sh", done.status, done.stderr or done.stdout) from problem
         first_look.check(self.inventory, self.name, seen)
-        with self.lock:
-            self.files().stat(seen.root)
+        self._look_at_files(seen.root)
         return seen
+
+    def _look_at_files(self, root: str) -> None:
+        """See that files can be had as well. Raises HostUnusable and ConnectionLost."""
+        try:
+            with self.lock:
+                self.files().stat(root)
+        except (FileNotFoundError, PermissionError) as problem:
+            raise other_files(self.inventory, self.name, root) from problem
+        except LOST as problem:
+            # A driver that was stopped meanwhile finds the time for an answer over, whatever has come.
+            self.close()
+            raise ConnectionLost(f"{self.name}: {root}: {problem!r}") from problem
 
     # -- commands -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
 
 _CHUNK_B = 1 << 15
+# Who waits for a line looks so often at least.
+_LOOKS_S = 1.0
 
 
 class OpenCommand:
@@ -47,14 +49,20 @@ class OpenCommand:
 
         Raises RemoteFailed where it ended without one or took too long, ConnectionLost where the connection did.
         """
-        until = time.monotonic() + timeout
         with self._heard:
-            while b"\n" not in (said := self._said()) and not self.over.is_set():
-                if not self._heard.wait(until - time.monotonic()):
-                    break
-        if b"\n" in said or b"\n" in (said := self._said()):
-            return said.partition(b"\n")[0].decode(errors="replace").strip()
+            self._await_line(timeout)
+            said, end, _ = self._said().partition(b"\n")
+        if end:
+            return said.decode(errors="replace").strip()
         raise self._silent(timeout)
+
+    def _await_line(self, timeout: float) -> None:
+        """A wait that lasted longer, for the driver itself stood still, counts no more than it was to last."""
+        left = timeout
+        while left > 0 and b"\n" not in self._said() and not self.over.is_set():
+            began, short = time.monotonic(), min(_LOOKS_S, left)
+            self._heard.wait(short)
+            left -= min(short, time.monotonic() - began)
 
     def close(self) -> None:
         """Hang up, without waiting for it; what it has started goes on."""

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BenchbookError
-from benchbook.hosts.hang_up import hang_up
+from benchbook.hosts.hang_up import LOST, hang_up
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SpareLogin:
     def _open(self, coming: Future[fabric.Connection | None]) -> None:
         try:
             opened = self._attempt()
-        except BenchbookError:
+        except (BenchbookError, *LOST):
             # Who needs a login opens one, and is told why it does not open.
             coming.set_result(None)
         except Exception as problem:

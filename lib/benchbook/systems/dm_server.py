@@ -183,7 +183,7 @@ class DM:
     def check_alive(self) -> None:
         """Raises SystemFailed when one of its servers has ended although nobody asked it to."""
         for role, job in self._jobs.items():
-            if ended := job.status():
+            if ended := job.fate():
                 raise died(f"{role} on {job.host.name}", job, ended)
 
     def about(self) -> About:

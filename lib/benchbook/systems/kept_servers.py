@@ -98,7 +98,7 @@ class KeptServers(NamedServer, ABC):
     def check_alive(self) -> None:
         """Raises SystemFailed when a server has ended although nobody asked it to."""
         for name, job in self._jobs.items():
-            ended = job.status()
+            ended = job.fate()
             if ended:
                 raise died(f"{self.name} on {name}", job, ended)
 

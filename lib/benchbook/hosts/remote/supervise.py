@@ -14,6 +14,9 @@ has touched it for `lease_s` seconds, the driver is gone and the job is ended. T
 from the last *change* that was seen, so a step of the host's wall clock cannot end a job. A job with a `fence` ends
 also when the host's reservation is no longer its driver's (reserve.py), and is then not started at all.
 
+Before it ends its command it calls itself (prctl(2), PR_SET_NAME) what it ends it for, as status.json will: whatever
+fails because the command ends can be told from what ended it.
+
 When a command is stopped (SIGSTOP) and when it goes on, the kernel tells its parent, the supervisor, which writes it
 down beside the lease: a line of JSON in `LEASE.stopped` for each, with the job's folder and the time. So it does where
 it woke late itself.
@@ -50,6 +53,11 @@ def read_json(path):
 def die_with_parent():
     """In the child: be killed if the supervisor itself is killed (Linux: PR_SET_PDEATHSIG = 1)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def call_itself(name):
+    """What `ps` and /proc/PID/stat show of this process (Linux: PR_SET_NAME = 15; 15 bytes at most)."""
+    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
 
 
 def bind(cpus):
@@ -208,6 +216,7 @@ def watch(pid, job, fence, log):
             return seen[1], "exited"
         reason = "stopped" if seen else why_end(fence, lease, ends)
         if reason:
+            call_itself(reason)
             return end_group(pid, job["grace_s"]), reason
 
 
@@ -451,8 +460,12 @@ def main(argv):
     if argv[:1] == ["start"] and len(argv) == 2:
         return start(argv[1])
     if argv[:1] == ["start"] and argv[2:] in (["-"], ["-", "stay"]):
-        # Cut short, it is no JSON: nothing is begun.
-        return start(argv[1], json.loads(sys.stdin.read()), stay="stay" in argv[3:])
+        try:
+            # Cut short, it is no JSON: nothing is begun.
+            return start(argv[1], json.loads(sys.stdin.read()), stay="stay" in argv[3:])
+        except (OSError, ValueError) as problem:
+            os.write(2, ("supervise.py: %s\n" % problem).encode())
+            return 1
     if argv[:1] == ["stop"]:
         for job_dir in argv[1:]:
             stop(job_dir)
