@@ -37,8 +37,16 @@ def host(lab: Inventory) -> Iterator[RemoteHost]:
 def serving(opened: fabric.Connection, lab: Inventory) -> list[psutil.Process]:
     """The sshd processes of this connection."""
     (sshd,) = [psutil.Process(each.pid) for each in labs.lab_hosts(lab) if each.name == "db1"]
-    mine, children = opened.transport.sock.getsockname(), sshd.children(recursive=True)
-    return [child for child in children if any(c.raddr == mine for c in child.net_connections(kind="inet"))]
+    mine = opened.transport.sock.getsockname()
+    return [child for child in sshd.children(recursive=True) if mine in peers(child)]
+
+
+def peers(process: psutil.Process) -> list[tuple[str, int]]:
+    """Whom it is connected with; nobody where it has ended, as the login of an earlier test may have meanwhile."""
+    try:
+        return [tuple(one.raddr) for one in process.net_connections(kind="inet") if one.raddr]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def spare_of(host: RemoteHost) -> fabric.Connection:
