@@ -92,10 +92,11 @@ def test_a_connection_that_breaks_is_made_anew(host: RemoteHost) -> None:
 
 ANCESTORS = """
 import os
-pid = os.getpid()
+pid, found = os.getpid(), []
 while pid > 1:
-    print(pid)
+    found.append(pid)
     pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+print(*found)
 """
 
 
@@ -146,7 +147,7 @@ def test_a_sshd_that_is_started_again_costs_a_wait(lab: Inventory, host: RemoteH
     back = threading.Timer(1.5, labs.up, [lab], {"by_hand": True})
     back.start()
     assert host.run(["echo", "again"]).stdout == "again\n"
-    assert host.start(["echo", "login"]).stdout == "login\n"
+    assert host.start(["echo", "login"]).first_line(30) == "login"
     back.join()
     assert there.pid
 
@@ -155,7 +156,7 @@ def test_a_long_job_is_started_by_a_login_of_its_own(host: RemoteHost) -> None:
     command = ["python3", "-c", ANCESTORS]
     serving = {process.pid for process in sshd_session(host)}
     assert serving & set(map(int, host.run(command).stdout.split()))
-    first, second = (host.start(command).stdout.split() for _ in range(2))
+    first, second = (host.start(command).first_line(30).split() for _ in range(2))
     assert not serving & set(map(int, first))
     listener = psutil.Process(lab_sshd(host))
     above = {process.pid for process in (listener, *listener.parents())} - {1}
@@ -431,6 +432,22 @@ def test_a_job_survives_a_lost_connection_and_nothing_is_said_twice(session: Ses
     assert len(cut) == 3
     assert (ended.reason, ended.exit) == ("exited", 0)
     assert b"".join(seen).decode() == COUNTED
+
+
+def test_the_end_of_a_job_is_heard_and_where_its_login_is_cut_looked_for(session: Session) -> None:
+    host = session.hosts["db1"]
+    heard = session.start(host, "test", command("sh", "-c", "echo done"), heard=True)
+    assert heard._heard is not None
+    assert heard._heard.over.wait(30)
+    ended = heard.status()
+    assert ended is not None, "who hears of its end finds it told"
+    assert (ended.reason, heard.stdout()) == ("exited", b"done\n")
+    cut = session.start(
+        host, "test", command("sh", "-c", "until [ -e go ]; do sleep 0.05; done", cwd="{job}/run"), heard=True
+    )
+    cut.hang_up()
+    host.write(f"{cut.folder}/run/go", "went on\n")
+    assert cut.wait().reason == "exited"
 
 
 def test_a_job_dies_with_its_lease_and_so_does_everything_it_started(lab: Inventory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -61,7 +62,7 @@ class Filler:
 
 
 def starting(reset: str, *systems: Recorded) -> StartingState:
-    nobody = cast(RemoteHost, None)
+    nobody = cast(RemoteHost, SimpleNamespace(open_ahead=lambda: None))
     known = cast("dict[str, System]", {system.name: system for system in systems})
     return StartingState(cast(Session, None), nobody, known, cast("LoadGenerator[Any]", Filler()), reset)
 

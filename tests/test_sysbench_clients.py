@@ -208,11 +208,11 @@ def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
 ) -> None:
     start = Session.start
 
-    def refused_on_db1(session: Session, host: RemoteHost, name: str, command: Command) -> Job:
+    def refused_on_db1(session: Session, host: RemoteHost, name: str, command: Command, *, heard: bool) -> Job:
         if host.name == "db1":
             until(lambda: lab_home.processes(WAITS), "the other one has begun")
             raise ConnectionLost("db1: gone")
-        return start(session, host, name, command)
+        return start(session, host, name, command, heard=heard)
 
     with Session(two_clients, two_clients.hosts) as session:
         monkeypatch.setattr(Session, "start", refused_on_db1)

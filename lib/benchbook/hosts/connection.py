@@ -14,6 +14,7 @@ from paramiko.hostkeys import InvalidHostKey
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
+from benchbook.hosts.hang_up import LOST, hang_up
 from benchbook.hosts.hops import Hop, connection_to, way_to
 from benchbook.hosts.login_keys import KeyOffer, KeysNamed
 from benchbook.hosts.refused import no_greeting, why
@@ -22,9 +23,6 @@ from benchbook.paths import resolve
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory, Ssh
-
-# What a broken connection raises, depending on which layer notices first.
-LOST = (OSError, EOFError, paramiko.SSHException)
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
@@ -58,15 +56,6 @@ def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
     return connection
 
 
-def hang_up(connection: fabric.Connection | None) -> None:
-    """Close a connection and, after it, the jump hosts that it came by: Fabric leaves those open."""
-    while isinstance(connection, fabric.Connection):
-        connection.close()
-        # Fabric leaves alone what it takes for closed: a transport that broke, a login that was refused.
-        connection.client.close()
-        connection = connection.gateway
-
-
 def _which(way: list[Hop], number: int) -> str:
     """What a sentence about a hop begins with; nothing for the host itself."""
     return "" if number == len(way) - 1 else f"jump host {way[number].name} ({number + 1} of {len(way) - 1}): "
@@ -86,6 +75,7 @@ def _opened(connection: fabric.Connection, inventory: Inventory, name: str, whic
     _load_known_hosts(connection, inventory)
     try:
         _handshake(connection, ssh)
+        _settle(connection, ssh)
     except LOST as problem:
         connection.client.close()
         where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
@@ -96,10 +86,6 @@ def _opened(connection: fabric.Connection, inventory: Inventory, name: str, whic
     except BadInput:
         connection.client.close()
         raise
-    connection.transport.set_keepalive(5)
-    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
-    connection.transport.channel_timeout = silence_s(ssh.lease_s)
-    _tune(connection.transport.sock, ssh.lease_s)
     return connection
 
 
@@ -140,6 +126,14 @@ def _handshake(connection: fabric.Connection, ssh: Ssh) -> None:
         reraise=True,
     )
     patient(connection.open)
+
+
+def _settle(connection: fabric.Connection, ssh: Ssh) -> None:
+    """What a login is asked to be once it stands. Raises what LOST lists where it broke meanwhile."""
+    connection.transport.set_keepalive(5)
+    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
+    connection.transport.channel_timeout = silence_s(ssh.lease_s)
+    _tune(connection.transport.sock, ssh.lease_s)
 
 
 def _tune(sock: object, lease_s: float) -> None:

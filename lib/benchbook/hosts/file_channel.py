@@ -41,6 +41,17 @@ def open_sftp(connection: fabric.Connection, inventory: Inventory, name: str) ->
     return opened
 
 
+def other_files(inventory: Inventory, name: str, root: str) -> HostUnusable:
+    """What a command has just made cannot be seen by SFTP."""
+    return HostUnusable(
+        "SFTP does not show the folder that commands see, and the kit moves files by it",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value=root,
+        fix="take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for",
+    )
+
+
 def _switched_off(inventory: Inventory, name: str) -> HostUnusable:
     return HostUnusable(
         "SFTP is switched off on this host, and the kit moves files by it",

@@ -18,6 +18,7 @@ from benchbook.hosts.patience import patient
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
+    from benchbook.hosts.open_command import OpenCommand
     from benchbook.hosts.remote_host import RemoteHost
 
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 LONGEST_S = 7 * 86_400
 
 _IN_JOB = "{job}/"
+
+# What the supervisor imports is Python's own: without looking for packages of the host it starts in half the time.
+PYTHON = ("python3", "-S")
+
+# A job that does not begin within so many seconds has failed to.
+_STARTED_S = 30.0
+# Its rates are looked for so often where its end is heard.
+_HEARD_S = 1.0
 
 # Why a job has ended that did not end by itself, in words. The last three are said of a supervisor that left no word:
 # one whose disk took none, and one that was killed.
@@ -87,44 +96,71 @@ class Ended:
 class Job:
     """A command that runs on a host. Made by `start`. `pid` is its supervisor's."""
 
-    def __init__(self, host: RemoteHost, folder: str, supervisor: str, pid: int) -> None:
+    def __init__(
+        self, host: RemoteHost, folder: str, supervisor: str, pid: int, heard: OpenCommand | None = None
+    ) -> None:
         self.host, self.folder, self._supervisor, self._pid = host, folder, supervisor, pid
+        self._heard = heard
 
     @classmethod
     def start(
-        cls, host: RemoteHost, name: str, command: Command, lease: str, fence: Mapping[str, object] | None = None
+        cls,
+        host: RemoteHost,
+        name: str,
+        command: Command,
+        lease: str,
+        fence: Mapping[str, object] | None = None,
+        *,
+        heard: bool = False,
     ) -> Job:
         """Start `command` on `host` under the lease file `lease`; returns once it runs.
 
-        `fence` names the reservation that it lives by as well. Raises ReservationLost when that is another's.
+        `fence` names the reservation that it lives by as well. The login that starts a job which is `heard` stays until
+        its end, so that `wait` learns of it at once. Raises ReservationLost when that is another's.
         """
         supervisor = host.push(remote_program("hosts", "supervise.py"))
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
-        host.make_folder(folder)
-        if command.cwd and command.cwd.startswith(_IN_JOB):
-            host.make_folder(_placed(command.cwd, folder))
-        for secret, content in command.secrets.items():
-            host.write(f"{folder}/{secret}", content)
-        host.write(f"{folder}/job.json", json.dumps(_description(host, command, folder, lease, fence)))
+        # Its folder is made there, of what is sent along: to start it takes one way to the host and back.
+        job = _description(host, command, folder, lease, fence)
+        sent = json.dumps({"job": job, "secrets": dict(command.secrets)})
+        words = [*PYTHON, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
         # It may have begun although the connection broke: asked again, the host starts nothing twice.
-        said = patient(host)(host.start, ["python3", supervisor, "start", folder]).stdout.strip()
+        opened, said = patient(host)(_begin, host, words, sent)
+        if said == "refused" or not heard:
+            opened.close()
         if said == "refused":
             host.still_ours()
             raise HostUnreachable(f"{host.name}: `{name}` was refused: the host is reserved for another driver")
-        return cls(host, folder, supervisor, int(said))
+        return cls(host, folder, supervisor, int(said), opened if heard else None)
 
     def status(self) -> Ended | None:
         """None while it runs. A supervisor that was killed, or whose disk is full, leaves no word: that is then all.
 
         Raises ReservationLost when it ended so and another driver has a host of the session.
         """
-        return self._told() or (None if self._is_supervised() else self._told() or self._untold())
+        return self._told() or (None if self._supervised_as() else self._told_or_killed())
+
+    def fate(self) -> Ended | None:
+        """Like `status`; before its end also, of one that its host has begun to end, why: then `ended` is 0.
+
+        What it served fails before it has ended: it takes the blame by this.
+        """
+        if told := self._told():
+            return told
+        named = self._supervised_as()
+        if named not in _FROM_OUTSIDE:
+            return None if named else self._told_or_killed()
+        self._still_ours(named)
+        return Ended(named, None, None, 0, 0)
+
+    def _told_or_killed(self) -> Ended:
+        return self._told() or self._untold()
 
     def _told(self) -> Ended | None:
         text = self.host.read(f"{self.folder}/status.json")
         ended = Ended(**json.loads(text)) if text else None
-        if ended and ended.reason in ("lease", "reservation"):
-            self.host.still_ours()
+        if ended:
+            self._still_ours(ended.reason)
         return ended
 
     def _untold(self) -> Ended:
@@ -134,10 +170,17 @@ class Job:
         reason = next((reason for words, reason in _NO_ROOM.items() if words in said), UNSUPERVISED)
         return Ended(reason, None, None, 0, 0)
 
-    def _is_supervised(self) -> bool:
-        """Does its supervisor run? One that has ended and that nobody has collected yet does not."""
-        stat = self.host.read_process(self._pid, "stat").decode()
-        return bool(stat) and stat.rpartition(")")[2].split()[0] not in "ZX"
+    def _still_ours(self, reason: str) -> None:
+        if reason in ("lease", "reservation"):
+            self.host.still_ours()
+
+    def _supervised_as(self) -> str:
+        """What its supervisor calls itself, "" where none runs: one that has ended and is not collected yet does not.
+
+        proc(5): field 2 of `stat`, in parentheses, then the state.
+        """
+        name, _, state = self.host.read_process(self._pid, "stat").decode().rpartition(") ")
+        return name.partition(" (")[2] if state and state[0] not in "ZX" else ""
 
     def stdout(self, offset: int = 0) -> bytes:
         return self.host.read(f"{self.folder}/stdout", offset=offset)
@@ -163,6 +206,7 @@ class Job:
         """
         offset, began = 0, time.monotonic()
         while True:
+            over = self._heard is None or self._heard.over.is_set()
             ended, fresh = patient(self.host)(self._look, offset)
             if fresh:
                 offset += len(fresh)
@@ -171,12 +215,22 @@ class Job:
                 return ended
             on_look()
             passed = time.monotonic() - began
-            time.sleep(max(every_s, min(1.0, expected_s - passed if passed < expected_s else passed / 20)))
+            self._rest(over, max(every_s, min(1.0, expected_s - passed if passed < expected_s else passed / 20)))
+
+    def _rest(self, over: bool, seconds: float) -> None:
+        """Until the next look; not longer than until the job's end is heard. Who hears need not look so often.
+
+        Was it `over` before the last look, and the job is not, the login is gone: then only looking tells.
+        """
+        if over or self._heard is None:
+            time.sleep(seconds)
+        else:
+            self._heard.over.wait(max(seconds, _HEARD_S))
 
     def _look(self, offset: int) -> tuple[Ended | None, bytes]:
         """Status first: what is printed before the end is then surely in the output that is read after it."""
         ended, fresh = self._told(), self.stdout(offset)
-        if ended or fresh or self._is_supervised():
+        if ended or fresh or self._supervised_as():
             return ended, fresh
         # One that has left its word did so just now: the next look reads the rest of the output.
         killed = self.status()
@@ -184,7 +238,7 @@ class Job:
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
         """End the job and wait for its end; how it ended."""
-        patient(self.host)(self.host.run, ["python3", self._supervisor, "stop", self.folder], timeout=timeout)
+        patient(self.host)(self.host.run, [*PYTHON, self._supervisor, "stop", self.folder], timeout=timeout)
         return self.status()
 
     def leave(self, name: str) -> None:
@@ -196,7 +250,18 @@ class Job:
 
     def remove(self) -> None:
         """Its folder is no longer needed: it goes before the connection closes."""
+        self.hang_up()
         self.host.discard(self.folder)
+
+    def hang_up(self) -> None:
+        """Nobody listens for its end any more; the job goes on."""
+        if self._heard is not None:
+            self._heard.close()
+
+
+def _begin(host: RemoteHost, words: Sequence[object], sent: str) -> tuple[OpenCommand, str]:
+    opened = host.start(words, sent=sent)
+    return opened, opened.first_line(_STARTED_S)
 
 
 def _description(

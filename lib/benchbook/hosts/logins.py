@@ -13,10 +13,13 @@ from invoke.exceptions import CommandTimedOut, ThreadException
 
 from benchbook.errors import ConnectionLost, RemoteFailed
 from benchbook.hosts import first_look, login_shell
-from benchbook.hosts.connection import LOST, hang_up, open_connection, silence_s
-from benchbook.hosts.file_channel import NoSession, no_session, open_sftp
+from benchbook.hosts.connection import open_connection, silence_s
+from benchbook.hosts.file_channel import NoSession, no_session, open_sftp, other_files
 from benchbook.hosts.first_look import Seen
+from benchbook.hosts.hang_up import LOST, hang_up
+from benchbook.hosts.open_command import OpenCommand
 from benchbook.hosts.patient_login import PatientLogin
+from benchbook.hosts.spare_login import SpareLogin
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -49,7 +52,8 @@ class Logins:
         self._host, self.name = host, host.name
         self.lock = threading.RLock()
         lease_s = host.inventory.ssh.lease_s
-        self._login = PatientLogin(host.name, lambda: open_connection(self.inventory, self.name), lease_s)
+        self._login = PatientLogin(host.name, self._attempt, lease_s)
+        self._spare = SpareLogin(self._attempt)
         self._main: fabric.Connection | None = None
         self._sftp: paramiko.SFTPClient | None = None
         self._files_only: fabric.Connection | None = None
@@ -58,6 +62,9 @@ class Logins:
     @property
     def inventory(self) -> Inventory:
         return self._host.inventory
+
+    def _attempt(self) -> fabric.Connection:
+        return open_connection(self.inventory, self.name)
 
     def main(self) -> fabric.Connection:
         """The login that stays open, made if need be. Raises HostUnusable, later HostUnreachable."""
@@ -78,6 +85,7 @@ class Logins:
         return self._main is not None
 
     def close(self) -> None:
+        self._spare.close()
         with self.lock:
             hang_up(self._files_only)
             hang_up(self._main)
@@ -96,9 +104,20 @@ class Logins:
         except (KeyError, ValueError) as problem:
             raise RemoteFailed(self.name, "look.sh", done.status, done.stderr or done.stdout) from problem
         first_look.check(self.inventory, self.name, seen)
-        with self.lock:
-            self.files().stat(seen.root)
+        self._look_at_files(seen.root)
         return seen
+
+    def _look_at_files(self, root: str) -> None:
+        """See that files can be had as well. Raises HostUnusable and ConnectionLost."""
+        try:
+            with self.lock:
+                self.files().stat(root)
+        except (FileNotFoundError, PermissionError) as problem:
+            raise other_files(self.inventory, self.name, root) from problem
+        except LOST as problem:
+            # A driver that was stopped meanwhile finds the time for an answer over, whatever has come.
+            self.close()
+            raise ConnectionLost(f"{self.name}: {root}: {problem!r}") from problem
 
     # -- commands -----------------------------------------------------------------------------------------------
 
@@ -109,9 +128,17 @@ class Logins:
         """
         return _own_words(self._anyhow(command, timeout, keep))
 
-    def run_apart(self, command: str, timeout: float) -> Result:
-        """Like `run`, by a login of its own that ends with it."""
-        return _own_words(self._by_own_login(command, timeout))
+    def open_ahead(self) -> None:
+        """Open the login of the next `begin` now, in a thread."""
+        self._spare.open_ahead()
+
+    def begin(self, command: str, sent: str) -> OpenCommand:
+        """Run a command by a login of its own, which ends with it; `sent` goes to its stdin.
+
+        Raises HostUnusable, HostUnreachable and ConnectionLost.
+        """
+        connection = self._spare.take() or self._login.open()
+        return OpenCommand(connection, self.inventory, self.name, command, sent)
 
     def _anyhow(self, command: str, timeout: float, keep: Sequence[str] = ()) -> Result:
         try:

@@ -13,11 +13,13 @@ import fabric
 import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts.connection import LOST, silence_s
+from benchbook.hosts.connection import silence_s
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.first_look import Seen
+from benchbook.hosts.hang_up import LOST
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.logins import Logins, Result
+from benchbook.hosts.open_command import OpenCommand
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -101,15 +103,20 @@ class RemoteHost:
         self.connect()
         return self._checked(self._logins.run(command, timeout, keep), command, check=check)
 
-    def start(self, argv: Sequence[object], *, timeout: float = 30.0) -> Result:
-        """Like `run`, by a login of its own, for a program that leaves a long job behind: as if somebody had typed it.
+    def start(self, argv: Sequence[object], *, sent: str = "") -> OpenCommand:
+        """Run a program that leaves a long job behind by a login of its own, as if somebody had typed it.
 
-        Linux counts how often a process turns from waking one process to waking another (`wakee_flips`), spreads over
-        the cores what wakes many, and hands the count down to children. A load started by an sshd that has long
-        served files and tunnels runs scattered in its first seconds, and slower where client and server share cores;
-        one started by a new login always begins alike.
+        `sent` goes to its stdin. Linux counts how often a process turns from waking one process to waking another
+        (`wakee_flips`), spreads over the cores what wakes many, and hands the count down to children. A load started by
+        an sshd that has long served files and tunnels runs scattered in its first seconds, and slower where client and
+        server share cores; one started by a new login always begins alike.
         """
-        return self._checked(self._logins.run_apart(quote(argv), timeout), quote(argv), check=True)
+        self.connect()
+        return self._logins.begin(quote(argv), sent)
+
+    def open_ahead(self) -> None:
+        """Something is about to be started: open the login for it now, beside what is done until then."""
+        self._logins.open_ahead()
 
     def _checked(self, done: Result, command: str, *, check: bool) -> Result:
         if check and done.status != 0:

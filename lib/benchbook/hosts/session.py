@@ -100,12 +100,12 @@ class Session:
         """The session's hosts with this role; raises BadInput where the inventory has none."""
         return [self.hosts[name] for name in self.inventory.require(role)]
 
-    def start(self, host: RemoteHost, name: str, command: Command) -> Job:
-        """Start a long job on a host; it ends with the session at the latest."""
+    def start(self, host: RemoteHost, name: str, command: Command, *, heard: bool = False) -> Job:
+        """Start a long job on a host; it ends with the session at the latest. `heard`: see `Job.start`."""
         for left in [job for job in self._left if job.host is host]:
             self.end(left)
         hold = self._held(host)
-        job = Job.start(host, name, command, hold.lease, hold.fence)
+        job = Job.start(host, name, command, hold.lease, hold.fence, heard=heard)
         self._jobs.append(job)
         return job
 
@@ -116,6 +116,7 @@ class Session:
 
     def forget(self, job: Job) -> None:
         """A job that has ended by itself: nothing is left to stop."""
+        job.hang_up()
         for jobs in (self._jobs, self._left):
             if job in jobs:
                 jobs.remove(job)
@@ -130,7 +131,7 @@ class Session:
     @contextmanager
     def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
         """A job that the block follows to its end, and whose output it reads; if that fails, the job is ended."""
-        job = self.start(host, name, command)
+        job = self.start(host, name, command, heard=True)
         try:
             yield job
         except BenchbookError:

@@ -85,6 +85,8 @@ class StartingState:
                 self._prepare(system, say)
                 system.stop()
                 system.keep(dataset)
+        # The first load follows as soon as they serve.
+        self.client.open_ahead()
         with phase("restart"):
             system.start()
             system.ready()

@@ -168,6 +168,7 @@ class DM:
 
     def _end(self, role: str) -> None:
         job = self._jobs[role]
+        job.host.open_ahead()
         self.session.end(job)
         del self._jobs[role]
         job.remove()
@@ -182,7 +183,7 @@ class DM:
     def check_alive(self) -> None:
         """Raises SystemFailed when one of its servers has ended although nobody asked it to."""
         for role, job in self._jobs.items():
-            if ended := job.status():
+            if ended := job.fate():
                 raise died(f"{role} on {job.host.name}", job, ended)
 
     def about(self) -> About:

@@ -82,7 +82,7 @@ class HttpServer(NamedServer, ABC):
 
     def check_alive(self) -> None:
         """Raises SystemFailed when it has ended although nobody asked it to."""
-        ended = self._job.status() if self._job else None
+        ended = self._job.fate() if self._job else None
         if self._job and ended:
             raise died(f"{self.name} on {self.host.name}", self._job, ended)
 
@@ -95,6 +95,7 @@ class HttpServer(NamedServer, ABC):
 
     def stop(self) -> None:
         if self._job is not None:
+            self.host.open_ahead()
             self.session.end(self._job)
             self._job.remove()
             self._job = None

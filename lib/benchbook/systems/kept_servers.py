@@ -89,6 +89,8 @@ class KeptServers(NamedServer, ABC):
     def _end(self, host: RemoteHost) -> None:
         """What could not be ended, for its host is away, is still known as running: it is ended the next time."""
         job = self._jobs[host.name]
+        # What ends it is waited for; the login of the next start is made meanwhile.
+        host.open_ahead()
         self.session.end(job)
         del self._jobs[host.name]
         job.remove()
@@ -96,7 +98,7 @@ class KeptServers(NamedServer, ABC):
     def check_alive(self) -> None:
         """Raises SystemFailed when a server has ended although nobody asked it to."""
         for name, job in self._jobs.items():
-            ended = job.status()
+            ended = job.fate()
             if ended:
                 raise died(f"{self.name} on {name}", job, ended)
 
@@ -118,14 +120,15 @@ class KeptServers(NamedServer, ABC):
         on_each(f"resetting {self.name}", self.carriers, lambda host: self._reset(host, dataset), timeout=3600)
 
     def _reset(self, host: RemoteHost, dataset: str | None) -> None:
-        host.run(["rm", "-rf", "--", self.data(host)], timeout=600)
+        remove = quote(["rm", "-rf", "--", self.data(host)])
         if dataset is None:
+            host.shell(remove, timeout=600)
             host.mkdir(self.data(host))
             self.create(host)
         else:
             # Sparse and, where the filesystem can, shared blocks: a restore costs what differs, not what is there.
             copy = ["cp", "-a", "--sparse=always", "--reflink=auto", self._dataset(host, dataset), self.data(host)]
-            host.run(copy, timeout=3600)
+            host.shell(f"{remove} && {quote(copy)}", timeout=3600)
 
     def keep(self, dataset: str) -> None:
         """With stopped servers: set the present state aside as the dataset of this identity."""

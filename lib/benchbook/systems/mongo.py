@@ -127,7 +127,7 @@ class OwnServer(MongoServer):
         return "it is no primary"
 
     def check_alive(self) -> None:
-        ended = self._job.status() if self._job else None
+        ended = self._job.fate() if self._job else None
         if self._job and ended:
             raise died(f"{self.name} on {self.host.name}", self._job, ended)
 

@@ -49,7 +49,7 @@ class Crowd:
             raise
 
     def _start(self, host: RemoteHost) -> None:
-        self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name])
+        self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name], heard=True)
 
     def stop(self, file: str) -> None:
         """Put the file that asks a stoppable load to end into the folder of every job."""
@@ -81,6 +81,7 @@ class Crowd:
         reader = RateReader(self._rate_in, summed.of(job.host.name))
         try:
             ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
+            job.host.open_ahead()
             complaint = job.stderr()
         except BenchbookError:
             self._session.abandon(job)

@@ -1,6 +1,8 @@
 """Runs one long command on a host, detached from the connection that asked for it.
 
     supervise.py start JOB_DIR          start the command of JOB_DIR/job.json, once; prints the supervisor's pid
+    supervise.py start JOB_DIR - [stay] the same, after making JOB_DIR of what comes by stdin (see `describe`); with
+                                        `stay` it goes on until the job's end, so that who listens hears of it
     supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
     supervise.py reap JOBS_DIR LEASE [JOBS_DIR LEASE ...]
                                         end every job in the first JOBS_DIR that does not live by its LEASE, and in
@@ -12,6 +14,9 @@ has touched it for `lease_s` seconds, the driver is gone and the job is ended. T
 from the last *change* that was seen, so a step of the host's wall clock cannot end a job. A job with a `fence` ends
 also when the host's reservation is no longer its driver's (reserve.py), and is then not started at all.
 
+Before it ends its command it calls itself (prctl(2), PR_SET_NAME) what it ends it for, as status.json will: whatever
+fails because the command ends can be told from what ended it.
+
 When a command is stopped (SIGSTOP) and when it goes on, the kernel tells its parent, the supervisor, which writes it
 down beside the lease: a line of JSON in `LEASE.stopped` for each, with the job's folder and the time. So it does where
 it woke late itself.
@@ -21,7 +26,6 @@ import contextlib
 import ctypes
 import json
 import os
-import shutil
 import signal
 import sys
 import time
@@ -49,6 +53,11 @@ def read_json(path):
 def die_with_parent():
     """In the child: be killed if the supervisor itself is killed (Linux: PR_SET_PDEATHSIG = 1)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def call_itself(name):
+    """What `ps` and /proc/PID/stat show of this process (Linux: PR_SET_NAME = 15; 15 bytes at most)."""
+    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
 
 
 def bind(cpus):
@@ -207,6 +216,7 @@ def watch(pid, job, fence, log):
             return seen[1], "exited"
         reason = "stopped" if seen else why_end(fence, lease, ends)
         if reason:
+            call_itself(reason)
             return end_group(pid, job["grace_s"]), reason
 
 
@@ -224,7 +234,8 @@ def remove_secrets(job_dir, job):
             os.unlink(os.path.join(job_dir, name))
 
 
-def supervise(job_dir, report):
+def supervise(job_dir, report, stay=False):
+    """`report` is told the supervisor's pid; with `stay` it is closed by the supervisor's end, and not before."""
     job = read_json(os.path.join(job_dir, "job.json"))
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP + (signal.SIGCHLD,))
     started, fence = time.time(), Fence(job.get("fence"))
@@ -235,7 +246,8 @@ def supervise(job_dir, report):
     pid = spawn(job_dir, job)
     write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
     os.write(report, b"%d\n" % os.getpid())
-    os.close(report)
+    if not stay:
+        os.close(report)
     (status, cpu_s), reason = watch(pid, job, fence, StopLog(job_dir, job))
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
@@ -266,17 +278,35 @@ def started(job_dir, patience_s=5.0):
     return None
 
 
-def start(job_dir):
+def describe(job_dir, given):
+    """Put into the job's folder what was sent: {"job": what job.json holds, "secrets": {name: content}}."""
+    job = given["job"]
+    if (job.get("cwd") or "").startswith(job_dir):
+        os.makedirs(job["cwd"], 0o700, exist_ok=True)
+    for name, content in given["secrets"].items():
+        with open(os.open(os.path.join(job_dir, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+            out.write(content)
+    write_json(os.path.join(job_dir, "job.json"), job)
+
+
+def start(job_dir, given=None, stay=False):
     """Double fork, so that the supervisor belongs to nobody; the pipe says when it stands."""
+    if given:
+        os.makedirs(job_dir, 0o700, exist_ok=True)
     if not is_first(job_dir):
         pid = started(job_dir)
         sys.stdout.write("%d\n" % pid if pid else "")
         return 0 if pid else 1
+    if given:
+        describe(job_dir, given)
     reader, writer = os.pipe()
     if os.fork():
         os.close(writer)
         said = os.read(reader, 64)
         sys.stdout.write(said.decode())
+        sys.stdout.flush()
+        while stay and os.read(reader, 64):
+            pass
         return 0 if said else 1
     os.setsid()
     if os.fork():
@@ -286,7 +316,7 @@ def start(job_dir):
     for number in (1, 2):
         os.dup2(log, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    supervise(job_dir, writer)
+    supervise(job_dir, writer, stay)
     return 0
 
 
@@ -400,6 +430,17 @@ def reap(jobs_dir, own_lease, *displaced):
     return found
 
 
+def remove_folder(folder):
+    """What can be removed of it. (To import `shutil` takes as long as all else that it takes to start a job.)"""
+    for above, folders, files in os.walk(folder, topdown=False):
+        for name in folders + files:
+            path = os.path.join(above, name)
+            with contextlib.suppress(OSError):
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+
+
 def forget(job_dir, own_lease, stale_s=60.0):
     """Remove what an ended job left, and its lease, once no driver can still be reading it."""
     try:
@@ -409,7 +450,7 @@ def forget(job_dir, own_lease, stale_s=60.0):
         lease, fresh = "", False
     if running(job_dir) or fresh or lease == own_lease:
         return
-    shutil.rmtree(job_dir, ignore_errors=True)
+    remove_folder(job_dir)
     for name in (lease, lease + ".stopped"):
         if lease and os.path.exists(name):
             os.unlink(name)
@@ -418,6 +459,13 @@ def forget(job_dir, own_lease, stale_s=60.0):
 def main(argv):
     if argv[:1] == ["start"] and len(argv) == 2:
         return start(argv[1])
+    if argv[:1] == ["start"] and argv[2:] in (["-"], ["-", "stay"]):
+        try:
+            # Cut short, it is no JSON: nothing is begun.
+            return start(argv[1], json.loads(sys.stdin.read()), stay="stay" in argv[3:])
+        except (OSError, ValueError) as problem:
+            os.write(2, ("supervise.py: %s\n" % problem).encode())
+            return 1
     if argv[:1] == ["stop"]:
         for job_dir in argv[1:]:
             stop(job_dir)

@@ -16,6 +16,7 @@ from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended
@@ -131,14 +132,12 @@ class SagaLadder:
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
         with phase("restart"):
-            for server in (self._dtm, self._business):
-                server.start()
-            for server in (self._dtm, self._business):
-                server.ready()
+            together(self._dtm.start, self._business.start)
+            together(self._dtm.ready, self._business.ready)
             self._business.reset()
         with phase("describe"):
-            about = {server.name: SystemDescription(**vars(server.about())) for server in (self._dtm, self._business)}
-        return {**found, **about}
+            known = together(self._dtm.about, self._business.about)
+        return {**found, **{about.name: SystemDescription(**vars(about)) for about in known}}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
@@ -298,8 +297,7 @@ class SagaLadder:
         return counters.read(self._store.hosts[0], self._store.endpoints()[0])
 
     def _stop_services(self) -> None:
-        self._business.stop()
-        self._dtm.stop()
+        together(self._business.stop, self._dtm.stop)
 
 
 def ab_version(text: str) -> str:
