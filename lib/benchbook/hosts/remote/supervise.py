@@ -50,9 +50,12 @@ def read_json(path):
         return json.load(source)
 
 
-def die_with_parent():
+def die_with(parent):
     """In the child: be killed if the supervisor itself is killed (Linux: PR_SET_PDEATHSIG = 1)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    # Of one that was killed before the kernel was asked, it says nothing.
+    if os.getppid() != parent:
+        os._exit(127)
 
 
 def call_itself(name):
@@ -72,12 +75,13 @@ def bind(cpus):
 
 def spawn(job_dir, job):
     """Fork the command into its own session; returns its pid, which is also its process group."""
+    supervisor = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     try:
         os.setsid()
-        die_with_parent()
+        die_with(supervisor)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         # What is ignored stays so across exec; Python ignores SIGPIPE and SIGXFSZ, an sshd under nohup SIGHUP:
         # a command is to run as if it had been typed.
