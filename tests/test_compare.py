@@ -73,6 +73,40 @@ def test_a_campaign_against_itself_does_not_differ(runs: Path) -> None:
     assert "Their B / A is 1.00." in found.undecided()
 
 
+def with_two_versions(folder: Path) -> None:
+    """Every trial once more on a second system, 10% faster; the level `version` says in whose place each of them is."""
+    plan = json.loads((folder / "plan.json").read_text())
+    for trial in list(plan["trials"]):
+        other = json.loads(json.dumps(trial).replace("mariadb", "mariadb:2"))
+        other["identity"] = f"{trial['identity']}2"
+        trial["cell"]["levels"]["version"], other["cell"]["levels"]["version"] = "v1", "v2"
+        plan["trials"].append(other)
+        copy = shutil.copytree(folder / "trials" / trial["id"], folder / "trials" / other["id"])
+        for at, about in ((folder / "trials" / trial["id"], trial), (copy, other)):
+            record = json.loads((at / "record.json").read_text())
+            faster = 1.1 if about is other else 1.0
+            summary = {n: {**q, "value": q["value"] * faster} for n, q in record["summary"].items()}
+            same = {key: about[key] for key in ("id", "identity")}
+            cell = {key: about["cell"][key] for key in ("system", "levels")}
+            (at / "record.json").write_text(json.dumps({**record, **same, **cell, "summary": summary}))
+    plan["asked"]["systems"] = ["mariadb:2", "mariadb"]
+    (folder / "plan.json").write_text(json.dumps(plan))
+    edit(folder / "environment.json", lambda e: e["systems"].update({"mariadb:2": e["systems"]["mariadb"]}))
+
+
+def test_two_versions_of_one_campaign_are_held_against_each_other(runs: Path) -> None:
+    """The level that only says which of the two it is keeps no cell from its counterpart."""
+    with_two_versions(runs / FIRST)
+    found = compare(FIRST, subject=["system"], metrics=["ops"])
+    assert set(found.cells.system) == {"mariadb:2 → mariadb"}, "the first that was asked for is the baseline"
+    assert list(found.cells.ratio) == pytest.approx([1 / 1.1] * 3)
+    assert not any("version" in levels for levels in found.cells.levels)
+    assert found.left_out == []
+    assert "one campaign, in which they took turns" in found.history_note()
+    mapped = compare(FIRST, FIRST, mapping=["mariadb=mariadb:2"], metrics=["ops"])
+    assert list(mapped.cells.ratio) == pytest.approx([1.1] * 3)
+
+
 def test_two_runs_of_one_machine_pass_the_gate_and_ratios_are_those_of_the_means(runs: Path) -> None:
     found = compare(REPORT)
     assert (found.a.id, found.b.id) == (FIRST, SECOND)

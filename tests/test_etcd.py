@@ -277,6 +277,7 @@ def test_every_profile_has_a_size_for_it(name: str) -> None:
             {"time_s": 2, "puts": 500, "reads": 1000, "together": 10},
             ["500 puts or 1,000 reads per load", "10 times as many with several clients"],
         ),
+        ({"time_s": 2, "requests": 20_000}, ["20,000 requests per load"]),
         ({"puts": 500, "reads": 1000, "together": 1}, ["500 puts or 1,000 reads per load"]),
     ],
 )

@@ -238,6 +238,22 @@ def test_every_profile_has_a_size_for_it(name: str, warehouses: int) -> None:
     assert generator("go_tpc").size_in(load_profile(name)).warehouses == warehouses
 
 
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [
+        ("etcd", "go_tpc cannot drive this system, which speaks etcd"),
+        ("mongo", "unknown system"),
+        ("tidb_cluster", r"lab_tpcc\.yaml: hosts\.\*\.roles: no host has a role that this run needs \(got 'tikv'\)"),
+    ],
+)
+def test_a_system_that_cannot_be_driven_or_has_no_host_is_refused_before_any_is_touched(system: str, said: str) -> None:
+    """What speaks another protocol is told so, and not to be given a role."""
+    published, kind = load(REPORT, ROOT / "data" / "published"), kind_of(REPORT)
+    asked = check(kind.Parameters, REPORT, {"inventory": "lab_tpcc", "systems": ["mysql8", system]})
+    with pytest.raises(BadInput, match=said):
+        kind.experiment(published, asked, load_profile("smoke"), load_inventory("lab_tpcc"))
+
+
 def test_a_run_builds_its_load_generator_and_no_other_run_does() -> None:
     published = load(REPORT, ROOT / "data" / "published")
     kind = kind_of(REPORT)

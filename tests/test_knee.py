@@ -21,6 +21,7 @@ from benchbook.campaign import knee_search
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.knee_search import Searched
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
@@ -262,6 +263,13 @@ def test_what_was_found_is_shown_in_words_and_as_a_figure(main: Campaign, tmp_pa
     assert len(frame) == len(found.records()) - 2
     figure = knee_plot.drawn(searches)
     assert [axis.get_title() for axis in figure.axes] == [knee_plot.panel(one) for one in searches]
+
+
+@pytest.mark.parametrize(("kept_ms", "named"), [(2.0, True), (50.0, False)])
+def test_a_figure_without_a_knee_names_none(kept_ms: float, named: bool) -> None:
+    searches = [Searched(CELLS[0], [*loads(100, kept_ms), *loads(200, 50.0)], TEN, "it was ended")]
+    (legend,) = knee_plot.drawn(searches).legends
+    assert ("knee" in [text.get_text() for text in legend.get_texts()]) == named
 
 
 def test_a_level_of_rate_makes_a_record_one_of_an_open_loop() -> None:

@@ -111,6 +111,8 @@ def test_a_typo_in_a_metric_says_which_there_are(runs: Path) -> None:
         plots.levels(report.beside_frame(), "tsp", x="threads", panel="workload")
     with pytest.raises(BadInput, match="did you mean tps"):
         report.every_trial("tsp", source="sysbench", row="workload", column="threads", label="")
+    with pytest.raises(BadInput, match=r"no such source \(got 'sysbensh'\)\. Fix: did you mean sysbench"):
+        report.every_trial("tps", source="sysbensh", row="workload", column="threads", label="")
 
 
 def test_jupyter_opens_the_project_for_root_as_well() -> None:

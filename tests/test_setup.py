@@ -291,10 +291,27 @@ def test_a_checkout_that_was_moved_gets_a_new_venv(machine):
     assert machine.calls("uv")[3].split()[0] == "venv"
 
 
+def test_a_package_of_ones_own_stays_installed(machine):
+    """What is not in the lock goes when that changes; a name that the package gives is known after an installation."""
+    machine.setup("python")
+    package = machine.checkout.parent / "my package"
+    package.mkdir()
+    assert machine.setup("package", str(package)).stderr.startswith("setup: no package in ")
+    (package / "pyproject.toml").write_text("[project]\n")
+    for _ in range(2):
+        assert machine.setup("package", str(package)).returncode == 0
+    installed = f"pip install -q -e {package}"
+    assert machine.calls("uv")[3:] == [*machine.calls("uv")[1:3], installed]
+    (package / "pyproject.toml").write_text("[project]\nname = 'mine'\n")
+    assert machine.setup("report").returncode == 0
+    assert machine.calls("uv")[-1] == installed
+    assert len(machine.calls("uv")) == 9
+
+
 def test_an_unknown_purpose_names_the_known_ones(machine):
     ran = machine.setup("everything")
     assert ran.returncode == 2
-    assert "one of python, report, test" in ran.stderr
+    assert "one of python, report, test, package" in ran.stderr
 
 
 def names(requirements):

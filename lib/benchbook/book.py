@@ -281,8 +281,9 @@ class Book(Framed):
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         if metric != "cpu":
-            sampled = {name for r in mine[:1] for name in self.campaign.series(r.id).metric.unique()}
-            one_of(metric, sorted({"cpu", *sampled}), "metric")
+            sampled = self.campaign.series(mine[0].id)
+            one_of(source, sorted(sampled.source.unique()), "source")
+            one_of(metric, sorted({"cpu", *sampled.metric[sampled.source == source]}), "metric")
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = plots.timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"

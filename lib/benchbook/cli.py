@@ -278,7 +278,12 @@ def faults(
 @app.command()
 def compare(  # noqa: PLR0913, PLR0917 - an option each
     a: Annotated[str, typer.Argument(help="The baseline: REPORT, REPORT~1 (one before its latest), an id, a folder.")],
-    b: Annotated[str, typer.Argument(help="What is held against it; without, the two latest of the report A.")] = "",
+    b: Annotated[
+        str,
+        typer.Argument(
+            help="What is held against it; without, the two latest of the report A, or the systems of campaign A."
+        ),
+    ] = "",
     accept: Annotated[list[str] | None, typer.Option(help="A difference to accept, or `all`; repeatable.")] = None,
     subject: Annotated[
         list[str] | None, typer.Option(help="A difference that is the point, as system.version; repeatable.")

@@ -17,7 +17,7 @@ from benchbook.published.tables import Published
 
 _CLIENT = "client"
 # What a load may have a number of, as it stands in the plan, instead of a duration.
-_COUNTED = ("puts", "reads")
+_COUNTED = ("puts", "reads", "requests")
 
 
 def of_campaign(published: Published, campaign: Campaign) -> Circumstances:

@@ -16,9 +16,14 @@ _SHOWN = 8
 
 
 def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
-    """The campaigns of two addresses. With one report alone: its latest but one, and its latest. Raises BadInput."""
+    """The campaigns of two addresses. With one report alone: its latest but one, and its latest. Raises BadInput.
+
+    A campaign of several systems alone stands for both: its systems are held against each other.
+    """
     if b:
         return find(a, "a"), find(b, "b")
+    if a not in _reports() and _folder(a) is not None and len({t.cell.system for t in find(a, "a").trials}) > 1:
+        return find(a, "a"), find(a, "a")
     if a not in _reports():
         raise BadInput(
             "a comparison needs two campaigns",

@@ -42,9 +42,10 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     Without `metrics`, those of the published table that a trial belongs to. Raises BadInput for a metric that no record
     has, and when the campaigns have no cell in common.
     """
+    apart = _going_along(a, b, systems)
     parts = [
-        values(a, names_of(systems), metrics).assign(arm="a"),
-        values(b, names_of_other(systems), metrics).assign(arm="b"),
+        values(a, names_of(systems), metrics, apart).assign(arm="a"),
+        values(b, names_of_other(systems), metrics, apart).assign(arm="b"),
     ]
     frame = pd.concat(parts, ignore_index=True)
     arms = frame.groupby(CELL, sort=False).arm.nunique()
@@ -68,16 +69,45 @@ def names_of_other(systems: Mapping[str, str]) -> dict[str, str]:
     return {systems[ours]: name for ours, name in names_of(systems).items()}
 
 
-def values(campaign: Campaign, names: Mapping[str, str], metrics: Sequence[str] = ()) -> pd.DataFrame:
+def _going_along(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Pair of systems -> levels that only say which of the two it is, as the published version in whose place it runs.
+
+    Each of them is the same in all records of a system, and another one in those of the other system.
+    """
+    there = {
+        name: _constant(b, theirs) for name, theirs in zip(names_of(systems).values(), systems.values(), strict=True)
+    }
+    return {
+        name: frozenset(level for level, value in _constant(a, ours).items() if there[name].get(level, value) != value)
+        for ours, name in names_of(systems).items()
+        if ours != systems[ours]
+    }
+
+
+def _constant(campaign: Campaign, system: str) -> dict[str, str | int | float]:
+    """The levels that are the same in all records of a system, and their values."""
+    levels = [record.levels for record in campaign.records() if record.system == system]
+    first = levels[0] if levels else {}
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in levels)}
+
+
+def values(
+    campaign: Campaign,
+    names: Mapping[str, str],
+    metrics: Sequence[str] = (),
+    apart: Mapping[str, frozenset[str]] | None = None,
+) -> pd.DataFrame:
     """[table, system, levels, metric, unit, value] of one campaign; `names` maps its systems to what they are called.
 
-    A system that is not in `names` is left out. Raises BadInput for a metric that no record has.
+    A system that is not in `names` is left out; `apart` says by those names which levels are no part of a cell. Raises
+    BadInput for a metric that no record has.
     """
     records = [record for record in campaign.records() if record.system in names]
     _known(metrics, records)
     wanted = _published(campaign.report)
     frame = measured.trials(_in_order(records, list(wanted)))
-    levels = {record.id: _levels(record) for record in records}
+    left_out = apart or {}
+    levels = {record.id: _levels(record, left_out.get(names[record.system], frozenset())) for record in records}
     frame = frame.assign(system=frame.system.map(names), levels=frame.trial.map(levels))
     chosen = frame.metric.isin(list(metrics)) if metrics else _chosen(frame, wanted)
     return frame.loc[chosen, [*CELL, "value"]]
@@ -98,9 +128,10 @@ def _rank(level: float | str) -> tuple[bool, float, str]:
     return (True, 0.0, level) if isinstance(level, str) else (False, level, "")
 
 
-def _levels(record: Record) -> str:
+def _levels(record: Record, without: frozenset[str]) -> str:
     """The levels in words; one that only repeats the table's name says nothing."""
-    return ", ".join(f"{name} {value}" for name, value in record.levels.items() if value != record.table)
+    shown = {name: value for name, value in record.levels.items() if name not in without and value != record.table}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def _chosen(frame: pd.DataFrame, wanted: Mapping[str, list[str]]) -> pd.Series[bool]:

@@ -86,6 +86,8 @@ class Comparison:
 
     def history_note(self) -> str:
         """How many repeated campaigns stand behind the comparison, or that there is no history."""
+        if self.a.folder == self.b.folder:
+            return "Both are of one campaign, in which they took turns: what campaigns differ by is in both."
         return self.history.sentence(self.effects)
 
     def undecided(self) -> str:
@@ -144,9 +146,21 @@ def compare(
     between = gate.check(left, right, systems, accept=accept, subject=subject)
     frame = cells.long(left, right, systems, metrics)
     behind = history.around(left, right, systems, metrics, without)
-    effects = behind.effects(cells.comparable(frame))
+    # What campaigns differ by is the same for two systems that took turns in one.
+    effects = {} if left.folder == right.folder else behind.effects(cells.comparable(frame))
     found = cells.differences(frame, effects=effects, margin=margin)
     return Comparison(left, right, between, found, cells.left_out(frame), margin, behind, effects)
+
+
+def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
+    """The two systems of a campaign, in the order in which they were asked for. Raises BadInput for more of them."""
+    if len(systems) > 2:
+        fix = f"say which to hold against which: {systems[0]}={systems[1]}"
+        raise BadInput(
+            "the systems of one campaign are compared by pairs", key="map", value=", ".join(systems), fix=fix
+        )
+    first, second = [str(name) for name in campaign.asked.get("systems", []) if name in systems] or systems
+    return {first: second}
 
 
 def asked_for(asked: CompareParameters) -> Comparison:
@@ -164,7 +178,10 @@ def asked_for(asked: CompareParameters) -> Comparison:
 
 
 def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
-    """System of `a` -> system of `b`: as mapped, and systems of one name where neither is mapped. Raises BadInput."""
+    """System of `a` -> system of `b`: as mapped, and systems of one name where neither is mapped. Raises BadInput.
+
+    Of one campaign its two systems are held against each other, the first as the baseline.
+    """
     ours, theirs = (sorted({record.system for record in campaign.records()}) for campaign in (a, b))
     said: dict[str, str] = {}
     for pair in mapping:
@@ -177,6 +194,8 @@ def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
                 fix=f"write A=B with A of {', '.join(ours)} and B of {', '.join(theirs)}",
             )
         said[mine] = other
+    if a.folder == b.folder and len(ours) > 1:
+        return said or _both(a, ours)
     same = {name: name for name in ours if name in theirs and name not in {*said, *said.values()}}
     if not said and not same:
         raise BadInput(

@@ -72,8 +72,9 @@ def drawn(searches: Sequence[Searched]) -> Figure:
             _panel(grid.axes_dict[panel(each)], loads[loads.panel == panel(each)], each)
     shown = {name: look for name, look in LOOKS.items() if name in set(loads.verdict)}
     asked = Line2D([], [], color=PUBLISHED, linestyle="--", label="p99 to keep")
-    knee = Line2D([], [], color="black", label="knee")
-    legend(grid.figure, shown, lines=False, more=[asked, knee])
+    found = any(each.knee.rate is not None for each in searches)
+    knee = [Line2D([], [], color="black", label="knee")] if found else []
+    legend(grid.figure, shown, lines=False, more=[asked, *knee])
     caption = CAPTION + (UNKNOWN if loads.p99_ms.isna().any() else "")
     return described(laid_out(grid.figure), " ".join(map(in_words, searches)), caption)
 

@@ -146,9 +146,10 @@ class LoadKind(Kind[LoadParameters]):
         file = paths.published_dir(published.report.name) / "report.yaml"
         allowed.check(load, published.report.design, parameters.allow, file)
         _check_open_loop(load, parameters)
+        # First: a role in the inventory would be no cure for a system that the load cannot drive.
+        systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
-        systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
         check_probes(profile, [systems.find(name, inventory) for name in parameters.names()])
         size, early = load.size_in(profile), stopping(load, parameters, profile)
         return self.Trials(
