@@ -44,8 +44,20 @@ def act(name: str, folder: Path, words: list[str]) -> int:
         time.sleep(PATIENCE_S)
     elif name == "goes_on":
         time.sleep(PATIENCE_S)
+    elif name == "looks_for_keys":
+        return looks_for_keys()
     print("page: site/index.html")
     return 0
+
+
+def looks_for_keys() -> int:
+    """1 where a command line, or a file that others may read, holds the key of this worker's cluster."""
+    key = Path(os.environ["DASK_DISTRIBUTED__COMM__TLS__WORKER__KEY"])
+    secrets = key.read_text().splitlines()[1:-1]
+    said = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    told = [line for line in said if any(secret in line for secret in secrets)]
+    print(told, oct(key.stat().st_mode))
+    return 1 if told or key.stat().st_mode & 0o077 else 0
 
 
 def main() -> int:

@@ -87,6 +87,13 @@ def namespace(*injected: str, **values: Any) -> dict[str, Any]:
     return {**parameters.defaults(NAME), **values, "In": ["", "x = 1", *injected]}
 
 
+@by_notebook
+def test_papermill_knows_every_parameter(path: Path) -> None:
+    """It reads none from a line with a second equals sign, and warns of it in every run."""
+    (source,) = [cell.source for cell in code(path) if "parameters" in cell.metadata.get("tags", [])]
+    assert set(papermill.inspect_notebook(str(path))) == {line.partition(":")[0] for line in source.splitlines()}
+
+
 def test_parameters_are_what_the_notebook_holds() -> None:
     found = parameters.from_namespace(LoadParameters, NAME, namespace("# Parameters\nthreads = [3]\n", threads=[3]))
     assert (found.threads, found.profile, found.names()) == ([3], "smoke", ["tidb"])

@@ -124,7 +124,11 @@ def batch(
         bool, typer.Option("--dry-run", help="Print the cells with their forecast machine time, and end.")
     ] = False,
     scheduler: Annotated[
-        str, typer.Option(help="A Dask cluster that is there, as tcp://HOST:8786; without, processes of this machine.")
+        str,
+        typer.Option(
+            help="Where workers run: ssh://INVENTORY (on each of its hosts), slurm://PARTITION (jobs of Slurm), or "
+            "tcp://HOST:8786 (a Dask cluster that is there); without, processes of this machine."
+        ),
     ] = "",
     workers: Annotated[
         int, typer.Option(min=0, help="Processes of this machine; 0: one for each inventory of the plan.")

@@ -7,7 +7,9 @@ batch_check     each cell as its report would begin it, so that what cannot run 
 batch_time      how long each will take, by campaigns that were recorded
 queues          which cell comes next: one at a time on each inventory
 dispatch        cells to the cluster and back, until all are over or Ctrl-C
-dask_cluster    the cluster: processes of this machine, or one that is there
+dask_cluster    the cluster: made for the batch, or one that is there
+ssh_workers     a cluster on the hosts of an inventory
+slurm_workers   a cluster of jobs of Slurm
 cell_process    a cell on a worker: its command, its last words, its end
 cell_found      what its campaign came to
 leash           the program that ends a cell's command when its worker is gone

@@ -1,11 +1,11 @@
-"""The Dask cluster that runs cells: processes of this machine, or one that is there. Imported late: it is heavy."""
+"""The Dask cluster that runs cells: one made for a batch, or one that is there. Imported late: it is heavy."""
 
 from __future__ import annotations
 
 import logging
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import dask
 from distributed import Client, LocalCluster, Security, Worker, get_worker
@@ -35,19 +35,35 @@ def topic(batch: str) -> str:
 
 @contextmanager
 def opened(scheduler: str, workers: int) -> Iterator[Client]:
-    """A client of the cluster at `scheduler` (tcp://..., tls://...), or of one of `workers` processes made for this.
+    """A client of the cluster at `scheduler` (tcp://..., tls://...), or of one that is made for this.
 
-    The latter's connections are encrypted under a key of its own: who can speak to a scheduler can run anything.
-    Raises BadInput for a scheduler that does not answer.
+    ssh://INVENTORY makes one on the hosts of that inventory, slurm://PARTITION one of `workers` jobs, "" one of
+    `workers` processes. Their connections are encrypted under a key of their own: who can speak to a scheduler can run
+    anything. Raises BadInput for a scheduler that does not answer, HostUnusable for such hosts.
     """
     settings = {"distributed.scheduler.allowed-failures": _DEATHS, "distributed.scheduler.http.routes": []}
-    with dask.config.set(settings):
-        if scheduler:
-            with _there(scheduler) as client:
-                yield client
-            return
-        with _here(workers) as cluster, Client(cluster) as client:
-            yield client
+    with dask.config.set(settings), _chosen(scheduler, workers) as client:
+        yield client
+
+
+def _chosen(scheduler: str, workers: int) -> AbstractContextManager[Client]:
+    kind, _, where = scheduler.partition("://")
+    # Each worker imports this module, and needs neither SSH nor Slurm.
+    if kind == "ssh":
+        from benchbook.batch.ssh_workers import opened_over_ssh  # noqa: PLC0415
+
+        return opened_over_ssh(where)
+    if kind == "slurm":
+        from benchbook.batch.slurm_workers import opened_on_slurm  # noqa: PLC0415
+
+        return opened_on_slurm(where, workers)
+    return _there(scheduler) if scheduler else _processes(workers)
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Client]:
+    with _here(workers) as cluster, Client(cluster) as client:
+        yield client
 
 
 def _here(workers: int) -> LocalCluster:

@@ -1,0 +1,80 @@
+"""Workers as jobs of Slurm, by dask-jobqueue; the scheduler runs here, and this checkout is on a folder that all share.
+
+What a site needs (partition, account, walltime, network interface) stands in Dask's own ~/.config/dask/jobqueue.yaml,
+under `jobqueue: slurm:`. Scheduler and workers talk under a key of their own, made for this batch: it lies beside the
+batches, for its owner alone, until the batch ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+from dask_jobqueue.slurm import SLURMCluster
+from distributed import Client, Security
+
+from benchbook.batch.cell_process import batches_dir
+from benchbook.errors import BadInput, one_line, writing
+
+SLURM = "slurm://"
+# A worker drives one report: its command, a notebook's kernel, and what makes a page.
+_DEFAULTS = {"cores": 1, "processes": 1, "memory": "4GB"}
+# Dask opens this port in any case: a free one, and nothing is served on it.
+_NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+_FIX = "docs/batches.md has a configuration that works: ~/.config/dask/jobqueue.yaml"
+
+
+@contextmanager
+def opened_on_slurm(partition: str, workers: int) -> Iterator[Client]:
+    """A client of a cluster of `workers` jobs, ended with the block; `partition` empty: as Dask's file or Slurm says.
+
+    A job that ends before the batch does is submitted again. Raises BadInput where Slurm takes no job.
+    """
+    folder = batches_dir()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        cluster = SLURMCluster(**_settings(partition, str(folder)))
+    except (OSError, RuntimeError, TypeError, ValueError) as problem:
+        raise _refused(partition, problem) from problem
+    with cluster, Client(cluster) as client:
+        cluster.scale(jobs=workers)
+        try:
+            cluster.sync(_submitted, cluster)
+        except (OSError, RuntimeError, ValueError) as problem:
+            raise _refused(partition, problem) from problem
+        cluster.adapt(minimum_jobs=workers, maximum_jobs=workers)
+        yield client
+
+
+async def _submitted(cluster: SLURMCluster) -> None:
+    """What Slurm refuses is raised here: later, Dask would only log it."""
+    await cluster
+
+
+def _settings(partition: str, folder: str) -> dict[str, Any]:
+    """What the kit says to Dask; all else stands in Dask's own file, which goes before `_DEFAULTS`."""
+    told = {name.replace("-", "_"): value for name, value in dask.config.get("jobqueue.slurm").items()}
+    return {
+        **{name: value for name, value in _DEFAULTS.items() if told.get(name) is None},
+        **({"queue": partition} if partition else {}),
+        "security": Security.temporary(),
+        "shared_temp_directory": told.get("shared_temp_directory") or folder,
+        "log_directory": told.get("log_directory") or folder,
+        "scheduler_options": {
+            "dashboard": False,
+            "dashboard_address": "127.0.0.1:0",
+            **(told.get("scheduler_options") or {}),
+        },
+        # A cell is another process: a worker's own memory says nothing of it.
+        "worker_extra_args": [*(told.get("worker_extra_args") or []), "--memory-limit", "0", "--no-dashboard"],
+        "silence_logs": logging.CRITICAL,
+    }
+
+
+def _refused(partition: str, problem: Exception) -> BadInput:
+    said = f"no workers by Slurm ({one_line(f'{type(problem).__name__}: {problem}')})"
+    return BadInput(said, key="--scheduler", value=f"{SLURM}{partition}", fix=_FIX)

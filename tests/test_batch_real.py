@@ -1,0 +1,155 @@
+"""Two reports on two labs of one machine, as a batch of real runs, one of whose workers is killed in mid-trial."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from kit import PATIENCE_S, PROFILE, REPORT, Home, inventory, until
+
+from benchbook.campaign.store import Campaign
+from benchbook.faults import round_home
+
+pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(1500)]
+
+POSTGRES = "pgcat_pgbench"
+LABS = {"lab_one": 40, "lab_two": 50}
+# Of each report one system at one level; what the other report's parameters would make of it is left out.
+PLAN: dict[str, Any] = {
+    "reports": [REPORT, POSTGRES],
+    "inventories": list(LABS),
+    "profiles": ["tiny"],
+    "parameters": {
+        "threads": [[1]],
+        "systems": [["mariadb"], ["postgresql"]],
+        "workloads": [["oltp_point_select"], ["select_only"]],
+    },
+    "exclude": [
+        {"report": REPORT, "parameters": {"systems": ["postgresql"]}},
+        {"report": REPORT, "parameters": {"workloads": ["select_only"]}},
+        {"report": POSTGRES, "parameters": {"systems": ["mariadb"]}},
+        {"report": POSTGRES, "parameters": {"workloads": ["oltp_point_select"]}},
+    ],
+}
+TRIALS = {REPORT: ["r01-mariadb-oltp_point_select-threads1", "r02-mariadb-oltp_point_select-threads1"],
+          POSTGRES: ["r01-postgresql-select_only-threads1-postgresql",
+                     "r02-postgresql-select_only-threads1-postgresql"]}  # fmt: skip
+# What a serial run's campaign holds beside the records, and a record's folder.
+FILES = {"environment.json", "executed.ipynb", "plan.json", "results.json", "trials"}
+RECORD = {"output.txt", "record.json", "series.parquet"}
+
+
+@pytest.fixture
+def labs_home(tmp_path: Path, net: str) -> Home:
+    """A checkout with two labs that never were up, each of one server and one client."""
+    home = Home.make(tmp_path / "home", net)
+    for name in (REPORT, POSTGRES):
+        notebook = home.path / "notebooks" / f"{name}.ipynb"
+        notebook.write_text(round_home.without_figures(notebook.read_text()))
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "loads": {"pgbench": {"scale": 1, "time_s": 2}}})
+    for name, first in LABS.items():
+        hosts = {
+            "executor": {"address": f"{net}.{first}", "roles": ["client"]},
+            "db1": {"address": f"{net}.{first + 1}", "roles": ["tidb", "mysql", "postgresql", "pgbouncer"]},
+        }
+        systems = {**inventory(net)["systems"]}
+        systems["postgresql"] = {"user": "postgres", "password_file": ".lab/secrets/database"}
+        home.write(f"env/hosts/{name}.yaml", {**inventory(net), "hosts": hosts, "systems": systems})
+    return home
+
+
+@pytest.fixture
+def batch(labs_home: Home) -> Iterator[subprocess.Popen[str]]:
+    """`benchbook batch`, ended as by Ctrl-C where the test breaks off."""
+    started = labs_home.start("batch", str(labs_home.write("plan.yaml", PLAN)))
+    yield started
+    if started.poll() is None:
+        os.killpg(started.pid, signal.SIGINT)
+        print(started.communicate()[0], *logs(labs_home))
+
+
+def logs(home: Home) -> list[str]:
+    """What each cell said, by its number."""
+    return [log.read_text() for log in sorted(home.path.glob("data/runs/batches/*/*.log"))]
+
+
+def kill_the_worker_of(batch: subprocess.Popen[str], lab: str) -> None:
+    """The leash of the cell that runs there is a child of its worker."""
+    family = psutil.Process(batch.pid).children(recursive=True)
+    (leash,) = [p for p in family if "leash.py" in (line := " ".join(p.cmdline())) and f"--inventory {lab} " in line]
+    leash.parent().kill()
+
+
+def campaigns(home: Home) -> dict[tuple[str, str], Campaign]:
+    """By report and inventory; a second one of the same fails the test."""
+    every = [Campaign(plan.parent) for plan in (home.path / "data" / "runs").glob("*/*/plan.json")]
+    found = {(campaign.report, campaign.inventory): campaign for campaign in every}
+    assert len(found) == len(every)
+    return found
+
+
+def test_two_reports_on_two_labs_and_a_worker_that_is_killed(labs_home: Home, batch: subprocess.Popen[str]) -> None:
+    def in_mid_trial() -> bool:
+        """A load runs in the first lab, whose cell has recorded a trial."""
+        assert batch.poll() is None, batch.communicate()[0]
+        # To look for files costs less than to look at every process.
+        recorded = list(labs_home.path.glob(f"data/runs/{REPORT}/*/trials/*/record.json"))
+        return bool(recorded) and bool(labs_home.processes("lab_one", "sysbench", " run ", "--config-file="))
+
+    until(in_mid_trial, "a cell is in mid-trial", within_s=5 * PATIENCE_S)
+    kill_the_worker_of(batch, "lab_one")
+    said, _ = batch.communicate(timeout=6 * PATIENCE_S)
+    assert batch.returncode == 0, "\n".join([said, *logs(labs_home)])
+    # As by Ctrl-C, and then once more.
+    assert [log.count("interrupted; what was recorded stays") for log in logs(labs_home)] == [1, 0, 0, 0]
+    found = campaigns(labs_home)
+    assert set(found) == {(report, lab) for report in (REPORT, POSTGRES) for lab in LABS}
+    for campaign in found.values():
+        is_whole(campaign)
+    for report in TRIALS:
+        is_alike([found[report, lab] for lab in LABS])
+    for lab in LABS:
+        take_turns([found[report, lab] for report in TRIALS])
+    assert not labs_home.processes()
+
+
+def is_whole(campaign: Campaign) -> None:
+    """Every trial of the plan has one record, none was tried in vain, and nothing else lies there."""
+    assert sorted(record.id for record in campaign.records()) == TRIALS[campaign.report]
+    assert sorted(trial.id for trial in campaign.trials) == TRIALS[campaign.report]
+    assert {path.name for path in (campaign.folder / "trials").iterdir()} == set(TRIALS[campaign.report])
+    assert {path.name for path in campaign.folder.iterdir()} >= FILES
+    assert not list(campaign.folder.glob("failed/*")), campaign.failures()
+    assert not list(campaign.folder.glob("disturbed/*"))
+
+
+def is_alike(both: Sequence[Campaign]) -> None:
+    """Versions, files, and the words and columns of records are the same, killed or not."""
+    one, other = ({record.id: record for record in campaign.records()} for campaign in both)
+    for name, mine in one.items():
+        yours = other[name]
+        assert mine.summary.keys() == yours.summary.keys()
+        assert {path.name for path in (both[0].folder / "trials" / name).iterdir()} == RECORD
+        assert sampled(both[0], name) == sampled(both[1], name)
+    versions = [{name: about.version for name, about in c.environment().systems.items()} for c in both]
+    assert versions[0] == versions[1] != {}
+
+
+def sampled(campaign: Campaign, trial: str) -> set[tuple[str, ...]]:
+    """What was sampled, beside the programs of others, who come and go."""
+    series = campaign.series(trial).query("source != 'others'")
+    return set(series[["source", "metric", "unit"]].astype(str).itertuples(index=False, name=None))
+
+
+def take_turns(there: Sequence[Campaign]) -> None:
+    """No load on an inventory began before the one before it had ended."""
+    loads = sorted((record.started, record.ended) for campaign in there for record in campaign.records())
+    assert len(loads) == len(there) * 2
+    assert all(ended < began for (_, ended), (began, _) in pairwise(loads))
