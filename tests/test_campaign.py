@@ -26,7 +26,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.held import RunStopped
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.taken import taken
+from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.errors import (
     BadInput,
     ConnectionLost,
@@ -372,9 +372,13 @@ def test_what_other_programs_use_disturbs_where_it_would_not_have_been_idle(home
 def test_stolen_cpu_is_that_of_the_most_affected_host_during_the_load() -> None:
     later = series(0.9).assign(t=lambda rows: rows.t + 1000)
     both = pd.concat([series(0.0, 0.1), series(0.3).assign(host="db2"), later])
-    assert taken(both, 1000, 1010).stolen == pytest.approx(0.3)
-    assert taken(series(0.0, 0.0, 0.0, 0.0, 0.0, 0.1), 1000, 1010).stolen == pytest.approx(0.05)
-    assert taken(empty(), 1000, 1010).stolen == 0
+
+    def stolen(seen: pd.DataFrame) -> float:
+        return LookedAt(1000, 1010, seen, {}, {}).taken.stolen
+
+    assert stolen(both) == pytest.approx(0.3)
+    assert stolen(series(0.0, 0.0, 0.0, 0.0, 0.0, 0.1)) == pytest.approx(0.05)
+    assert stolen(empty()) == 0
 
 
 # -- what passes the gate -------------------------------------------------------------------------------------------

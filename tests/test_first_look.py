@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,17 @@ def test_a_host_on_which_no_job_would_live(user: str, refused: bool, tmp_path: P
     with pytest.raises(Exception, match=r"hosts\.db: this host ends .*Fix: put `KillExcludeUsers=root bench` into its"):
         check(one, "db", seen)
     return None
+
+
+def test_behind_a_script_of_the_name_the_interpreter_itself_is_found(tmp_path: Path) -> None:
+    shim, real = tmp_path / "shims" / "python3", os.path.realpath(sys.executable)
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+    shim.chmod(0o755)
+    path = {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
+    words = ["sh", "-c", script(str(tmp_path / "work"))]
+    seen = Seen.parse(subprocess.run(words, env=path, capture_output=True, text=True, check=True).stdout)
+    assert (seen.python, seen.interpreter) == ("{}.{}".format(*sys.version_info), real)
 
 
 @pytest.mark.parametrize(

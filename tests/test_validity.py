@@ -20,7 +20,7 @@ from benchbook.analysis import interferences
 from benchbook.campaign.load_window import of_load
 from benchbook.campaign.validity import rate_lines
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
-from benchbook.campaign.validity.looked_at import LookedAt
+from benchbook.campaign.validity.looked_at import LookedAt, SeriesRow
 from benchbook.campaign.validity.standstills import driver
 from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, LeftStopped, TrialFailed
@@ -309,19 +309,20 @@ def test_what_fails_while_a_server_stands_still_names_the_server() -> None:
 # -- the window -----------------------------------------------------------------------------------------------------
 
 
+def samples(rows: list[tuple[Any, ...]]) -> list[SeriesRow]:
+    return LookedAt(STARTED, ENDED, pd.DataFrame(rows, columns=COLUMNS), {}, {}).samples()
+
+
 def test_a_sample_that_began_before_the_load_is_none_of_it() -> None:
     """One sample a second at half past, from before the load on: that of 1000.5 is half of the quiet before."""
-    seen = pd.DataFrame(probed(-0.5, 0.5, 1.5, 2.5, 11.0), columns=COLUMNS)
-    assert [t - STARTED for t in of_load(seen, STARTED, ENDED).t.unique()] == [1.5, 2.5]
+    seen = samples(probed(-0.5, 0.5, 1.5, 2.5, 11.0))
+    assert sorted({one.t - STARTED for one in of_load(seen, STARTED, ENDED)}) == [1.5, 2.5]
 
 
 def test_where_there_is_no_other_sample_of_a_host_that_one_must_do() -> None:
-    seen = pd.DataFrame([*probed(-0.5, 0.5), *probed(-0.2, 0.8, 1.8, host="executor")], columns=COLUMNS)
+    seen = samples([*probed(-0.5, 0.5), *probed(-0.2, 0.8, 1.8, host="executor")])
     inside = of_load(seen, STARTED, STARTED + 2)
-    assert [(host, round(t - STARTED, 1)) for t, host in inside[["t", "host"]].drop_duplicates().values] == [
-        ("db1", 0.5),
-        ("executor", 1.8),
-    ]
+    assert {(one.host, round(one.t - STARTED, 1)) for one in inside} == {("db1", 0.5), ("executor", 1.8)}
 
 
 # -- the clocks of driver and hosts -----------------------------------------------------------------------------------

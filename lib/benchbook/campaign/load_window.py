@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol, TypeVar
 
 
-def of_load(samples: pd.DataFrame, started: float, ended: float) -> pd.DataFrame:
-    """Rows of `samples` [t, host, ...] that belong to the load alone, of every host.
+class OfHost(Protocol):
+    """A sample of a host, taken at `t`."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def t(self) -> float: ...
+
+
+S = TypeVar("S", bound=OfHost)
+
+
+def of_load(samples: Sequence[S], started: float, ended: float) -> list[S]:
+    """Those of `samples` that belong to the load alone, of every host.
 
     A sample stands at the end of its second: the first one inside a load of 2 s is half of the quiet before it. So a
     host's samples that begin before the load count only where it has no others.
     """
-    host, t = samples.host.to_numpy(), samples.t.to_numpy(dtype=np.float64)
-    inside = np.zeros(len(samples), dtype=bool)
-    for name in pd.unique(samples.host):
-        mine = host == name
-        inside |= mine & np.isin(t, _moments(np.unique(t[mine]), started, ended))
-    return samples[inside]
+    times: dict[str, set[float]] = {}
+    for one in samples:
+        times.setdefault(one.host, set()).add(one.t)
+    counting = {host: _moments(sorted(every), started, ended) for host, every in times.items()}
+    return [one for one in samples if one.t in counting[one.host]]
 
 
-def _moments(every: NDArray[np.float64], started: float, ended: float) -> NDArray[np.float64]:
+def _moments(every: Sequence[float], started: float, ended: float) -> frozenset[float]:
     """Of one host's moments, in order, those whose samples count."""
-    whole = every[1:][(every[:-1] >= started) & (every[1:] <= ended)]
-    return whole if len(whole) else every[(every >= started) & (every <= ended)]
+    whole = frozenset(t for before, t in pairwise(every) if before >= started and t <= ended)
+    return whole or frozenset(t for t in every if started <= t <= ended)

@@ -5,11 +5,12 @@ How much is taken has nothing to do with the system under test, so that choosing
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import Protocol
 
-import pandas as pd
-
-from benchbook.campaign.load_window import of_load
+from benchbook.campaign.load_window import OfHost, of_load
 from benchbook.hosts.about import Json
 
 # From this share on a load is disturbed: with a twentieth stolen on two cores, rates fell by a third (33 loads of 3 s).
@@ -46,25 +47,45 @@ class Taken:
         return {"stolen": round(self.stolen, 4), "lost": round(self.lost, 4), **used}
 
 
-def taken(series: pd.DataFrame, began: float, ended: float) -> Taken:
-    """Of the machine that lost the most; `series` is a record's long table. Nothing is taken where nothing was seen."""
-    cpu = of_load(series[(series.source == "host") & series.metric.str.startswith("cpu.")], began, ended)
-    others = of_load(series[series.source == "others"], began, ended)
-    found = [_of_host(mine, others[others.host == host]) for host, mine in cpu.groupby("host")]
+class Sampled(OfHost, Protocol):
+    """A value of a metric."""
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def value(self) -> float: ...
+
+
+def taken(machines: Sequence[Sampled], others: Sequence[Sampled], began: float, ended: float) -> Taken:
+    """Of the machine that lost the most, by the samples of machines and of other programs on them.
+
+    Nothing is taken where nothing was seen.
+    """
+    used = _means(others, began, ended)
+    cpu = _means([one for one in machines if one.metric.startswith("cpu.")], began, ended)
+    found = [_of_host(mine, used.get(host, {})) for host, mine in sorted(cpu.items())]
     return max(found, key=lambda one: one.lost, default=Taken())
 
 
-def _of_host(cpu: pd.DataFrame, others: pd.DataFrame) -> Taken:
-    seconds, used = cpu.groupby("metric").value.mean(), others.groupby("metric").value.mean()
-    cores = float(seconds.sum())
+def _means(samples: Sequence[Sampled], began: float, ended: float) -> dict[str, dict[str, float]]:
+    """Of every host and metric, over the load."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for one in of_load(samples, began, ended):
+        values.setdefault(one.host, {}).setdefault(one.metric, []).append(one.value)
+    return {host: {metric: fmean(mine) for metric, mine in sorted(of.items())} for host, of in values.items()}
+
+
+def _of_host(seconds: Mapping[str, float], used: Mapping[str, float]) -> Taken:
+    cores = sum(seconds.values())
     if cores == 0:
         return Taken()
-    named = used.drop("cpu", errors="ignore")
+    named = {name: cpu for name, cpu in used.items() if name != "cpu"}
     return Taken(
-        stolen=float(seconds.get("cpu.steal", 0.0)) / cores,
-        others=float(used.get("cpu", 0.0)) / cores,
-        idle=float(sum(seconds.get(mode, 0.0) for mode in WAITING)) / cores,
-        program=str(named.idxmax()).removeprefix("cpu.") if len(named) else "",
+        stolen=seconds.get("cpu.steal", 0.0) / cores,
+        others=used.get("cpu", 0.0) / cores,
+        idle=sum(seconds.get(mode, 0.0) for mode in WAITING) / cores,
+        program=max(named, key=lambda name: named[name]).removeprefix("cpu.") if named else "",
     )
 
 

@@ -6,7 +6,7 @@ import getpass
 import logging
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import fabric
 import paramiko
@@ -69,6 +69,7 @@ def _opened(connection: fabric.Connection, inventory: Inventory, name: str, whic
         "banner_timeout": ssh.connect_timeout_s,
         "auth_timeout": ssh.connect_timeout_s,
         "channel_timeout": ssh.connect_timeout_s,
+        "transport_factory": _undelayed,
     }
     # Fabric trusts any key by default; here a host must be known before it is spoken to.
     connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
@@ -133,13 +134,14 @@ def _settle(connection: fabric.Connection, ssh: Ssh) -> None:
     connection.transport.set_keepalive(5)
     # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
     connection.transport.channel_timeout = silence_s(ssh.lease_s)
-    _tune(connection.transport.sock, ssh.lease_s)
+    # A jump host's pipe has no options.
+    if isinstance(connection.transport.sock, socket.socket):
+        given_up_ms = int(silence_s(ssh.lease_s) * 1000)
+        connection.transport.sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, given_up_ms)
 
 
-def _tune(sock: object, lease_s: float) -> None:
-    """Socket options; a jump host's pipe has none."""
-    if not isinstance(sock, socket.socket):
-        return
-    # paramiko leaves Nagle's algorithm on, which costs a delayed acknowledgement (40 ms) on every command.
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silence_s(lease_s) * 1000))
+def _undelayed(sock: Any, **options: Any) -> paramiko.Transport:
+    """paramiko leaves Nagle's algorithm on: a delayed acknowledgement (40 ms) at each step of a login and command."""
+    if isinstance(sock, socket.socket):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return paramiko.Transport(sock, **options)

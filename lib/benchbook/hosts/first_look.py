@@ -34,6 +34,7 @@ class Seen:
     """What `look.sh` said: the kit's folder (an absolute path), the login, lines about Python, folder and logind.
 
     `place` is where reservations are kept (machine and user), `door` the address:port that the connection came to.
+    `interpreter` is Python's own program.
     """
 
     root: str
@@ -44,6 +45,7 @@ class Seen:
     folder: str
     step: str
     logind: Sequence[tuple[str, str]]
+    interpreter: str = "python3"
 
     @classmethod
     def parse(cls, text: str) -> Seen:
@@ -52,10 +54,12 @@ class Seen:
         said = {line[0]: line[1:] for line in lines}
         logind = [(line[1], line[2]) for line in lines if line[0] == "logind" and len(line) == 3]
         *folder, step = said["folder"]
-        root, python = "\t".join(said["root"]), "".join(said["python"])
+        root, python = "\t".join(said["root"]), said["python"][0]
+        interpreter = "".join(said["python"][1:]) or "python3"
         # Client's address and port, then the host's own: sshd(8), SSH_CONNECTION.
         door = ":".join(said["door"][0].split()[2:4])
-        return cls(root, said["user"][0], said["place"][0], door, python, "\t".join(folder).strip(), step, logind)
+        user, place, said_of_folder = said["user"][0], said["place"][0], "\t".join(folder).strip()
+        return cls(root, user, place, door, python, said_of_folder, step, logind, interpreter)
 
 
 # Variables of the login that the script needs.

@@ -28,7 +28,7 @@ LONGEST_S = 7 * 86_400
 _IN_JOB = "{job}/"
 
 # What the supervisor imports is Python's own: without looking for packages of the host it starts in half the time.
-PYTHON = ("python3", "-S")
+_BARE = "-S"
 
 # A job that does not begin within so many seconds has failed to.
 _STARTED_S = 30.0
@@ -123,7 +123,7 @@ class Job:
         # Its folder is made there, of what is sent along: to start it takes one way to the host and back.
         job = _description(host, command, folder, lease, fence)
         sent = json.dumps({"job": job, "secrets": dict(command.secrets)})
-        words = [*PYTHON, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
+        words = [host.python, _BARE, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
         # It may have begun although the connection broke: asked again, the host starts nothing twice.
         opened, said = patient(host)(_begin, host, words, sent)
         if said == "refused" or not heard:
@@ -238,7 +238,8 @@ class Job:
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
         """End the job and wait for its end; how it ended."""
-        patient(self.host)(self.host.run, [*PYTHON, self._supervisor, "stop", self.folder], timeout=timeout)
+        words = [self.host.python, _BARE, self._supervisor, "stop", self.folder]
+        patient(self.host)(self.host.run, words, timeout=timeout)
         return self.status()
 
     def leave(self, name: str) -> None:
@@ -298,7 +299,7 @@ def reap(host: RemoteHost, own_lease: str, displaced: Iterable[tuple[str, str]] 
     Raises HostUnusable when another driver is at work there: two loads on one host measure neither.
     """
     supervisor = host.push(remote_program("hosts", "supervise.py"))
-    words = ["python3", supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
+    words = [host.python, _BARE, supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
     found = json.loads(host.run(words, timeout=host.inventory.ssh.lease_s + 120).stdout)
     if found["held"]:
         raise HostUnusable(

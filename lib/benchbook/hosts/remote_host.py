@@ -73,6 +73,11 @@ class RemoteHost:
         assert self._seen is not None, "who is connected has looked"
         return self._seen
 
+    @property
+    def python(self) -> str:
+        """The host's own Python, for what needs no more than that; a `python3` on the PATH may be a slow script."""
+        return (self._seen or self.seen()).interpreter
+
     def close(self) -> None:
         with self._lock:
             try:

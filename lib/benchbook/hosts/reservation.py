@@ -240,7 +240,7 @@ def _on(host: RemoteHost) -> Run:
 
     def step(host: RemoteHost, words: Sequence[str]) -> str:
         program = host.push(remote_program("hosts", "reserve.py"))
-        return host.run(["python3", program, *words], timeout=_ANSWER_S).stdout
+        return host.run([host.python, "-S", program, *words], timeout=_ANSWER_S).stdout
 
     return lambda words: on_each("reserving", [host], patiently(lambda one: step(one, words)), timeout=2 * _ANSWER_S)[
         host.name

@@ -20,5 +20,8 @@ def clock_steps(look: LookedAt) -> Iterator[Disturbance]:
 
 def largest_steps(look: LookedAt) -> dict[str, float]:
     """Per host, in seconds; 0 where no clock was set."""
-    steps = look.series[(look.series.metric == _STEP) & look.series.t.between(look.started, look.ended)]
-    return {str(host): float(max(part.value, key=abs)) for host, part in steps.groupby("host")}
+    largest: dict[str, float] = {}
+    for one in look.samples(metric=_STEP):
+        if look.started <= one.t <= look.ended:
+            largest[one.host] = max(largest.get(one.host, 0.0), one.value, key=abs)
+    return dict(sorted(largest.items()))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from benchbook.campaign.record import Quantity
 from benchbook.campaign.taken import Taken, taken
@@ -34,6 +36,16 @@ class OfLoad(Protocol):
     def proof(self) -> Json: ...
 
 
+class SeriesRow(NamedTuple):
+    """A row of the series."""
+
+    host: str
+    source: str
+    metric: str
+    t: float
+    value: float
+
+
 @dataclass(frozen=True)
 class LookedAt:
     """A load from `started` to `ended`: the long table of its series, its figures, its proof."""
@@ -55,7 +67,28 @@ class LookedAt:
     @cached_property
     def taken(self) -> Taken:
         """The CPU that others took from it: worked out once, however many ask."""
-        return taken(self.series, self.started, self.ended)
+        return taken(self.samples(source="host"), self.samples(source="others"), self.started, self.ended)
+
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[np.object_]]:
+        return {name: self.series[name].to_numpy(dtype=object) for name in SeriesRow._fields}
+
+    def samples(self, *, source: str = "", metric: str = "") -> list[SeriesRow]:
+        """Those of this source and of this metric, where they are named, in their order.
+
+        The gate stands between two loads: to ask a table of strings in many ways takes longer than all that it asks.
+        """
+        found = np.ones(len(self.series), dtype=bool)
+        for name, wanted in (("source", source), ("metric", metric)):
+            if wanted:
+                found &= self._columns[name] == wanted
+        columns = (self._columns[name][found] for name in SeriesRow._fields)
+        return [SeriesRow(*row) for row in zip(*columns, strict=True)]
+
+    @cached_property
+    def metrics(self) -> frozenset[str]:
+        """Names of all that was sampled."""
+        return frozenset(map(str, self._columns["metric"]))
 
     @property
     def tolerated_s(self) -> float:

@@ -6,11 +6,9 @@ had stopped its process, is for `standstills` to say: here a stall is counted, f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-
-import pandas as pd
 
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 from benchbook.hosts.about import Json
@@ -24,9 +22,9 @@ STALL_S, MISSED = 2.0, 10.0
 
 @dataclass(frozen=True)
 class RateLines:
-    """[t, value] of the lines, in order; the load that they tell of ran from `began` to `ended`."""
+    """(t, value) of the lines, in order; the load that they tell of ran from `began` to `ended`."""
 
-    rates: pd.DataFrame
+    rates: Sequence[tuple[float, float]]
     every_s: float
     began: float
     ended: float
@@ -38,7 +36,7 @@ class RateLines:
     @property
     def longest_gap_s(self) -> float:
         """The longest time without a line, the load's begin and end among them."""
-        marks = [self.began, *self.rates.t, self.ended]
+        marks = [self.began, *(t for t, _ in self.rates), self.ended]
         return float(max(after - before for before, after in pairwise(marks)))
 
 
@@ -61,8 +59,8 @@ def lines_of(look: LookedAt) -> RateLines | None:
     said = look.proof.get(RATES)
     if not said:
         return None
-    mine = look.series[(look.series.source == said["source"]) & (look.series.metric == said["metric"])]
-    return RateLines(mine[["t", "value"]].sort_values("t"), said["every_s"], said["began"], said["ended"])
+    mine = look.samples(source=said["source"], metric=said["metric"])
+    return RateLines(sorted((one.t, one.value) for one in mine), said["every_s"], said["began"], said["ended"])
 
 
 def lost_lines(look: LookedAt) -> Iterator[Disturbance]:
@@ -89,7 +87,7 @@ def stalls(look: LookedAt) -> Stalls | None:
     lines = lines_of(look)
     if lines is None:
         return None
-    rates = [float(rate) for rate in lines.rates.value]
+    rates = [rate for _, rate in lines.rates]
     busy = [rate for rate in rates if rate > 0]
     usual = sum(busy) / len(busy) if busy else 0.0
     runs = [sum(1 for _ in run) * lines.every_s for nothing, run in groupby(rates, lambda rate: rate == 0) if nothing]

@@ -34,7 +34,9 @@ def stopped(look: LookedAt) -> Iterator[Disturbance]:
 
 def stopped_in_groups(look: LookedAt) -> Iterator[Disturbance]:
     """Of jobs whose processes are sampled one by one (transfers): any that was stopped, parent or child."""
-    named = [name for name in look.series.metric.unique() if str(name).startswith(_STOPPED)]
+    named = [name for name in look.metrics if name.startswith(_STOPPED)]
+    if not named:
+        return
     inside = look.series[look.series.metric.isin(named) & look.series.t.between(look.started, look.ended)]
     for (host, metric), part in inside[inside.value > 0].groupby(["host", "metric"]):
         seen = inside[(inside.host == host) & (inside.metric == metric)]
@@ -53,10 +55,11 @@ def late_heartbeats(look: LookedAt) -> Iterator[Disturbance]:
 
 def latest(look: LookedAt) -> list[Span]:
     """Per host and probe, seconds inside the load for which its latest wake-up was overdue."""
-    beats = look.series[look.series.metric == _LATE]
-    inside = beats.t.clip(upper=look.ended) - (beats.t - beats.value).clip(lower=look.started)
-    longest = beats.assign(seconds=inside.clip(lower=0.0)).groupby(["host", "source"]).seconds.max().reset_index()
-    return [Span(f"{one['host']} (probe {one['source']})", one["seconds"]) for one in longest.to_dict("records")]
+    longest: dict[tuple[str, str], float] = {}
+    for beat in look.samples(metric=_LATE):
+        whose, overdue_s = (beat.host, beat.source), look.inside_s(beat.t - beat.value, beat.t)
+        longest[whose] = max(longest.get(whose, 0.0), overdue_s)
+    return [Span(f"{host} (probe {source})", seconds) for (host, source), seconds in sorted(longest.items())]
 
 
 def gaps(look: LookedAt) -> Iterator[Disturbance]:
@@ -69,8 +72,10 @@ def gaps(look: LookedAt) -> Iterator[Disturbance]:
 
 def longest_gaps(look: LookedAt) -> list[Span]:
     """Per host, from one sample of the machine to the next, the load's start and end among them."""
-    samples = look.series[look.series.source == MACHINE]
-    return [Span(str(host), _longest(look, sorted({*part.t}))) for host, part in samples.groupby("host")]
+    times: dict[str, set[float]] = {}
+    for one in look.samples(source=MACHINE):
+        times.setdefault(one.host, set()).add(one.t)
+    return [Span(host, _longest(look, sorted(mine))) for host, mine in sorted(times.items())]
 
 
 def _longest(look: LookedAt, times: list[float]) -> float:

@@ -7,8 +7,9 @@ printf 'user\t%s\n' "$(id -un)"
 printf 'place\t%s\n' "$(cat /proc/sys/kernel/random/boot_id) $(id -u) $(stat -c %d:%i /tmp)"
 printf 'door\t%s\n' "$SSH_CONNECTION"
 
-# Python: its version, or what is said in its place.
-printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1 | tail -n 1)"
+# Python: its version, or what is said in its place, and the interpreter itself: what PATH leads to may be a script in
+# front of it, which takes longer than all that is asked of it.
+printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d\t%s" % (*sys.version_info[:2], sys.executable))' 2>&1 | tail -n 1)"
 
 # The folder: made, written to (a full disk takes an empty file, and no bytes), and something run from it.
 mine=$root/.look.$$

@@ -482,4 +482,7 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    # The interpreter's own end would take as long as its beginning, while somebody waits.
+    os._exit(status)
