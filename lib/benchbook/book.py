@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from IPython.display import HTML
@@ -18,6 +18,7 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
+from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
@@ -281,15 +282,22 @@ class Book(Framed):
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         if metric != "cpu":
-            sampled = self.campaign.series(mine[0].id)
-            one_of(source, sorted(sampled.source.unique()), "source")
-            one_of(metric, sorted({"cpu", *sampled.metric[sampled.source == source]}), "metric")
+            self._check_sampled(mine, metric, source)
         frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
         figure = plots.timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
         save = self.figure_file(f"{system}-{metric}-series")
         said = f"{system}: {label}, one line per repetition. {left_out}".strip()
         return plots.picture.show(figure, alt, said, save_as=save)
+
+    def _check_sampled(self, records: Sequence[Record], metric: str, source: str) -> None:
+        """Raises BadInput where no trial has a sample of it; one that was over too soon may have none."""
+        for record in records:
+            sampled = self.campaign.series(record.id)
+            if ((sampled.source == source) & (sampled.metric == metric)).any():
+                return
+        one_of(source, sorted(sampled.source.unique()), "source")
+        one_of(metric, sorted({"cpu", *sampled.metric[sampled.source == source]}), "metric")
 
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""
