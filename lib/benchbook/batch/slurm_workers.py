@@ -8,6 +8,7 @@ batches, for its owner alone, until the batch ends.
 from __future__ import annotations
 
 import logging
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from benchbook.batch.cell_process import batches_dir
 from benchbook.errors import BadInput, one_line, writing
 
 SLURM = "slurm://"
+_ANSWER_S = 60
 # A worker drives one report: its command, a notebook's kernel, and what makes a page.
 _DEFAULTS = {"cores": 1, "processes": 1, "memory": "4GB"}
 # Dask opens this port in any case: a free one, and nothing is served on it.
@@ -39,20 +41,23 @@ def opened_on_slurm(partition: str, workers: int) -> Iterator[Client]:
     try:
         cluster = SLURMCluster(**_settings(partition, str(folder)))
     except (OSError, RuntimeError, TypeError, ValueError) as problem:
-        raise _refused(partition, problem) from problem
+        raise _refused(partition, f"{type(problem).__name__}: {problem}") from problem
     with cluster, Client(cluster) as client:
-        cluster.scale(jobs=workers)
-        try:
-            cluster.sync(_submitted, cluster)
-        except (OSError, RuntimeError, ValueError) as problem:
-            raise _refused(partition, problem) from problem
+        _check(cluster.job_script(), partition)
         cluster.adapt(minimum_jobs=workers, maximum_jobs=workers)
         yield client
 
 
-async def _submitted(cluster: SLURMCluster) -> None:
-    """What Slurm refuses is raised here: later, Dask would only log it."""
-    await cluster
+def _check(script: str, partition: str) -> None:
+    """What Slurm says of the job that a worker is, without running it: Dask would only log a refusal, and wait."""
+    try:
+        done = subprocess.run(
+            ["sbatch", "--test-only"], input=script, capture_output=True, text=True, check=False, timeout=_ANSWER_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise _refused(partition, str(problem)) from problem
+    if done.returncode != 0:
+        raise _refused(partition, done.stderr)
 
 
 def _settings(partition: str, folder: str) -> dict[str, Any]:
@@ -75,6 +80,6 @@ def _settings(partition: str, folder: str) -> dict[str, Any]:
     }
 
 
-def _refused(partition: str, problem: Exception) -> BadInput:
-    said = f"no workers by Slurm ({one_line(f'{type(problem).__name__}: {problem}')})"
+def _refused(partition: str, why: str) -> BadInput:
+    said = f"no workers by Slurm: {one_line(why.strip())}"
     return BadInput(said, key="--scheduler", value=f"{SLURM}{partition}", fix=_FIX)
