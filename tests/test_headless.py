@@ -77,6 +77,15 @@ def test_a_full_disk_is_a_sentence(home: Home, monkeypatch: pytest.MonkeyPatch) 
         executed(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
 
 
+@pytest.mark.parametrize(("progress", "status"), [("", 2), (LOADING, 1)])
+def test_a_disk_that_takes_nothing_before_any_load_is_the_user_s_to_mend(
+    home: Home, monkeypatch: pytest.MonkeyPatch, progress: str, status: int
+) -> None:
+    with pytest.raises(NotWritten, match="Read-only file system") as refused:
+        executed(monkeypatch, OSError(errno.EROFS, "Read-only file system"), progress)
+    assert refused.value.exit_status == status
+
+
 def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
     cells = [v4.new_markdown_cell("# title"), *(v4.new_code_cell(f"step({i})") for i in range(3))]
     for cell in cells[1:3]:

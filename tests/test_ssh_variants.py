@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,8 @@ from cryptography.hazmat.primitives import serialization
 from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
-from benchbook.errors import BadInput, HostUnusable
+from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
+from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
@@ -238,8 +239,17 @@ def test_a_job_that_ends_on_a_full_disk_is_not_a_killed_supervisor(tmp_path: Pat
     ):
         job = session.start(session.hosts["db"], "test", fill)
         assert job.wait().from_outside("test on db") == "test on db has ended: no space is left on its host's disk"
+        with pytest.raises(WorkloadFailed, match=r"^no space is left on the disk of db: cut short$"):
+            parsed_in_vain(session.hosts.values())
         session.hosts["db"].run(["rm", "--", f"{job.folder}/fill"])
         session.end(job)
+        with pytest.raises(OutputNotParseable, match=r"^cut short$"):
+            parsed_in_vain(session.hosts.values())
+
+
+def parsed_in_vain(hosts: Iterable[RemoteHost]) -> None:
+    with blaming_disks(hosts):
+        raise OutputNotParseable("cut short")
 
 
 # -- as many logins as MaxStartups allows -------------------------------------------------------------------------

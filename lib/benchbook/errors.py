@@ -141,6 +141,12 @@ class NotWritten(BenchbookError):
     """A file on this machine could not be written: its disk is full, say, or read-only."""
 
 
+class NothingRecorded(NotWritten):
+    """Nothing can be written here, and no load has begun: the user's to mend, as bad input is."""
+
+    exit_status = BadInput.exit_status
+
+
 @contextmanager
 def writing(what: object) -> Iterator[None]:
     """What is done in the block writes `what`, a path or a name. Raises NotWritten."""

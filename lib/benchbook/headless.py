@@ -19,7 +19,7 @@ from rich.progress import Progress as Bar
 
 from benchbook import paths
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
-from benchbook.errors import BadInput, BenchbookError, writing
+from benchbook.errors import BadInput, BenchbookError, NothingRecorded, NotWritten, writing
 from benchbook.given import guard
 from benchbook.hosts.about import Json
 
@@ -45,14 +45,19 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
     With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Its exit
-    status is 2 for bad input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten.
+    status is 2 for bad input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten,
+    and NothingRecorded before a load.
     """
     # It takes a second to import, and who compares two campaigns, say, may want no page of it.
     from benchbook.site import executing, forked_kernel  # noqa: PLC0415
 
-    target = _own_file(paths.runs_dir(report) / "executed")
     name, problem = "", None
-    with writing(target), forked_kernel.options(forked=forked) as options, _following(console) as follower:
+    with (
+        _following(console) as follower,
+        _nothing_before_loads(follower),
+        _own_file(paths.runs_dir(report) / "executed") as target,
+        forked_kernel.options(forked=forked) as options,
+    ):
         try:
             executing.papermill(report, parameters, target, **options)
         except executing.CellFailed as failed:
@@ -71,15 +76,30 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
     return Executed(target, campaign, status, problem, killed=name == executing.KERNEL_DIED)
 
 
-def _own_file(folder: Path) -> Path:
-    """A file that no other run writes, whatever runs beside this one; of those that were kept, the last few stay."""
+@contextmanager
+def _nothing_before_loads(follower: _Follower) -> Iterator[None]:
+    """What cannot be written before a load has begun ends the command as bad input does. Raises NothingRecorded."""
+    try:
+        yield
+    except NotWritten as problem:
+        follower.look()
+        if follower.loaded:
+            raise
+        raise NothingRecorded(str(problem)) from problem
+
+
+@contextmanager
+def _own_file(folder: Path) -> Iterator[Path]:
+    """A file to write that no other run writes, whatever runs beside this one; of those before, the last few stay."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    for old in sorted(folder.glob("*.ipynb"))[:-KEPT]:
-        for file in (old, old.with_suffix(".json")):
-            file.unlink(missing_ok=True)
+        for old in sorted(folder.glob("*.ipynb"))[:-KEPT]:
+            for file in (old, old.with_suffix(".json")):
+                file.unlink(missing_ok=True)
     began = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
-    return folder / f"{began}-{os.getpid()}.ipynb"
+    target = folder / f"{began}-{os.getpid()}.ipynb"
+    with writing(target):
+        yield target
 
 
 def _status(name: str) -> int:
@@ -114,21 +134,21 @@ class _Follower:
     def __init__(self, path: Path, console: Console) -> None:
         self.path, self.console = path, console
         self.campaign, self.loaded = "", False
-        self._offset = 0
+        self._offset, self._looking = 0, threading.Lock()
         self._bar = Bar(
             BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"), console=console, transient=True
         )
         self._task = self._bar.add_task("starting the notebook", total=None)
 
     def look(self) -> None:
-        with self.path.open("rb") as source:
+        with self._looking, self.path.open("rb") as source:
             source.seek(self._offset)
             data = source.read()
-        # A line that is being written is read next time; a kernel that was killed leaves it as it is.
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        for line in whole.splitlines():
-            self._tell(json.loads(line))
+            # A line that is being written is read next time; a kernel that was killed leaves it as it is.
+            whole = data[: data.rfind(b"\n") + 1]
+            self._offset += len(whole)
+            for line in whole.splitlines():
+                self._tell(json.loads(line))
 
     def _tell(self, said: Json) -> None:
         if "campaign" in said:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnreachable, HostUnusable
-from benchbook.hosts.login_shell import quote
+from benchbook.hosts import disk_room
+from benchbook.hosts.disk_room import NO_SPACE, READ_ONLY
 from benchbook.hosts.patience import patient
 
 # Named in annotations only: a chain of imports ends here.
@@ -38,15 +39,14 @@ _HEARD_S = 1.0
 # Why a job has ended that did not end by itself, in words. The last three are said of a supervisor that left no word:
 # one whose disk took none, and one that was killed.
 UNSUPERVISED = "unsupervised"
-_NO_ROOM = {"No space left": "no space", "quota": "no space", "Read-only": "read-only"}
-_UNTOLD = {*_NO_ROOM.values(), UNSUPERVISED}
+_UNTOLD = (NO_SPACE, READ_ONLY, UNSUPERVISED)
 _FROM_OUTSIDE = {
     "lease": "{} was ended by its host: its lease had run out, for no driver renewed it",
     "reservation": "{} was ended by its host: another driver has reserved it since",
     "timeout": "{} was ended by its host: it took longer than it may",
     "stopped": "{} was stopped from outside",
-    "no space": "{} has ended: no space is left on its host's disk",
-    "read-only": "{} has ended: its host's disk is read-only",
+    NO_SPACE: "{} has ended: no space is left on its host's disk",
+    READ_ONLY: "{} has ended: its host's disk is read-only",
     UNSUPERVISED: "the supervisor of {} was killed",
 }
 
@@ -165,9 +165,7 @@ class Job:
 
     def _untold(self) -> Ended:
         """How a job ended whose supervisor left no word: was there room for one?"""
-        # Of a shell's own echo, some shells say "I/O error" and no more.
-        said = self.host.shell(f"head -c 1 /dev/zero > {quote([f'{self.folder}/room'])}", check=False).stderr
-        reason = next((reason for words, reason in _NO_ROOM.items() if words in said), UNSUPERVISED)
+        reason = disk_room.lacking(self.host, self.folder) or UNSUPERVISED
         return Ended(reason, None, None, 0, 0)
 
     def _still_ours(self, reason: str) -> None:

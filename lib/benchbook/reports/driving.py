@@ -13,6 +13,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
+from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command
 from benchbook.hosts.patience import patiently
@@ -127,7 +128,7 @@ class Driver:
             watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
             with phase("load"):
                 ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
-        with phase("figures"):
+        with phase("figures"), blaming_disks(self.clients):
             outcome = self._outcome(ran)
         with phase("prove"), blaming(system):
             proof = self.generator.prove(self.clients[0], system, levels, outcome)
