@@ -10,7 +10,8 @@ import pytest
 from toy_report import X, ledger, published_toy
 
 from benchbook.analysis.results import JudgedClaim
-from benchbook.campaign.taken import Taken, lost_share, taken
+from benchbook.campaign.taken import Taken, lost_share
+from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.claims import judge, taken_cpu
 from benchbook.claims.evidence import Evidence, lost_beside
 from benchbook.stats.covariate import Slope, slope_within
@@ -22,12 +23,14 @@ def cpu(host: str, t: float, **cores: float) -> list[tuple[float, str, str, str,
     return [(t, host, "host", f"cpu.{mode}", value, "cores") for mode, value in cores.items()]
 
 
-def series(*rows: tuple[float, str, str, str, float, str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["t", "host", "source", "metric", "value", "unit"])
+def taken_in(*rows: tuple[float, str, str, str, float, str]) -> Taken:
+    """What others took from the load of the seconds 10 to 20, by these samples."""
+    columns = ["t", "host", "source", "metric", "value", "unit"]
+    return LookedAt(10, 20, pd.DataFrame(rows, columns=columns), {}, {}).taken
 
 
 def test_shares_are_of_all_cores_and_other_programs_take_what_was_idle_first() -> None:
-    seen = series(
+    found = taken_in(
         *cpu("a", 11, user=1.2, idle=0.4, steal=0.4),
         *cpu("a", 12, user=1.2, idle=0.4, steal=0.4),
         (11, "a", "others", "cpu", 0.6, "cores"),
@@ -36,7 +39,6 @@ def test_shares_are_of_all_cores_and_other_programs_take_what_was_idle_first() -
         (12, "a", "others", "cpu.firefox", 0.4, "cores"),
         *cpu("a", 30, steal=2.0),
     )
-    found = taken(seen, 10, 20)
     assert found == Taken(
         stolen=pytest.approx(0.2), others=pytest.approx(0.3), idle=pytest.approx(0.2), program="firefox"
     )
@@ -44,8 +46,8 @@ def test_shares_are_of_all_cores_and_other_programs_take_what_was_idle_first() -
 
 
 def test_the_machine_that_lost_most_speaks_for_the_trial() -> None:
-    assert taken(series(*cpu("a", 11, user=2.0), *cpu("b", 11, user=1.0, steal=1.0)), 10, 20).stolen == 0.5
-    assert taken(series(), 10, 20) == Taken()
+    assert taken_in(*cpu("a", 11, user=2.0), *cpu("b", 11, user=1.0, steal=1.0)).stolen == 0.5
+    assert taken_in() == Taken()
 
 
 def test_records_from_before_anybody_looked_say_nothing() -> None:
