@@ -86,8 +86,14 @@ def _use_up(folder: Path) -> Callable[[], None]:
 
 def _write_protect(folder: Path) -> Callable[[], None]:
     """A read-only view of the folder, put over it: what is open stays so, as the kernel refuses to take it away."""
-    _run("mount", "--bind", str(folder), str(folder))
-    _run("mount", "-o", "remount,bind,ro", str(folder))
+    with tempfile.TemporaryDirectory(prefix="benchbook-disk-") as aside:
+        # Made aside, where nobody opens a file of it for writing before it is read-only.
+        _run("mount", "--bind", str(folder), aside)
+        try:
+            _run("mount", "-o", "remount,bind,ro", aside)
+            _run("mount", "--bind", aside, str(folder))
+        finally:
+            _run("umount", "-l", aside)
     return lambda: _run("umount", "-l", str(folder))
 
 
