@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 # Three trials in one block, so that one server serves all; each is disturbed in its own way, in run order.
 WHAT = LoadParameters(
-    inventory=INVENTORY, profile="tiny", system="mariadb", workloads=["oltp_point_select"], threads=[1, 2, 3], time_s=6
+    inventory=INVENTORY, profile="tiny", system="mariadb", workloads=["oltp_point_select"], threads=[1, 2, 3], time_s=8
 )
 VICTIMS = {
     "sysbench on executor": ("sysbench", " run ", "/executor/"),
@@ -37,7 +37,7 @@ STOPPED_S = 3.0
 
 @dataclass
 class Stopper:
-    """Follows a campaign; two seconds into each trial, once, it stops the next victim and lets it go on after 3 s."""
+    """Follows a campaign; a second into each trial, once, it stops the next victim and lets it go on after 3 s."""
 
     home: Home
     waiting: list[tuple[str, ...]] = field(default_factory=lambda: list(VICTIMS.values()))
@@ -46,7 +46,7 @@ class Stopper:
 
     def __call__(self, told: Progress) -> None:
         self.steps.append(told.step)
-        if told.trial and told.into_s >= 2 and told.trial not in self.disturbed:
+        if told.trial and told.into_s >= 1 and told.trial not in self.disturbed:
             self.disturbed.add(told.trial)
             (victim,) = self.home.processes(*self.waiting.pop(0))
             victim.suspend()
