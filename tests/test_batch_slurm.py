@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,17 @@ def test_a_machine_without_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BadInput, match=r"no workers by Slurm: .*sbatch.*docs/batches\.md"):
         slurm_workers._check("", "")
+
+
+def test_ctrl_c_stays_what_it_was(tmp_path: Path) -> None:
+    """In a process of its own: a library is imported once."""
+    program = (
+        "import signal\n"
+        "from benchbook.batch import slurm_workers\n"
+        "try:\n"
+        "    slurm_workers._slurm_cluster({'no': 'such setting'})\n"
+        "except (TypeError, ValueError):\n"
+        "    print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert said.stdout == "True\n"

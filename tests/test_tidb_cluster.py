@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from kit import Home
 
 from benchbook import systems
 from benchbook.errors import BadInput, SystemFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.reports.driving import unless_dead
+from benchbook.systems import tidb_server
 from benchbook.systems.placement_driver import missing_replicas, missing_store
 from benchbook.systems.stores import check_one_unistore
 from benchbook.systems.toml_text import toml
@@ -167,3 +170,20 @@ def test_a_second_without_work_is_a_reason_to_look_whether_the_servers_live() ->
     with pytest.raises(SystemFailed, match="tikv1"):
         follow(2.0, 0.0)
     assert seen == [900.0]
+
+
+# What one of two servers said when the other had set the password between its two logins.
+DENIED = "127.0.0.1:4000: `login`: 1045: Access denied for user 'root'@'127.0.0.1' (using password: NO)"
+
+
+@pytest.mark.parametrize(("then", "said"), [(None, None), ("denied", DENIED)])
+def test_two_servers_are_let_in_at_the_same_moment(
+    monkeypatch: pytest.MonkeyPatch, then: str | None, said: str | None
+) -> None:
+    def refuse(*_: object) -> None:
+        raise SystemFailed(DENIED)
+
+    monkeypatch.setattr(tidb_server, "query", refuse)
+    monkeypatch.setattr(tidb_server, "try_login", lambda _, end: then if end.password else None)
+    endpoint = Endpoint("127.0.0.1", 4000, "root", "hush")
+    assert tidb_server.let_in(cast(RemoteHost, None), endpoint) == said

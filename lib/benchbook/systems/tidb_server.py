@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.sql import query, try_login
@@ -57,5 +58,9 @@ def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
     if try_login(host, blank) is not None:
         return "denied"
     user, password = (text.replace("\\", "\\\\").replace("'", "\\'") for text in (endpoint.user, endpoint.password))
-    query(host, blank, f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}'")
+    try:
+        query(host, blank, f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}'")
+    except SystemFailed as problem:
+        # Another server of the same cluster was let in since.
+        return None if try_login(host, endpoint) is None else str(problem)
     return try_login(host, endpoint)
