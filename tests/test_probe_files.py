@@ -175,7 +175,8 @@ def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
         probe.send_signal(signal.SIGCONT)
     assert probe.wait(timeout=30) == 0
     found = samples(tmp_path)
-    assert len(found) == before + 1
+    # It may have been stopped between a tick and that tick's call: then there is that sample, and the last.
+    assert len(found) - before in (1, 2)
     assert [line.get("v") for line in found[:4]] == [
         {"n": 10, "secret": 5}, None, None, {"n": 40, "secret": 5},
     ]  # fmt: skip
