@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -56,6 +57,8 @@ PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
         ("HostUnreachable", PREPARING, 1),
         ("CampaignStopped", LOADING, 1),
         ("ZeroDivisionError", PREPARING, 1),
+        ("NotWritten", PREPARING, 2),
+        ("NotWritten", LOADING, 1),
         (kernel_death.NAME, LOADING, 1),
     ],
 )
@@ -84,6 +87,53 @@ def test_a_disk_that_takes_nothing_before_any_load_is_the_user_s_to_mend(
     with pytest.raises(NotWritten, match="Read-only file system") as refused:
         executed(monkeypatch, OSError(errno.EROFS, "Read-only file system"), progress)
     assert refused.value.exit_status == status
+
+
+def test_what_the_disk_of_the_records_does_not_take_stays_aside_and_is_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = OSError(errno.EROFS, "Read-only file system")
+    copied = shutil.copyfile
+
+    def copyfile(source: Path, target: Path) -> None:
+        if home.path in target.parents:
+            raise full
+        copied(source, target)
+
+    def play(_: str, __: object, target: Path) -> None:
+        told(LOADING)
+        target.write_text("its cells")
+        raise raising("NotWritten", "the record cannot be written")
+
+    monkeypatch.setattr(executing, "papermill", play)
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    found = headless.execute("r", {}, Console(quiet=True))
+    assert (found.status, found.notebook.read_text()) == (1, "its cells")
+    assert home.path not in found.notebook.parents
+    assert found.problem
+    first, second = found.problem.splitlines()
+    assert first == "NotWritten: the record cannot be written"
+    assert "cannot be written: Read-only file system" in second
+    assert second.endswith(f"The executed notebook is {found.notebook}")
+    shutil.rmtree(found.notebook.parent)
+
+
+def test_a_notebook_that_is_broken_off_is_kept_and_nothing_stays_aside(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def play(_: str, __: object, target: Path) -> None:
+        seen.append(target)
+        target.write_text("its cells")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(executing, "papermill", play)
+    with pytest.raises(KeyboardInterrupt):
+        headless.execute("r", {}, Console(quiet=True))
+    assert not seen[0].parent.exists()
+    (kept,) = (home.path / "data/runs/r/executed").iterdir()
+    assert kept.read_text() == "its cells"
 
 
 def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:

@@ -15,8 +15,8 @@ import psutil
 import pytest
 from kit import ROOT, until
 
-from benchbook.errors import BenchbookError, ConnectionLost, HostUnusable
-from benchbook.hosts import connection, logins
+from benchbook.errors import BenchbookError, ConnectionLost, HostUnusable, RemoteFailed
+from benchbook.hosts import connection, jobs, logins
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Job
@@ -226,3 +226,33 @@ def test_a_job_that_cannot_be_made_says_why_in_a_sentence(host: RemoteHost) -> N
     finally:
         host.run(["rm", host.path("jobs")])
         host.mkdir(host.path("jobs"))
+
+
+LATE = """#!/bin/sh
+case "$*" in *" start "*) echo $$ > FILE; kill -STOP $$ ;; esac
+exec python3 "$@"
+"""
+
+
+def test_a_start_that_is_not_heard_of_in_time_begins_nothing_later(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python stands still before it is the supervisor; then it goes on."""
+    late, pid, done = tmp_path / "late", tmp_path / "pid", tmp_path / "done"
+    late.write_text(LATE.replace("FILE", str(pid)))
+    late.chmod(0o755)
+    lease = host.path("leases", "late")
+    host.mkdir(host.path("leases"))
+    host.touch(lease)
+    name = f"late{time.time_ns()}"
+    monkeypatch.setattr(jobs, "_STARTED_S", 2.0)
+    monkeypatch.setattr(RemoteHost, "python", str(late))
+    with pytest.raises(RemoteFailed, match=r"no word within 2 s"):
+        Job.start(host, name, Command(["touch", done], timeout_s=30), lease)
+    standing = psutil.Process(int(pid.read_text()))
+    assert standing.status() == psutil.STATUS_STOPPED
+    standing.resume()
+    until(lambda: not standing.is_running() or standing.status() == psutil.STATUS_ZOMBIE, "its end")
+    (folder,) = host.run(["find", host.path("jobs"), "-name", f"{name}-*"]).stdout.split()
+    assert sorted(path.name for path in Path(folder).iterdir()) == ["begun"]
+    assert not done.exists()

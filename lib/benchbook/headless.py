@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,9 +45,10 @@ class Executed:
 def execute(report: str, parameters: Mapping[str, object], console: Console, *, forked: bool = False) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
-    With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Its exit
-    status is 2 for bad input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten,
-    and NothingRecorded before a load.
+    With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Where
+    neither takes it any more, it stays in a temporary folder, which `problem` names. Its exit status is 2 for bad
+    input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten, and NothingRecorded
+    before a load.
     """
     # It takes a second to import, and who compares two campaigns, say, may want no page of it.
     from benchbook.site import executing, forked_kernel  # noqa: PLC0415
@@ -55,25 +57,29 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
     with (
         _following(console) as follower,
         _nothing_before_loads(follower),
-        _own_file(paths.runs_dir(report) / "executed") as target,
+        _meanwhile(_own_file(paths.runs_dir(report) / "executed")) as (target, aside),
         forked_kernel.options(forked=forked) as options,
     ):
         try:
-            executing.papermill(report, parameters, target, **options)
+            executing.papermill(report, parameters, aside, **options)
         except executing.CellFailed as failed:
             name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
             if guard.debugging():
                 console.print("\n".join(failed.traceback), markup=False, highlight=False)
         finally:
             _end_kernels()
-    campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
-    status = 0 if problem is None else 1 if follower.loaded else _status(name)
-    # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
-    if campaign and campaign.is_dir() and status != BadInput.exit_status:
-        # In one step: a replay of the same campaign may run beside this one.
-        with writing(campaign):
-            target = target.replace(campaign / "executed.ipynb")
-    return Executed(target, campaign, status, problem, killed=name == executing.KERNEL_DIED)
+        follower.look()
+        campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
+        status = 0 if problem is None else 1 if follower.loaded else _status(name)
+        # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
+        keeps = campaign is not None and campaign.is_dir() and status != BadInput.exit_status
+        kept = campaign / "executed.ipynb" if campaign and keeps else target
+        try:
+            _move(aside, kept)
+        except NotWritten as full:
+            kept, status = aside, status or 1
+            problem = "\n".join(filter(None, (problem, f"{full}. The executed notebook is {aside}")))
+    return Executed(kept, campaign, status, problem, killed=name == executing.KERNEL_DIED)
 
 
 @contextmanager
@@ -88,18 +94,48 @@ def _nothing_before_loads(follower: _Follower) -> Iterator[None]:
         raise NothingRecorded(str(problem)) from problem
 
 
-@contextmanager
-def _own_file(folder: Path) -> Iterator[Path]:
-    """A file to write that no other run writes, whatever runs beside this one; of those before, the last few stay."""
+def _own_file(folder: Path) -> Path:
+    """A file that no other run writes, whatever runs beside this one; of those before, the last few stay."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for old in sorted(folder.glob("*.ipynb"))[:-KEPT]:
             for file in (old, old.with_suffix(".json")):
                 file.unlink(missing_ok=True)
     began = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
-    target = folder / f"{began}-{os.getpid()}.ipynb"
+    return folder / f"{began}-{os.getpid()}.ipynb"
+
+
+@contextmanager
+def _meanwhile(target: Path) -> Iterator[tuple[Path, Path]]:
+    """`target`, and a temporary file to write meanwhile: the disk of the records may fill while a notebook runs.
+
+    A notebook that breaks off is moved to `target` as well, if that can be.
+    """
+    aside = Path(tempfile.mkdtemp(prefix="benchbook-")) / target.name
+    try:
+        with writing(aside):
+            yield target, aside
+    except BaseException:
+        with suppress(NotWritten):
+            _move(aside, target)
+        raise
+    finally:
+        if not aside.exists():
+            aside.parent.rmdir()
+
+
+def _move(aside: Path, target: Path) -> None:
+    """To another disk, if need be, and in one step: a replay of the same campaign may run beside this one."""
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    if not aside.exists():
+        return
     with writing(target):
-        yield target
+        try:
+            shutil.copyfile(aside, beside)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    aside.unlink()
 
 
 def _status(name: str) -> int:
@@ -108,7 +144,8 @@ def _status(name: str) -> int:
     while todo:
         kind = todo.pop()
         if kind.__name__ == name:
-            return 2 if issubclass(kind, BadInput) else 1
+            # Before any load, a disk that takes nothing is the user's to mend as well.
+            return 2 if issubclass(kind, BadInput | NotWritten) else 1
         todo += kind.__subclasses__()
     return 1
 

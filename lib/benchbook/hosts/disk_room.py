@@ -18,12 +18,16 @@ _SAID = {"No space left": NO_SPACE, "quota": NO_SPACE, "Read-only": READ_ONLY}
 _IN_WORDS = {NO_SPACE: "no space is left on the disk of {}", READ_ONLY: "the disk of {} is read-only"}
 
 
+def refused(said: str) -> str | None:
+    """NO_SPACE or READ_ONLY, where that is what a program's words say of a disk; else None."""
+    return next((what for words, what in _SAID.items() if words in said), None)
+
+
 def lacking(host: RemoteHost, folder: str) -> str | None:
     """NO_SPACE or READ_ONLY, where a byte more in `folder` is refused so; else None."""
     file = quote([f"{folder}/room"])
     # Of a shell's own echo, some shells say "I/O error" and no more.
-    said = host.shell(f"head -c 1 /dev/zero > {file}; rm -f -- {file}", check=False).stderr
-    return next((what for words, what in _SAID.items() if words in said), None)
+    return refused(host.shell(f"head -c 1 /dev/zero > {file}; rm -f -- {file}", check=False).stderr)
 
 
 @contextmanager

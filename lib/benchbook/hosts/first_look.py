@@ -13,6 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnusable
+from benchbook.hosts.disk_room import NO_SPACE, READ_ONLY, refused
 from benchbook.hosts.logout import kills_at_logout
 
 # Named in annotations only: a chain of imports ends here.
@@ -121,9 +122,10 @@ def _folder(seen: Seen, name: str) -> Problem | None:
         return None
     value = f"{seen.root}: {_reason(seen.folder)}"
     elsewhere = f"set hosts.{name}.workdir to a folder that {seen.user} may write to"
-    if "No space left" in seen.folder or "quota" in seen.folder:
+    disk = refused(seen.folder)
+    if disk == NO_SPACE:
         return f"{_STEPS[seen.step]}: its disk is full", ".workdir", value, f"free space there, or {elsewhere}"
-    if "Read-only" in seen.folder:
+    if disk == READ_ONLY:
         return f"{_STEPS[seen.step]}: its disk is read-only", ".workdir", value, f"mount it for writing, or {elsewhere}"
     if seen.step == "run":
         return _STEPS[seen.step], ".workdir", value, f"mount it without noexec, or {elsewhere}"

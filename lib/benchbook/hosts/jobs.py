@@ -6,13 +6,14 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchbook.errors import HostUnreachable, HostUnusable
+from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
 from benchbook.hosts import disk_room
 from benchbook.hosts.disk_room import NO_SPACE, READ_ONLY
 from benchbook.hosts.patience import patient
@@ -29,7 +30,7 @@ LONGEST_S = 7 * 86_400
 _IN_JOB = "{job}/"
 
 # What the supervisor imports is Python's own: without looking for packages of the host it starts in half the time.
-_BARE = "-S"
+BARE = "-S"
 
 # A job that does not begin within so many seconds has failed to.
 _STARTED_S = 30.0
@@ -123,9 +124,13 @@ class Job:
         # Its folder is made there, of what is sent along: to start it takes one way to the host and back.
         job = _description(host, command, folder, lease, fence)
         sent = json.dumps({"job": job, "secrets": dict(command.secrets)})
-        words = [host.python, _BARE, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
-        # It may have begun although the connection broke: asked again, the host starts nothing twice.
-        opened, said = patient(host)(_begin, host, words, sent)
+        words = [host.python, BARE, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
+        try:
+            # It may have begun although the connection broke: asked again, the host starts nothing twice.
+            opened, said = patient(host)(_begin, host, words, sent)
+        except RemoteFailed:
+            _call_off(host, supervisor, folder)
+            raise
         if said == "refused" or not heard:
             opened.close()
         if said == "refused":
@@ -236,7 +241,7 @@ class Job:
 
     def stop(self, *, timeout: float = 60.0) -> Ended | None:
         """End the job and wait for its end; how it ended."""
-        words = [self.host.python, _BARE, self._supervisor, "stop", self.folder]
+        words = [self.host.python, BARE, self._supervisor, "stop", self.folder]
         patient(self.host)(self.host.run, words, timeout=timeout)
         return self.status()
 
@@ -261,6 +266,13 @@ class Job:
 def _begin(host: RemoteHost, words: Sequence[object], sent: str) -> tuple[OpenCommand, str]:
     opened = host.start(words, sent=sent)
     return opened, opened.first_line(_STARTED_S)
+
+
+def _call_off(host: RemoteHost, supervisor: str, folder: str) -> None:
+    """Of a start that was not heard of in time, the job may begin later, beside another trial: it is not to."""
+    # What keeps a host from starting a job may keep it from this as well; the failed start is told.
+    with suppress(RemoteFailed, ConnectionLost):
+        host.run([host.python, BARE, supervisor, "never", folder])
 
 
 def _description(
@@ -297,7 +309,7 @@ def reap(host: RemoteHost, own_lease: str, displaced: Iterable[tuple[str, str]] 
     Raises HostUnusable when another driver is at work there: two loads on one host measure neither.
     """
     supervisor = host.push(remote_program("hosts", "supervise.py"))
-    words = [host.python, _BARE, supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
+    words = [host.python, BARE, supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
     found = json.loads(host.run(words, timeout=host.inventory.ssh.lease_s + 120).stdout)
     if found["held"]:
         raise HostUnusable(

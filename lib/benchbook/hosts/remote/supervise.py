@@ -4,6 +4,7 @@
     supervise.py start JOB_DIR - [stay] the same, after making JOB_DIR of what comes by stdin (see `describe`); with
                                         `stay` it goes on until the job's end, so that who listens hears of it
     supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
+    supervise.py never JOB_DIR ...      a job whose start was not heard of: it does not begin any more, or is ended
     supervise.py reap JOBS_DIR LEASE [JOBS_DIR LEASE ...]
                                         end every job in the first JOBS_DIR that does not live by its LEASE, and in
                                         each other JOBS_DIR those that do: their driver has lost the host
@@ -374,6 +375,13 @@ def stop(job_dir):
     return True
 
 
+def never(job_dir):
+    """What would begin it finds that somebody has."""
+    os.makedirs(job_dir, 0o700, exist_ok=True)
+    if not is_first(job_dir) and started(job_dir):
+        stop(job_dir)
+
+
 def held(job, own_lease):
     """Does another driver still renew this job's lease? Watched for as long as the lease lasts: it may be stalled."""
     if job["lease"] == own_lease or not os.path.exists(job["lease"]) or Fence(job.get("fence")).lost():
@@ -470,9 +478,9 @@ def main(argv):
         except (OSError, ValueError) as problem:
             os.write(2, ("supervise.py: %s\n" % problem).encode())
             return 1
-    if argv[:1] == ["stop"]:
+    if argv[:1] in (["stop"], ["never"]):
         for job_dir in argv[1:]:
-            stop(job_dir)
+            (stop if argv[0] == "stop" else never)(job_dir)
         return 0
     if argv[:1] == ["reap"] and len(argv) >= 3 and len(argv) % 2:
         sys.stdout.write(json.dumps(reap(*argv[1:])) + "\n")
