@@ -108,6 +108,8 @@ def test_a_system_is_said_to_come_from_what_its_class_is_made_of(
         "pd: built from source, pinned; built on first use, or by `make build-pd`"
     )
     assert said["mariadb"] == "installed on its hosts"
+    assert said["go_tpc"].split() == "mysql, pgsql closed gotpc: built from source, pinned; ready".split()
+    assert said["pgbench"].split() == "pgsql closed, open installed on its hosts".split()
     doctor = ends("doctor")[1]
     assert "system mysql57" in doctor
     assert "make build-pd" in doctor

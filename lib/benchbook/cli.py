@@ -65,7 +65,7 @@ def _options(
 
 @app.command("list")
 def list_() -> None:
-    """List reports, systems, inventories and profiles."""
+    """List reports, systems, load generators, inventories and profiles."""
     from benchbook.overview import catalogue
 
     catalogue.print_all(console)

@@ -82,11 +82,7 @@ def _settings(partition: str, folder: str) -> dict[str, Any]:
         "security": Security.temporary(),
         "shared_temp_directory": told.get("shared_temp_directory") or folder,
         "log_directory": told.get("log_directory") or folder,
-        "scheduler_options": {
-            "dashboard": False,
-            "dashboard_address": "127.0.0.1:0",
-            **(told.get("scheduler_options") or {}),
-        },
+        "scheduler_options": {**_NO_PAGE, **(told.get("scheduler_options") or {})},
         # A cell is another process: a worker's own memory says nothing of it.
         "worker_extra_args": [*(told.get("worker_extra_args") or []), "--memory-limit", "0", "--no-dashboard"],
         "silence_logs": logging.CRITICAL,

@@ -1,4 +1,4 @@
-"""`benchbook list`: reports, systems, inventories and profiles, a line each; a broken one costs no other its line."""
+"""`benchbook list`: reports, systems, load generators and so on, a line each; a broken one costs no other its line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from benchbook.overview.terminal_table import show
 
 
 def print_all(console: Console) -> None:
-    """Four tables."""
+    """Five tables."""
     _table(console, "reports", ("what is restaged", "tables"), published.known_reports(), _report)
     _table(console, "systems", ("comes from",), plugins.names("systems"), _system)
+    _table(console, "load generators", ("drives", "loop", "comes from"), plugins.names("workloads"), _generator)
     _table(console, "inventories", ("hosts", "what"), inventory.known_inventories(), _inventory)
     _table(
         console,
@@ -48,12 +49,22 @@ def _report(name: str) -> tuple[str, str]:
 def _system(name: str) -> tuple[str]:
     """What its class is made of: one state for parts that are in the same, with their names where there are several."""
     parts: Sequence[str] = plugins.load("systems", name, key="system").builds
+    return (_origin(name, parts),)
+
+
+def _generator(name: str) -> tuple[str, str, str]:
+    found = plugins.load("workloads", name, key="load")
+    loop = "closed, open" if found.open_loop else "closed"
+    return ", ".join(found.protocols), loop, _origin(name, found.builds)
+
+
+def _origin(name: str, parts: Sequence[str]) -> str:
     if not parts:
-        return ("installed on its hosts",)
-    if parts == (name,):
-        return (artefacts.state(name),)
+        return "installed on its hosts"
+    if tuple(parts) == (name,):
+        return artefacts.state(name)
     states = grouped(parts, artefacts.state)
-    return ("; ".join(f"{', '.join(several)}: {state}" for state, several in states.items()),)
+    return "; ".join(f"{', '.join(several)}: {state}" for state, several in states.items())
 
 
 def _inventory(name: str) -> tuple[str, str]:

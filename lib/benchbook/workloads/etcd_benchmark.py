@@ -73,7 +73,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     name = "etcd_benchmark"
     program = "benchmark"
-    package = "none: `make build-etcd` builds it"
+    builds = (BUILD,)
     protocols = ("etcd",)
     workloads = frozenset(COMMANDS)
     known_options = frozenset({"key-size", "val-size", "sequential-keys", "key-space-size"})
@@ -83,10 +83,6 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
     def __init__(self, size: EtcdSize, options: Sequence[str], seed: int) -> None:
         super().__init__(size, options, seed)
         self._done, self._told, self._revision = 0, 0, 0
-
-    def find(self, client: RemoteHost) -> str:
-        self.programs[client.name] = client.push(programs.artefact(BUILD) / self.program, executable=True)
-        return self.version(client)
 
     def version(self, client: RemoteHost) -> str:
         """It does not say its version; what it was built from does."""

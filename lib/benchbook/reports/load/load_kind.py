@@ -179,7 +179,8 @@ class LoadKind(Kind[LoadParameters]):
     def builds(self, published: Published, parameters: LoadParameters) -> list[str]:
         """What the systems of this run are built from, and the report's load generator."""
         inventory = load_inventory(parameters.inventory)
-        return [*systems.builds(parameters.names(), inventory), *load_of(published).builds_for(inventory)]
+        parts = [*systems.builds(parameters.names(), inventory), *load_of(published).builds_for(inventory)]
+        return list(dict.fromkeys(parts))
 
     def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
         """Each published table beside what was measured; levels measured but not published follow."""
