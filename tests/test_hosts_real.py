@@ -20,7 +20,7 @@ from kit import Home, command_lines, until
 
 from benchbook import headless
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
-from benchbook.hosts import capacity
+from benchbook.hosts import capacity, disk_room
 from benchbook.hosts import lab as labs
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
@@ -138,6 +138,26 @@ def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
 def test_a_host_that_refuses_to_write_is_no_lost_connection(host: RemoteHost) -> None:
     with pytest.raises(RemoteFailed, match=r"db1: .*/dev/full.*the host refuses \(Failure\): is its disk full"):
         host.touch("/dev/full")
+
+
+def test_a_disk_that_fills_while_a_file_is_put_there_is_named(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What paramiko said when a disk took the file and not one byte of it."""
+    program = tmp_path / "program"
+    program.write_text(f"its lines {tmp_path}")
+
+    def cut_short(*_: object) -> None:
+        raise OSError("size mismatch in put!  0 != 18935")
+
+    with monkeypatch.context() as full:
+        full.setattr(paramiko.SFTPClient, "put", cut_short)
+        with pytest.raises(RemoteFailed, match=r"db1: .*the host refuses \(size mismatch .*\): is its disk full"):
+            host.push(program)
+        full.setattr(disk_room, "lacking", lambda host, folder: disk_room.NO_SPACE)
+        with pytest.raises(HostUnusable, match=r"hosts\.db1\.workdir: its disk is full .* Fix: free space there"):
+            host.push(program)
+    assert host.read(host.push(program)) == program.read_bytes()
 
 
 def test_a_sshd_that_is_started_again_costs_a_wait(lab: Inventory, host: RemoteHost) -> None:

@@ -13,6 +13,7 @@ import fabric
 import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
+from benchbook.hosts import disk_room
 from benchbook.hosts.connection import silence_s
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.first_look import Seen
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # What an SFTP server answers to what it cannot do for want of space, say (draft-ietf-secsh-filexfer-02, section 7): the
 # cause itself is not in the protocol. paramiko hands it on as an OSError without a number.
 _REFUSED = ("Failure", "Bad message", "Operation unsupported")
+# What paramiko says where a file is shorter over there than here: on a disk that filled meanwhile, in one case of many.
+_CUT_SHORT = "size mismatch in put!"
 
 
 class RemoteHost:
@@ -249,7 +252,10 @@ class RemoteHost:
         self.run(["mkdir", "-p", "-m", "700", *paths])
 
     def push(self, local: Path, *, executable: bool = False) -> str:
-        """Put a file on the host unless it is there already, and return its path, which carries its hash."""
+        """Put a file on the host unless it is there already, and return its path, which carries its hash.
+
+        Raises HostUnusable where the disk of the host takes no more.
+        """
         digest = file_hash(local)
         folder = self.path("artefacts", digest[:16])
         target = f"{folder}/{local.name}"
@@ -259,13 +265,33 @@ class RemoteHost:
             if self._is_there(target, local.stat().st_size):
                 self._pushed.add(target)
                 return target
-            self.mkdir(folder)
-            partial = f"{target}.{os.getpid()}.partial"
-            self.sftp.put(str(local), partial)
-            self.sftp.chmod(partial, 0o700 if executable else 0o600)
-            self.sftp.posix_rename(partial, target)
+            try:
+                self._put(local, target, 0o700 if executable else 0o600)
+            except (RemoteFailed, OSError) as problem:
+                self._refuse_full(problem)
+                raise
             self._pushed.add(target)
         return target
+
+    def _put(self, local: Path, target: str, mode: int) -> None:
+        self.mkdir(target.rpartition("/")[0])
+        partial = f"{target}.{os.getpid()}.partial"
+        self.sftp.put(str(local), partial)
+        self.sftp.chmod(partial, mode)
+        self.sftp.posix_rename(partial, target)
+
+    def _refuse_full(self, problem: Exception) -> None:
+        """Raises HostUnusable if the disk takes nothing; whatever else it was, the caller has it."""
+        if isinstance(problem, LOST) and not _is_refusal(problem):
+            return
+        if what := disk_room.lacking(self, self.root):
+            raise HostUnusable(
+                f"its disk is {'full' if what == disk_room.NO_SPACE else 'read-only'}",
+                file=self.inventory.file,
+                key=f"hosts.{self.name}.workdir",
+                value=self.root,
+                fix="free space there, or mount it for writing; or set workdir to a folder on another disk",
+            ) from problem
 
     def _is_there(self, path: str, size: int) -> bool:
         try:
@@ -302,6 +328,12 @@ def _touched(sftp: paramiko.SFTPClient, path: str) -> bool:
     return True
 
 
+def _is_refusal(problem: BaseException | None) -> bool:
+    """Whether the host's SFTP server refused it, or took less than it was sent."""
+    said = str(problem)
+    return isinstance(problem, OSError) and (said in _REFUSED or said.startswith(_CUT_SHORT))
+
+
 class _Guard:
     """Turns what a broken connection raises into ConnectionLost, and what the host refuses into RemoteFailed.
 
@@ -315,7 +347,7 @@ class _Guard:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: object) -> None:
-        if isinstance(value, OSError) and str(value) in _REFUSED:
+        if _is_refusal(value):
             said = f"the host refuses ({value}): is its disk full, or read-only?"
             raise RemoteFailed(self.host, f"SFTP of {self.path}", None, said) from value
         if isinstance(value, TimeoutError):

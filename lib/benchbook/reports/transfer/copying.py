@@ -13,6 +13,7 @@ import pandas as pd
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.overhead import phase
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json, Survey
 from benchbook.hosts.fanout import together
@@ -93,11 +94,14 @@ class Transfer:
         engine = self._engines[block[0].cell.system]
         self._session.reach()
         with blaming(self._source, self._target):
-            self._target.stop()
-            self._target.start(fresh=True)
+            with phase("stop"):
+                self._target.stop()
+            with phase("restart"):
+                self._target.start(fresh=True)
             if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
                 self._load(say)
-        about = (self._source.about(), self._target.about(), engine.about())
+        with phase("describe"):
+            about = (self._source.about(), self._target.about(), engine.about())
         return {each.name: SystemDescription(**vars(each)) for each in about}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
@@ -106,12 +110,18 @@ class Transfer:
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
         with blaming(self._source, self._target), ExitStack() as stack:
             watch = watching(self._session, self._probes())
-            _, watched = together(self._make_room, lambda: stack.enter_context(watch))
-            with self._session.following(self.client, JOB, command) as job:
-                ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
-                moved, output = self._read(engine, job, ended)
+            with phase("reset"):
+                _, watched = together(self._make_room, lambda: stack.enter_context(watch))
+            with ExitStack() as copying:
+                with phase("start"):
+                    job = copying.enter_context(self._session.following(self.client, JOB, command))
+                with phase("load"):
+                    ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
+                with phase("collect"):
+                    moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while both sides are read back.
-            _, proof = together(stack.close, lambda: self.prove(output))
+            with phase("prove"):
+                _, proof = together(stack.close, lambda: self.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(
@@ -147,10 +157,11 @@ class Transfer:
         return self._session.with_role("client")[0]
 
     def _load(self, say: Callable[[str], None]) -> None:
-        self._source.stop()
-        self._source.start(fresh=False)
-        say(f"making sure that the source holds {self.documents:,} documents")
-        self._tool("load", "--documents", self.documents, "--seed", self.seed)
+        with phase("prepare"):
+            self._source.stop()
+            self._source.start(fresh=False)
+            say(f"making sure that the source holds {self.documents:,} documents")
+            self._tool("load", "--documents", self.documents, "--seed", self.seed)
         self._loaded = True
 
     def _make_room(self) -> None:
