@@ -31,10 +31,43 @@ def test_other_programs_are_quoted_with_their_last_lines() -> None:
     assert last_words(" \n") == ""
 
 
+# What mariadbd 10.11.19 printed when its disk had filled; of 102 lines that differ in their time alone, two.
+CRASH = """2026-11-23  4:41:02 0 [Note] mariadbd: ready for connections.
+Version: '10.11.19-MariaDB-0+deb12u1-log'  socket: '/tmp/mdb.sock'  port: 0  Debian 12
+2026-11-23  4:41:07 6 [ERROR] InnoDB: preallocating 2097152 bytes for file ./sb/t.ibd failed with error 28
+2026-11-23  4:41:08 6 [ERROR] InnoDB: preallocating 2097152 bytes for file ./sb/t.ibd failed with error 28
+2026-11-23  4:41:12 6 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback.
+261123  4:41:12 [ERROR] mariadbd got signal 6 ;
+Sorry, we probably made a mistake, and this is a bug.
+
+Attempting backtrace. Include this in the bug report.
+mariadbd(my_print_stacktrace+0x2e)[0x55f03225087e]
+mariadbd(handle_fatal_signal+0x1c7)[0x55f031dcb057]
+libc_sigaction.c:0(__restore_rt)[0x7f6145c5a050]
+"""
+
+
+def test_of_a_database_server_that_crashed_the_errors_are_named_and_not_its_trace() -> None:
+    assert last_words(CRASH).split(" | ") == [
+        "2026-11-23  4:41:07 6 [ERROR] InnoDB: preallocating 2097152 bytes for file ./sb/t.ibd failed with error 28",
+        "2026-11-23  4:41:12 6 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback.",
+        "261123  4:41:12 [ERROR] mariadbd got signal 6 ;",
+    ]
+
+
+def test_a_server_that_died_on_a_full_disk_is_said_to() -> None:
+    job = Silent()
+    job.host = SimpleNamespace(
+        name="db1", root="/x", shell=lambda command, check: SimpleNamespace(stderr="head: No space left on device")
+    )
+    found = died("mariadb on db1", cast(Job, job), Ended("exited", None, 6, 1, 2))
+    assert str(found) == "mariadb on db1 has died (signal 6): no space is left on the disk of db1: no word"
+
+
 class Silent:
     """A job that printed nothing."""
 
-    host = SimpleNamespace()
+    host = SimpleNamespace(name="db1", root="/x", shell=lambda command, check: SimpleNamespace(stderr=""))
 
     def stdout(self) -> bytes:
         return b""

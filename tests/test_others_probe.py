@@ -119,3 +119,30 @@ def test_pids_of_a_driver_on_another_machine_mean_nothing_here(tmp_path: Path) -
     given = json.dumps({"driver": {"boot": "that of another machine", "pids": [os.getpid()]}})
     with sampling(tmp_path / "samples", given) as out, burning("far"):
         until(lambda: used(out, "far") > 0.3, "a child of ours is counted")
+
+
+READ = """import os
+open('/proc/self/comm', 'w').write('reads-foreign')
+file = os.open({0!r}, os.O_RDONLY)
+while True:
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.pread(file, 1 << 20, 0)
+"""
+
+
+def moved(out: Path, name: str) -> float:
+    """Bytes that the disk moved for the processes of this name, in the last whole sample."""
+    last = json.loads(out.read_text().rpartition("\n")[0].splitlines()[-1])
+    assert "error" not in last
+    return float(last["v"].get(f"disk.{name}", 0.0))
+
+
+def test_what_the_disk_moves_for_somebody_else_is_counted_under_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    with file.open("wb") as out_file:
+        out_file.write(os.urandom(1 << 20))
+        os.fsync(out_file.fileno())
+    reading = running([sys.executable, "-c", READ.format(str(file))])
+    with sampling(tmp_path / "samples", driver()) as out, reading:
+        until(lambda: moved(out, "reads-foreign") > 4e6, "it is counted")
+        assert json.loads(out.read_text().splitlines()[-2])["v"]["disk"] > 0

@@ -108,3 +108,10 @@ def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
 )
 def test_the_cores_that_served_are_read_from_the_published_hosts(report: str, cores: int) -> None:
     assert hardware.server_cores(published.load(report).report) == cores
+
+
+@pytest.mark.parametrize(
+    ("report", "beside"), [("pgcat_pgbench", True), ("tidb_v7_1_3_sysbench", False), ("etcd_3_2_performance", False)]
+)
+def test_whether_the_published_servers_carried_their_own_load(report: str, beside: bool) -> None:
+    assert hardware.loads_itself(published.load(report).report) is beside

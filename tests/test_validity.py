@@ -16,7 +16,7 @@ import pytest
 from kit import until
 from records import SUMMARY, record, with_values
 
-from benchbook.analysis import interferences
+from benchbook.analysis import checks, interferences
 from benchbook.campaign.load_window import of_load
 from benchbook.campaign.validity import rate_lines
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
@@ -165,6 +165,57 @@ def test_of_a_long_load_a_twentieth_is_tolerated() -> None:
 def test_a_driver_that_stood_still_harms_only_what_it_times(timed_here: bool, stood_s: float, found: int) -> None:
     said = [each.why for each in driver(look(*GOOD), stood_s, timed_here=timed_here)]
     assert said == ["the driver stood still for 2.0 s, and times of this trial are taken by its clock"][:found]
+
+
+# -- a disk that others use -------------------------------------------------------------------------------------------
+
+
+def disk(*, busy: float, others: float, read: float = 3e6, written: float = 7e6) -> list[tuple[Any, ...]]:
+    """Every second of the load: how busy the disk is, the bytes that it moves, and those of other programs."""
+    metrics = [
+        ("host", "disk.busy_s", busy),
+        ("host", "disk.read_bytes", read),
+        ("host", "disk.written_bytes", written),
+    ]
+    used = [("others", "disk", others), ("others", "disk.find", others * 0.9), ("others", "disk.cron", others * 0.1)]
+    return [(STARTED + t, "db1", where, name, value, "") for t in SECONDS for where, name, value in (*metrics, *used)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "lost", "said"),
+    [
+        # Of 10 MB/s 4 are for others: 0.4 of 95% of the time.
+        (
+            disk(busy=0.95, others=4e6),
+            0.38,
+            ["the disk was busy for 95% of the time, and moved 40% of its bytes for programs that are no part of the "
+             "run, most of it by find"],
+        ),
+        (disk(busy=0.25, others=1e6), 0.025, []),
+        # What they wrote, the disk may still be busy with later.
+        (disk(busy=0.04, others=30e6), 0.04, []),
+        (disk(busy=1.0, others=0.0), 0.0, []),
+        (disk(busy=0.0, others=1e6, read=0, written=0), 0.0, []),
+    ],
+)  # fmt: skip
+def test_a_disk_that_others_use_disturbs_for_the_time_that_it_works_for_them(
+    seen: list[tuple[Any, ...]], lost: float, said: list[str]
+) -> None:
+    found = look(*GOOD, *seen)
+    assert found.taken_disk.lost == pytest.approx(lost)
+    assert why(found) == said
+    assert all(not each.hard for each in disturbances(found)), "of several such tries the least disturbed one counts"
+
+
+def test_the_disk_that_others_used_is_kept_and_checked() -> None:
+    found = look(*GOOD, *disk(busy=0.95, others=4e6)).taken_disk.proof
+    assert found == {"disk_taken": {"busy": 0.95, "others": 0.4, "lost": 0.38, "program": "find"}}
+    (check,) = checks.taken_disk(record(proof=found))
+    assert (check.ok, check.found) == (
+        False,
+        "busy for 95% of the time, 40.0% of its bytes for other programs (most by find)",
+    )
+    assert checks.taken_disk(record(proof=look(*GOOD).taken_disk.proof)) == []
 
 
 # -- clocks, lines, requests ----------------------------------------------------------------------------------------

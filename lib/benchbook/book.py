@@ -32,7 +32,7 @@ from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.profiles import Repeating, load_profile
-from benchbook.published.hardware import server_cores
+from benchbook.published.hardware import loads_itself, server_cores
 from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,9 @@ class Book(Framed):
         cores = server_cores(self.published.report)
         if (names := self.kind.scaled(self.parameters, self.profile)) and cores:
             here = capacity.of_servers(self.inventory)
-            clients = self.kind.clients if here.shared else ()
+            # A client that shared the published cores, too, is in the figures already.
+            beside = here.shared and not loads_itself(self.published.report)
+            clients = self.kind.clients if beside else ()
             cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, clients=clients)
             asked = {**asked, KEY: scaling.model_dump(mode="json")}
         self.kind.check_cells(cells)

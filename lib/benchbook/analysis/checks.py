@@ -11,6 +11,7 @@ from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.taken import BY_OTHERS, STOLEN
+from benchbook.campaign.taken_disk import BY_OTHERS as DISK_BY_OTHERS
 from benchbook.stats import latency
 
 # Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
@@ -100,6 +101,16 @@ def taken(record: Record) -> list[Check]:
     return [Check(record.id, "CPU taken", ok, f"{stolen:.1%} by other virtual machines{used}{of}")]
 
 
+def taken_disk(record: Record) -> list[Check]:
+    """The disk that others used beside the trial, where they did."""
+    found = record.proof.get("disk_taken")
+    if not found:
+        return []
+    most = f" (most by {found['program']})" if found["program"] else ""
+    said = f"busy for {found['busy']:.0%} of the time, {found['others']:.1%} of its bytes for other programs{most}"
+    return [Check(record.id, "disk taken", found["lost"] <= DISK_BY_OTHERS, said)]
+
+
 def all_checks(
     records: Sequence[Record],
     use: OfRecord,
@@ -115,6 +126,7 @@ def all_checks(
             client_saturation(record, use(record), environment),
             *failed_probes(record),
             *taken(record),
+            *taken_disk(record),
         )
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import fmean
 from typing import Protocol, TypeVar
 
 
@@ -15,6 +16,16 @@ class OfHost(Protocol):
 
     @property
     def t(self) -> float: ...
+
+
+class Sampled(OfHost, Protocol):
+    """A value of a metric."""
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def value(self) -> float: ...
 
 
 S = TypeVar("S", bound=OfHost)
@@ -31,6 +42,14 @@ def of_load(samples: Sequence[S], started: float, ended: float) -> list[S]:
         times.setdefault(one.host, set()).add(one.t)
     counting = {host: _moments(sorted(every), started, ended) for host, every in times.items()}
     return [one for one in samples if one.t in counting[one.host]]
+
+
+def means(samples: Sequence[Sampled], began: float, ended: float) -> dict[str, dict[str, float]]:
+    """Of every host and metric, over the load."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for one in of_load(samples, began, ended):
+        values.setdefault(one.host, {}).setdefault(one.metric, []).append(one.value)
+    return {host: {metric: fmean(mine) for metric, mine in sorted(of.items())} for host, of in values.items()}
 
 
 def _moments(every: Sequence[float], started: float, ended: float) -> frozenset[float]:

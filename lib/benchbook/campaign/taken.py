@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Protocol
 
-from benchbook.campaign.load_window import OfHost, of_load
+from benchbook.campaign.load_window import Sampled, means
 from benchbook.hosts.about import Json
 
 # From this share on a load is disturbed: with a twentieth stolen on two cores, rates fell by a third (33 loads of 3 s).
@@ -47,33 +45,15 @@ class Taken:
         return {"stolen": round(self.stolen, 4), "lost": round(self.lost, 4), **used}
 
 
-class Sampled(OfHost, Protocol):
-    """A value of a metric."""
-
-    @property
-    def metric(self) -> str: ...
-
-    @property
-    def value(self) -> float: ...
-
-
 def taken(machines: Sequence[Sampled], others: Sequence[Sampled], began: float, ended: float) -> Taken:
     """Of the machine that lost the most, by the samples of machines and of other programs on them.
 
     Nothing is taken where nothing was seen.
     """
-    used = _means(others, began, ended)
-    cpu = _means([one for one in machines if one.metric.startswith("cpu.")], began, ended)
+    used = means([one for one in others if one.metric.startswith("cpu")], began, ended)
+    cpu = means([one for one in machines if one.metric.startswith("cpu.")], began, ended)
     found = [_of_host(mine, used.get(host, {})) for host, mine in sorted(cpu.items())]
     return max(found, key=lambda one: one.lost, default=Taken())
-
-
-def _means(samples: Sequence[Sampled], began: float, ended: float) -> dict[str, dict[str, float]]:
-    """Of every host and metric, over the load."""
-    values: dict[str, dict[str, list[float]]] = {}
-    for one in of_load(samples, began, ended):
-        values.setdefault(one.host, {}).setdefault(one.metric, []).append(one.value)
-    return {host: {metric: fmean(mine) for metric, mine in sorted(of.items())} for host, of in values.items()}
 
 
 def _of_host(seconds: Mapping[str, float], used: Mapping[str, float]) -> Taken:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.campaign.taken import Taken
+from benchbook.campaign.taken_disk import TakenDisk
 from benchbook.campaign.validity import standstills
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
 from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
@@ -29,6 +30,7 @@ class Try:
     measured: Measurement
     found: list[Disturbance]
     taken: Taken
+    disk: TakenDisk = field(default_factory=TakenDisk)
 
     @property
     def counts(self) -> bool:
@@ -66,9 +68,9 @@ def undisturbed(
 ) -> Measurement:
     """The first measurement that nothing interfered with, of three at most; `keep` gets the others, with the reasons.
 
-    Where others took CPU from every try (at most as many as `patience` has), the least disturbed one counts: its record
-    keeps the share of every try. Where something stood still or was lost in every one, none counts. Raises
-    MeasurementDisturbed.
+    Where others took CPU, or the disk, from every try (at most as many as `patience` has), the least disturbed one
+    counts: its record keeps the share of every try. Where something stood still or was lost in every one, none counts.
+    Raises MeasurementDisturbed.
     """
     tries: list[Try] = []
     while _go_on(tries, patience):
@@ -80,7 +82,7 @@ def undisturbed(
     counting = [one for one in tries if one.counts]
     if not counting:
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
-    best = min(counting, key=lambda one: (bool(one.found), one.taken.lost))
+    best = min(counting, key=lambda one: (bool(one.found), one.taken.lost + one.disk.lost))
     for other in counting:
         if other is not best:
             keep(other.measured, other.why)
@@ -100,11 +102,11 @@ def _try(measure: Callable[[], Measurement]) -> Try:
     with phase("check"):
         look = LookedAt.of(measured, measured.series)
         here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
-        return Try(measured, [*disturbances(look), *here], look.taken)
+        return Try(measured, [*disturbances(look), *here], look.taken, look.taken_disk)
 
 
 def _with_proof(best: Try, tries: list[Try]) -> Measurement:
     """The measurement with what its record keeps of the gate."""
-    seen = {**best.taken.proof, "tries": [round(one.taken.lost, 4) for one in tries]}
+    seen = {**best.taken.proof, **best.disk.proof, "tries": [round(one.taken.lost, 4) for one in tries]}
     stalls = stalls_seen(LookedAt.of(best.measured, best.measured.series))
     return replace(best.measured, proof={**best.measured.proof, **seen, **stalls})

@@ -197,11 +197,12 @@ class _Playing:
     def _may_refuse(self) -> bool:
         """With status 2, before any load: a host that does not prove who it is, or that the second driver got first.
 
-        While a run connects, also a host that is away, or on which nothing can be written: its preflight finds that.
+        While a run connects, also a host that is away; until the first load, a disk on which nothing can be written.
         """
-        fault, connecting = self.planned.fault, self.planned.phase == "connect"
-        unusable = connecting and (fault.kind in catalogue.ON_DISKS or fault.target == catalogue.SSHD)
-        return unusable or fault.kind in (catalogue.KEY_SWAP, catalogue.SECOND)
+        fault, phase = self.planned.fault, self.planned.phase
+        away = phase == "connect" and fault.target == catalogue.SSHD
+        full = phase in ("connect", "prepare") and fault.kind in catalogue.ON_DISKS
+        return away or full or fault.kind in (catalogue.KEY_SWAP, catalogue.SECOND)
 
     def _note(self, what: str, status: int | None, output: Path, began: float, *, killed: bool = False) -> None:
         page = self.home.home / "site" / f"{REPORT}.html"

@@ -30,6 +30,12 @@ def lacking(host: RemoteHost, folder: str) -> str | None:
     return refused(host.shell(f"head -c 1 /dev/zero > {file}; rm -f -- {file}", check=False).stderr)
 
 
+def in_words(host: RemoteHost) -> str | None:
+    """That the disk of the kit's folder on this host takes nothing; None where it does."""
+    what = lacking(host, host.root)
+    return _IN_WORDS[what].format(host.name) if what else None
+
+
 @contextmanager
 def blaming_disks(hosts: Iterable[RemoteHost]) -> Iterator[None]:
     """What fails in the block is the doing of a disk, of one of these hosts, that takes nothing: WorkloadFailed."""
@@ -37,7 +43,6 @@ def blaming_disks(hosts: Iterable[RemoteHost]) -> Iterator[None]:
         yield
     except TrialFailed as problem:
         for host in hosts:
-            if what := lacking(host, host.root):
-                said = f"{_IN_WORDS[what].format(host.name)}: {problem}"
-                raise WorkloadFailed(said, output=problem.output) from problem
+            if disk := in_words(host):
+                raise WorkloadFailed(f"{disk}: {problem}", output=problem.output) from problem
         raise

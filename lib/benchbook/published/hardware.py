@@ -22,3 +22,9 @@ def server_cores(report: Report) -> int | None:
     """
     found = [count * host.count for host in report.hosts if (count := cores(host)) is not None]
     return sum(found) or None
+
+
+def loads_itself(report: Report) -> bool:
+    """Whether a published server carried its own load: a load generator ran there beside something else."""
+    loads = {experiment.load for experiment in report.design}
+    return any(loads & set(host.runs) and set(host.runs) - loads for host in report.hosts)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed
-from benchbook.hosts import taken_port
+from benchbook.hosts import disk_room, taken_port
 from benchbook.hosts.jobs import Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000
 _PANIC = ("panic: ", "fatal error: ")
+# Begins the crash report of mysqld and mariadbd: a trace, then limits and advice. What made it crash stands above it.
+_CRASH = re.compile(r"\b(?:mysqld|mariadbd) got signal \d+")
+_ERROR = re.compile(r"\[(?:ERROR|FATAL)\]")
 
 
 def await_answer(
@@ -41,7 +45,9 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
     what = ended.from_outside(who) or f"{who} has died ({how})"
     why = taken_port.in_words(job.host, said) or last_words(said) or "no word"
-    return SystemFailed(f"{what}: {why}", output=_shortened(said))
+    # What it could not write, it may not have printed either.
+    disk = disk_room.in_words(job.host)
+    return SystemFailed(": ".join(filter(None, (what, disk, why))), output=_shortened(said))
 
 
 def kill(job: Job) -> Ended:
@@ -53,13 +59,25 @@ def kill(job: Job) -> Ended:
 
 
 def last_words(said: str) -> str:
-    """Why a program ended, of all that it printed: where Go names a panic, that and not the trace after it."""
+    """Why a program ended, of all that it printed: where Go names a panic, that and not the trace after it.
+
+    Of a database server that crashed, the errors before its crash report.
+    """
     lines = [line.strip() for line in said.splitlines() if line.strip()]
+    crash = next((i for i, line in enumerate(lines) if _CRASH.search(line)), None)
+    if crash is not None:
+        return " | ".join([*_errors(lines[:crash])[-4:], lines[crash]])
     named = [i for i, line in enumerate(lines) if line.startswith(_PANIC)]
     if not named:
         return " | ".join(lines[-5:])
     # Below it stands the signal, if there was one, then the goroutine that failed, innermost call first.
     return " | ".join(lines[named[0] : named[0] + 8])
+
+
+def _errors(lines: Sequence[str]) -> list[str]:
+    """Those of a log that are errors; what a server ran into a hundred times differs in its time alone, and is one."""
+    found = {_ERROR.split(line)[-1]: line for line in reversed(lines) if _ERROR.search(line)}
+    return list(reversed(found.values()))
 
 
 def _shortened(said: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchbook.campaign.record import Quantity
 from benchbook.campaign.taken import Taken, taken
+from benchbook.campaign.taken_disk import TakenDisk, taken_disk
 from benchbook.hosts.about import Json
 
 # What stands still for so long, or for this share of the load, spoils it. A heartbeat comes once a second, so that of a
@@ -68,6 +69,11 @@ class LookedAt:
     def taken(self) -> Taken:
         """The CPU that others took from it: worked out once, however many ask."""
         return taken(self.samples(source="host"), self.samples(source="others"), self.started, self.ended)
+
+    @cached_property
+    def taken_disk(self) -> TakenDisk:
+        """The disk that others took from it."""
+        return taken_disk(self.samples(source="host"), self.samples(source="others"), self.started, self.ended)
 
     @cached_property
     def _columns(self) -> dict[str, NDArray[np.object_]]:

@@ -1,4 +1,5 @@
-"""CPU that programs use which are no part of the run: `cpu` of all of them, `cpu.NAME` of those that use much.
+"""CPU and disk that programs use which are no part of the run: `cpu`, `disk` of all of them, `cpu.NAME`, `disk.NAME`
+of those that use much. The disk only of those that this login may ask: its own, or all of them if it is root.
 
 Part of the run is what a supervisor of ours has started (see supervise.py), SSH's own processes, the kernel's threads,
 and, on the machine that the driver runs on, the driver: `driver` says which that are by the machine's boot id and the
@@ -10,22 +11,54 @@ import collections
 import os
 import resource
 
-METRICS = {"cpu": ("counter", "cores"), "cpu.*": ("counter", "cores")}
+METRICS = {
+    "cpu": ("counter", "cores"),
+    "cpu.*": ("counter", "cores"),
+    "disk": ("counter", "B/s"),
+    "disk.*": ("counter", "B/s"),
+}
 TICK = os.sysconf("SC_CLK_TCK")
 SSH = (b"sshd", b"sshd-session", b"sshd-auth")
 SUPERVISOR = b"supervise.py\0start\0"
 # A name of its own is for what has used this much, in CPU seconds, since the probe began.
 MUCH_S = 0.1
+# The same for the disk, in bytes.
+MUCH_B = 1000000
 INIT, KERNEL = 1, 2
 
 
 class Process:
-    """One process; its file of /proc stays open, so that the next reading costs less and is never of another one."""
+    """One process; its files of /proc stay open, so that the next reading costs less and is never of another one."""
 
     def __init__(self, pid):
         self.pid, self.file = pid, os.open("/proc/%d/stat" % pid, os.O_RDONLY)
         self.used, self.first = 0.0, None
+        self.disk, self.moved, self.moved_first = None, 0, None
         self.look()
+
+    def look_at_disk(self):
+        """Bytes that it had the disk read and write (proc(5), /proc/PID/io), where one may ask."""
+        if self.disk == REFUSED:
+            return
+        try:
+            if self.disk is None:
+                self.disk = os.open("/proc/%d/io" % self.pid, os.O_RDONLY)
+            said = dict(line.split(b":") for line in os.pread(self.disk, 1024, 0).splitlines())
+        except OSError:
+            self.close_disk()
+            return
+        moved = int(said.get(b"read_bytes", 0)) + int(said.get(b"write_bytes", 0))
+        self.moved_first = moved if self.moved_first is None else self.moved_first
+        self.moved = moved - self.moved_first
+
+    def close_disk(self):
+        if self.disk not in (None, REFUSED):
+            os.close(self.disk)
+        self.disk = REFUSED
+
+    def close(self):
+        os.close(self.file)
+        self.close_disk()
 
     def look(self):
         head, _, tail = os.pread(self.file, 1024, 0).rpartition(b")")
@@ -36,9 +69,11 @@ class Process:
         self.used = cpu - self.first
 
 
+REFUSED = -1
 SEEN = {}  # type: dict[int, Process | None]
 OURS = {}  # type: dict[int, bool]
 ENDED = collections.defaultdict(float)  # type: collections.defaultdict[bytes, float]
+MOVED = collections.defaultdict(int)  # type: collections.defaultdict[bytes, int]
 
 
 def content(path):
@@ -72,7 +107,8 @@ def forget(pid):
     OURS.pop(pid, None)
     if process is not None:
         ENDED[process.name] += process.used
-        os.close(process.file)
+        MOVED[process.name] += process.moved
+        process.close()
 
 
 def meet(pid):
@@ -83,7 +119,7 @@ def meet(pid):
         return  # it has ended meanwhile
     SEEN[pid] = process
     if KERNEL in (pid, process.parent):
-        os.close(process.file)
+        process.close()
         SEEN[pid] = None
 
 
@@ -98,6 +134,7 @@ def look(there, here):
             continue
         try:
             process.look()
+            process.look_at_disk()
         except (OSError, IndexError):
             forget(pid)
 
@@ -109,10 +146,11 @@ def sample(driver):
     boot = content("/proc/sys/kernel/random/boot_id").decode().strip()
     here = driver["pids"] if driver["boot"] == boot else []
     look({int(name) for name in os.listdir("/proc") if name.isdigit()}, here)
-    by_name = ENDED.copy()
+    by_name, moved = ENDED.copy(), MOVED.copy()
     for pid, process in SEEN.items():
         if process is not None and not OURS.get(pid):
             by_name[process.name] += process.used
+            moved[process.name] += process.moved
     values = {"cpu." + name.decode(errors="replace"): used for name, used in by_name.items() if used >= MUCH_S}
-    values["cpu"] = sum(by_name.values())
-    return values
+    disk = {"disk." + name.decode(errors="replace"): used for name, used in moved.items() if used >= MUCH_B}
+    return dict(values, cpu=sum(by_name.values()), disk=sum(moved.values()), **disk)
