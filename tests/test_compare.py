@@ -153,6 +153,15 @@ def cell_frame(values: dict[str, tuple[Any, Any]], metric: str = "tps", unit: st
     return pd.DataFrame(rows)
 
 
+def test_of_a_table_with_a_row_per_component_each_component_s_own_metrics_are_held_against_each_other() -> None:
+    """The result of DM 1.0-alpha: a row for MySQL, one for DM, one for TiDB; a record has mysql_tps and so on."""
+    of_result = ["mysql_tps", "mysql_events", "tidb_p95_ms", "jobs"]
+    rows = [("result", metric) for metric in of_result] + [("plain", "tps"), ("plain", "other_tps")]
+    frame = pd.DataFrame(rows, columns=["table", "metric"])
+    chosen = cells._chosen(frame, {"result": ["tps", "p95_ms"], "plain": ["tps"]})
+    assert frame.metric[chosen].tolist() == ["mysql_tps", "tidb_p95_ms", "tps"]
+
+
 def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:
     steady = cells.differences(cell_frame({"c": ([99, 103, 106], [100, 104, 97])}))
     noisy = cells.differences(cell_frame({"c": ([99, 123, 86], [100, 124, 77])}))

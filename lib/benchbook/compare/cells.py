@@ -135,13 +135,20 @@ def _levels(record: Record, without: frozenset[str]) -> str:
 
 
 def _chosen(frame: pd.DataFrame, wanted: Mapping[str, list[str]]) -> pd.Series[bool]:
-    """A table's own metrics; a scenario that was not published has those of all published tables."""
+    """A table's own metrics; a scenario that was not published has those of all published tables.
+
+    Of a table with a row per component, records have no such metric, but one for each component: `mysql_tps` for `tps`.
+    """
     anywhere = sorted({metric for metrics in wanted.values() for metric in metrics})
-    return pd.Series(
-        [metric in wanted.get(table, anywhere) for table, metric in zip(frame.table, frame.metric, strict=True)],
-        index=frame.index,
-        dtype=bool,
-    )
+    there = {str(table): set(found) for table, found in frame.groupby("table").metric}
+    names = {table: tuple(wanted.get(table, anywhere)) for table in there}
+    apart = {table for table in there if there[table].isdisjoint(names[table])}
+
+    def belongs(table: str, metric: str) -> bool:
+        mine = names[table]
+        return metric.endswith(tuple(f"_{name}" for name in mine)) if table in apart else metric in mine
+
+    return pd.Series(map(belongs, frame.table, frame.metric), index=frame.index, dtype=bool)
 
 
 def _published(report: str) -> dict[str, list[str]]:
@@ -156,6 +163,8 @@ def _known(metrics: Sequence[str], records: Sequence[Record]) -> None:
 
 
 def _some(frame: pd.DataFrame) -> str:
+    if frame.empty:
+        return "none with a published metric (see --metric)"
     cells = frame[["table", "system", "levels"]].drop_duplicates().astype(str).agg(", ".join, axis=1)
     return "; ".join(cells.head(3)) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
 
