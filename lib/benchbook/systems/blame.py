@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from benchbook.errors import BadInput, BenchbookError, HostUnreachable
+from benchbook.errors import BadInput, BenchbookError, HostUnreachable, WorkloadFailed
 
 
 class Living(Protocol):
@@ -16,12 +16,27 @@ class Living(Protocol):
         """Raises SystemFailed when a server has ended although nobody asked it to."""
 
 
+@runtime_checkable
+class Serving(Protocol):
+    """A server, or several, that can be asked whether they serve."""
+
+    def check_serving(self) -> None:
+        """Raises SystemFailed when a server takes no connection any more, or has ended."""
+
+
 @contextmanager
 def blaming(*servers: Living) -> Iterator[None]:
     """What fails in the block, or does not, is the doing of a server that has died meanwhile: SystemFailed, by name."""
     try:
         yield
     except (BadInput, HostUnreachable):
+        raise
+    except WorkloadFailed:
+        _check(servers)
+        # One that writes its crash report lives on for seconds, and serves nobody.
+        for server in servers:
+            if isinstance(server, Serving):
+                server.check_serving()
         raise
     except BenchbookError:
         _check(servers)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from benchbook.errors import SystemFailed
+from benchbook.errors import ConnectionLost, HostUnreachable, SystemFailed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.login_shell import quote
@@ -16,6 +18,10 @@ from benchbook.systems.named_server import NamedServer
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
+
+
+# So long a server that crashed may take to write its report, before it is said to hang.
+DYING_S = 8.0
 
 
 class KeptServers(NamedServer, ABC):
@@ -101,6 +107,14 @@ class KeptServers(NamedServer, ABC):
             ended = job.fate()
             if ended:
                 raise died(f"{self.name} on {name}", job, ended)
+
+    def check_serving(self) -> None:
+        """Raises SystemFailed when a server has ended, or does not answer for DYING_S; not if its host is away."""
+        for host in self.carriers:
+            if host.name in self._jobs:
+                with suppress(ConnectionLost, HostUnreachable):
+                    who = f"{self.name} on {host.name}"
+                    await_answer(who, partial(self._knock, host), timeout_s=DYING_S, enough=("denied",))
 
     # -- datasets -----------------------------------------------------------------------------------------------
 
