@@ -15,7 +15,7 @@ from benchbook import published
 from benchbook.campaign import design, record, run, store
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.validity import lost_cpu, standstills
+from benchbook.campaign.validity import lost_cpu, lost_disk, standstills
 from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
@@ -72,6 +72,7 @@ def ran(_lab_home: Home) -> Iterator[Ran]:
         # Whether this machine is left alone is not what is tested.
         patch.setattr(lost_cpu, "STOLEN", 1.0)
         patch.setattr(lost_cpu, "BY_OTHERS", 1.0)
+        patch.setattr(lost_disk, "BY_OTHERS", 1.0)
         report, inventory, profile = published.load(REPORT), load_inventory(INVENTORY), load_profile("tiny")
         asked = LoadKind().asked(report, WHAT, profile, inventory)
         trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)
