@@ -15,7 +15,11 @@ from benchbook.systems.blame import blaming
 from benchbook.systems.kept_servers import KeptServers
 
 CRASHED = Ended("exited", None, 6, 1, 2)
-LOG = b"1 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback.\n2 [ERROR] mariadbd got signal 6 ;\ntrace\n"
+# The end of what mariadbd 10.11.19 printed when its disk had filled, and the first line of its trace.
+LOG = b"""2026-11-23  4:41:12 6 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback.
+261123  4:41:12 [ERROR] mariadbd got signal 6 ;
+mariadbd(my_print_stacktrace+0x2e)[0x55f03225087e]
+"""
 
 
 class Server(KeptServers):
@@ -56,7 +60,8 @@ class Server(KeptServers):
 
 REFUSED = WorkloadFailed("sysbench on executor ended with status 1: Can't connect")
 DIED = (
-    "mariadb on db1 has died (signal 6): 1 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback. | 2 [ERROR]"
+    "mariadb on db1 has died (signal 6): 2026-11-23  4:41:12 6 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in "
+    "rollback. | 261123  4:41:12 [ERROR] mariadbd got signal 6 ;"
 )
 
 

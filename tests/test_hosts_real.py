@@ -580,7 +580,8 @@ def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards
 def test_leaving_a_session_ends_all_that_it_started(lab: Inventory) -> None:
     with Session(lab, lab.hosts) as opened:
         groups = [group_of(opened.start(host, "test", command("sleep", "300"))) for host in opened.hosts.values()]
-        assert all(alive(group) for group in groups)
+        # A job has begun a moment before its group has.
+        until(lambda: all(alive(group) for group in groups), "all of it runs")
     assert not any(alive(group) for group in groups)
 
 

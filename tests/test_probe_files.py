@@ -133,9 +133,17 @@ def test_check_reads_the_probes_too(home: Home, capsys: pytest.CaptureFixture[st
 # -- how a host runs it ----------------------------------------------------------------------------------------------
 
 
-def started(folder: Path, text: str, given: dict[str, Any], *libraries: str) -> subprocess.Popen[bytes]:
+def started(
+    folder: Path, text: str, given: dict[str, Any], *libraries: str, every_s: float = 0.02
+) -> subprocess.Popen[bytes]:
     (folder / "toy.py").write_text(text)
-    words = [remote_program("probes", "run_probe.py"), folder / "samples", 0.02, folder / "toy.py", json.dumps(given)]
+    words = [
+        remote_program("probes", "run_probe.py"),
+        folder / "samples",
+        every_s,
+        folder / "toy.py",
+        json.dumps(given),
+    ]
     return subprocess.Popen([sys.executable, *map(str, words), *libraries])
 
 
@@ -186,6 +194,15 @@ def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
     ]
     assert found[-1]["v"]["n"] == 10 * len(found)
     assert all(a["t"] < b["t"] and a["cpu"] < b["cpu"] for a, b in pairwise(found))
+
+
+@pytest.mark.real
+def test_between_two_ticks_a_probe_that_is_ended_takes_one_sample_more(tmp_path: Path) -> None:
+    probe = started(tmp_path, GOOD, {}, every_s=3600)
+    until(lambda: samples(tmp_path), "a first sample")
+    probe.terminate()
+    assert probe.wait(timeout=30) == 0
+    assert [line["v"] for line in samples(tmp_path)] == [{"a": 1}, {"a": 1}]
 
 
 @pytest.mark.real

@@ -72,8 +72,9 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
         campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
         status = 0 if problem is None else 1 if follower.loaded else _status(name)
         # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
-        keeps = campaign is not None and campaign.is_dir() and status != BadInput.exit_status
-        kept = campaign / "executed.ipynb" if campaign and keeps else target
+        kept = target
+        if campaign and campaign.is_dir() and status != BadInput.exit_status:
+            kept = campaign / "executed.ipynb"
         try:
             _move(aside, kept)
         except NotWritten as full:

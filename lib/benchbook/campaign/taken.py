@@ -60,13 +60,18 @@ def _of_host(seconds: Mapping[str, float], used: Mapping[str, float]) -> Taken:
     cores = sum(seconds.values())
     if cores == 0:
         return Taken()
-    named = {name: cpu for name, cpu in used.items() if name != "cpu"}
     return Taken(
         stolen=seconds.get("cpu.steal", 0.0) / cores,
         others=used.get("cpu", 0.0) / cores,
         idle=sum(seconds.get(mode, 0.0) for mode in WAITING) / cores,
-        program=max(named, key=lambda name: named[name]).removeprefix("cpu.") if named else "",
+        program=most_used(used, "cpu"),
     )
+
+
+def most_used(used: Mapping[str, float], what: str) -> str:
+    """The program with the largest of the metrics `what.PROGRAM`; "" where there is none."""
+    named = {name.removeprefix(f"{what}."): value for name, value in used.items() if name.startswith(f"{what}.")}
+    return max(named, key=lambda name: named[name], default="")
 
 
 def lost_share(proof: Json) -> float | None:

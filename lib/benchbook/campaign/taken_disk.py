@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchbook.campaign.load_window import Sampled, means
+from benchbook.campaign.taken import most_used
 from benchbook.hosts.about import Json
 
 # From this share of the disk's time on a load is disturbed.
@@ -51,12 +52,11 @@ def taken_disk(machines: Sequence[Sampled], others: Sequence[Sampled], began: fl
 
 def _of_host(disk: Mapping[str, float], used: Mapping[str, float]) -> TakenDisk:
     moved = sum(disk.get(name, 0.0) for name in MOVED)
-    named = {name: rate for name, rate in used.items() if name != "disk"}
     if moved == 0:
         return TakenDisk()
     return TakenDisk(
         busy=min(1.0, disk.get("disk.busy_s", 0.0)),
         # What was written lies in memory for a while: the disk may move it when nobody counts any more.
         others=min(1.0, used.get("disk", 0.0) / moved),
-        program=max(named, key=lambda name: named[name]).removeprefix("disk.") if named else "",
+        program=most_used(used, "disk"),
     )

@@ -31,15 +31,13 @@ def blaming(*servers: Living) -> Iterator[None]:
         yield
     except (BadInput, HostUnreachable):
         raise
-    except WorkloadFailed:
+    except BenchbookError as problem:
         _check(servers)
-        # One that writes its crash report lives on for seconds, and serves nobody.
-        for server in servers:
-            if isinstance(server, Serving):
-                server.check_serving()
-        raise
-    except BenchbookError:
-        _check(servers)
+        if isinstance(problem, WorkloadFailed):
+            # One that writes its crash report lives on for seconds, and serves nobody.
+            for server in servers:
+                if isinstance(server, Serving):
+                    server.check_serving()
         raise
     _check(servers)
 

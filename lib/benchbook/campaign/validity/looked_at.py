@@ -68,12 +68,16 @@ class LookedAt:
     @cached_property
     def taken(self) -> Taken:
         """The CPU that others took from it: worked out once, however many ask."""
-        return taken(self.samples(source="host"), self.samples(source="others"), self.started, self.ended)
+        return taken(*self._machines_and_others, self.started, self.ended)
 
     @cached_property
     def taken_disk(self) -> TakenDisk:
         """The disk that others took from it."""
-        return taken_disk(self.samples(source="host"), self.samples(source="others"), self.started, self.ended)
+        return taken_disk(*self._machines_and_others, self.started, self.ended)
+
+    @cached_property
+    def _machines_and_others(self) -> tuple[list[SeriesRow], list[SeriesRow]]:
+        return self.samples(source="host"), self.samples(source="others")
 
     @cached_property
     def _columns(self) -> dict[str, NDArray[np.object_]]:
