@@ -207,7 +207,7 @@ def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
 def test_dm_repeats_as_its_part_of_the_profile_says_and_one_cell_more_often() -> None:
     smoke, lab = load_profile("smoke"), load_profile("lab")
     several, one = dm_kind.DmKind(), dm_kind.DmReplicationKind()
-    assert (several.repetitions(smoke), one.repetitions(smoke)) == (2, 5)
+    assert (several.repetitions(smoke), one.repetitions(smoke)) == (2, 9)
     assert (several.repetitions(lab), one.repetitions(lab)) == (lab.repetitions, lab.repetitions)
     assert several.repeating(smoke) == smoke.dm.repeat != smoke.repeat
     assert several.repeating(lab) == lab.repeating

@@ -566,6 +566,17 @@ def test_a_suspended_supervisor_is_ended_too(session: Session) -> None:
     assert getattr(job.status(), "reason", None) == "stopped"
 
 
+def test_what_is_ended_at_once_is_not_asked_to_end(session: Session) -> None:
+    busy = "trap 'echo asked' TERM; echo ready; while :; do sleep 300 & wait; done"
+    job = session.start(session.hosts["db1"], "test", command("sh", "-c", busy, grace_s=600))
+    group = group_of(job)
+    until(lambda: job.stdout() == b"ready\n", "its trap is set")
+    session.end(job, at_once=True)
+    assert alive(group) == []
+    assert getattr(job.status(), "signal", None) == 9
+    assert job.stdout() == b"ready\n"
+
+
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:
     host = session.hosts["db1"]
     job = session.start(

@@ -29,7 +29,7 @@ class Recorded:
     identity: str = "as ever"
 
     def __getattr__(self, verb: str) -> Any:
-        if verb not in ("start", "stop", "ready", "refresh", "reset"):
+        if verb not in ("start", "stop", "discard", "ready", "refresh", "reset"):
             raise AttributeError(verb)
         return lambda *_: self._do(verb)
 
@@ -77,7 +77,7 @@ def bring(start: StartingState, system: Recorded) -> list[str]:
 @pytest.mark.parametrize(
     ("reset", "again"),
     [
-        ("restore", ["stop", "reset", "start", "ready"]),
+        ("restore", ["discard", "reset", "start", "ready"]),
         ("restart", ["stop", "start", "ready"]),
         ("none", []),
     ],
@@ -92,7 +92,7 @@ def test_data_are_prepared_once_and_then_as_the_profile_s_reset_says(reset: str,
 def test_a_new_session_restores_what_an_earlier_one_has_kept_whatever_the_reset() -> None:
     system = Recorded("a")
     bring(starting("none", system), system)
-    assert bring(starting("none", system), system) == ["stop", "reset", "start", "ready"]
+    assert bring(starting("none", system), system) == ["discard", "reset", "start", "ready"]
 
 
 @pytest.mark.parametrize("reset", ["restore", "restart", "none"])
@@ -101,7 +101,7 @@ def test_a_server_that_died_starts_from_the_prepared_data_whatever_the_reset(res
     start = starting(reset, system)
     bring(start, system)
     system.dead = True
-    assert bring(start, system) == ["stop", "reset", "start", "ready"]
+    assert bring(start, system) == ["discard", "reset", "start", "ready"]
 
 
 def test_a_server_that_dies_while_it_is_filled_is_named_and_not_whoever_noticed() -> None:
@@ -123,7 +123,7 @@ def test_another_system_ends_the_one_before() -> None:
     bring(start, first)
     bring(start, second)
     assert first.asked[-1] == "stop"
-    assert bring(start, first) == ["stop", "reset", "start", "ready"]
+    assert bring(start, first) == ["discard", "reset", "start", "ready"]
 
 
 def test_somebody_else_s_server_is_filled_in_place_and_only_once() -> None:

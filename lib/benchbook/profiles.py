@@ -87,9 +87,11 @@ class DmSize(Strict):
 class TransferSize(Strict):
     """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine.
 
-    DDT itself goes on for two minutes and more after its last document. `repeat` stands in place of the profile's own.
+    DDT itself goes on for two minutes and more after its last document. `repetitions` 0 means the profile's own, as
+    does no `repeat`.
     """
 
+    repetitions: bounds.RepetitionsOrNone = 0
     documents: Annotated[int, Field(ge=10, le=10_000_000_000, strict=True)] = 10_000
     cache_gb: Annotated[float, Field(ge=0.25, le=100_000, allow_inf_nan=False)] = 0.25
     ddt_heap_mb: Annotated[int, Field(ge=64, le=100_000_000, strict=True)] = 512

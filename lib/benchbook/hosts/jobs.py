@@ -239,9 +239,9 @@ class Job:
         killed = self.status()
         return (killed if killed and killed.reason in _UNTOLD else None), fresh
 
-    def stop(self, *, timeout: float = 60.0) -> Ended | None:
-        """End the job and wait for its end; how it ended."""
-        words = [self.host.python, BARE, self._supervisor, "stop", self.folder]
+    def stop(self, *, at_once: bool = False, timeout: float = 60.0) -> Ended | None:
+        """End the job and wait for its end; how it ended. `at_once`: by SIGKILL, without its grace."""
+        words = [self.host.python, BARE, self._supervisor, "kill" if at_once else "stop", self.folder]
         patient(self.host)(self.host.run, words, timeout=timeout)
         return self.status()
 

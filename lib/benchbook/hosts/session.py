@@ -109,9 +109,9 @@ class Session:
         self._jobs.append(job)
         return job
 
-    def end(self, job: Job) -> None:
-        """Stop a job (if it still runs) and forget it."""
-        job.stop()
+    def end(self, job: Job, *, at_once: bool = False) -> None:
+        """Stop a job (if it still runs) and forget it; `at_once`: what it would still write is wanted by nobody."""
+        job.stop(at_once=at_once)
         self.forget(job)
 
     def forget(self, job: Job) -> None:

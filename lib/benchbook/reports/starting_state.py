@@ -75,7 +75,7 @@ class StartingState:
             # What was killed may have left its data half written.
             restart_only = self.reset != "restore" and self._running == system.name and _alive(system)
             with phase("stop"):
-                system.stop()
+                (system.stop if restart_only else system.discard)()
             if not restart_only:
                 with phase("restore"):
                     system.reset(dataset)

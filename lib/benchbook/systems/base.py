@@ -88,6 +88,10 @@ class System(NamedServer, ABC):
     @abstractmethod
     def stop(self) -> None: ...
 
+    def discard(self) -> None:
+        """End its servers when nothing of what they hold is wanted: another state is put in place next."""
+        self.stop()
+
     @abstractmethod
     def reset(self, dataset: str | None) -> None:
         """With stopped servers: put the dataset of this identity in place, or (None) an empty state."""
@@ -137,8 +141,8 @@ class System(NamedServer, ABC):
         """What its stored data depends on: a dataset is reused only by a system with the same identity."""
 
     def refresh(self, dataset: str | None) -> None:
-        """Stop, go back to a dataset, start, and wait until it serves."""
-        self.stop()
+        """End it, go back to a dataset, start, and wait until it serves."""
+        self.discard()
         self.reset(dataset)
         self.start()
         self.ready()

@@ -92,12 +92,17 @@ class KeptServers(NamedServer, ABC):
     def stop(self) -> None:
         on_each(f"stopping {self.name}", [job.host for job in self._jobs.values()], self._end, timeout=120)
 
-    def _end(self, host: RemoteHost) -> None:
+    def end_at_once(self) -> None:
+        """By SIGKILL, for servers that leave nothing on a host but their data."""
+        end = partial(self._end, at_once=True)
+        on_each(f"ending {self.name}", [job.host for job in self._jobs.values()], end, timeout=120)
+
+    def _end(self, host: RemoteHost, *, at_once: bool = False) -> None:
         """What could not be ended, for its host is away, is still known as running: it is ended the next time."""
         job = self._jobs[host.name]
         # What ends it is waited for; the login of the next start is made meanwhile.
         host.open_ahead()
-        self.session.end(job)
+        self.session.end(job, at_once=at_once)
         del self._jobs[host.name]
         job.remove()
 

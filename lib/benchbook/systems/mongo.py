@@ -63,6 +63,10 @@ class MongoServer(NamedServer, ABC):
     @abstractmethod
     def stop(self) -> None: ...
 
+    def discard(self) -> None:
+        """End it when nothing of what it holds is wanted: it is started without any data next."""
+        self.stop()
+
     @abstractmethod
     def check_alive(self) -> None:
         """Raises SystemFailed when it has ended although nobody asked it to."""
@@ -136,8 +140,15 @@ class OwnServer(MongoServer):
         return self._job is not None and self._job.status() is None
 
     def stop(self) -> None:
+        self._end()
+
+    def discard(self) -> None:
+        """By SIGKILL: asked to end, it would write for seconds what is removed next."""
+        self._end(at_once=True)
+
+    def _end(self, *, at_once: bool = False) -> None:
         if self._job is not None:
-            self.session.end(self._job)
+            self.session.end(self._job, at_once=at_once)
             self._job.remove()
             self._job = None
 

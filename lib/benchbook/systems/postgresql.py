@@ -110,8 +110,11 @@ class PostgreSQL(DataServer):
         argv = [*self._before[host.name], self._programs[host.name]["postgres"], "-D", self.data(host), *given]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
-    def _end(self, host: RemoteHost) -> None:
-        """At SIGTERM it would wait until its last client has gone; asked like this, it ends their sessions."""
+    def _end(self, host: RemoteHost, *, at_once: bool = False) -> None:
+        """At SIGTERM it would wait until its last client has gone; asked like this, it ends their sessions.
+
+        Killed, it would leave its shared memory on the host: it is always asked.
+        """
         if self._jobs[host.name].status() is None:
             stop = ["stop", "-D", self.data(host), "-m", "fast", "-w", "-t", "60"]
             host.run([*self._before[host.name], self._programs[host.name]["pg_ctl"], *stop], check=False, timeout=90)

@@ -8,7 +8,7 @@ multiset hashing: Bellare and Micciancio 1997, https://doi.org/10.1007/3-540-690
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -73,11 +73,8 @@ def prove(
 def gather(wanted: Settings) -> list[CollectionProof]:
     """The evidence for and against, without judging it."""
     sides = wanted.source, wanted.target
-    found = [_selected(side, wanted) for side in sides]
-    tasks = [(side, namespace) for side, names in zip(sides, found, strict=True) for namespace in names]
-    with _executor(sum(sum(names.values()) for names in found)) as pool:
-        digests = list(pool.map(_digest_task, tasks))
-    by_side = [{d.namespace: d for (at, _), d in zip(tasks, digests, strict=True) if at is side} for side in sides]
+    found = _digests(sides, wanted)
+    by_side = [{d.namespace: d for side, d in found if side is wanted_side} for wanted_side in sides]
     return [
         CollectionProof(name, by_side[0].get(name), by_side[1].get(name)) for name in sorted({*by_side[0], *by_side[1]})
     ]
@@ -86,7 +83,16 @@ def gather(wanted: Settings) -> list[CollectionProof]:
 def digest(endpoint: MongoEndpoint, *, databases: str = ".+", collections: str = ".+") -> list[Digest]:
     """The digests of one server's collections, by namespace."""
     wanted = Settings(endpoint, endpoint, databases=databases, collections=collections)
-    return [_digest_task((endpoint, name)) for name in sorted(_selected(endpoint, wanted))]
+    return sorted((found for _, found in _digests([endpoint], wanted)), key=lambda each: each.namespace)
+
+
+def _digests(sides: Sequence[MongoEndpoint], wanted: Settings) -> list[tuple[MongoEndpoint, Digest]]:
+    """Of every selected collection of each side, several at a time."""
+    found = [_selected(side, wanted) for side in sides]
+    tasks = [(side, namespace) for side, names in zip(sides, found, strict=True) for namespace in names]
+    with _executor(sum(sum(names.values()) for names in found)) as pool:
+        digests = list(pool.map(_digest_task, tasks))
+    return [(side, each) for (side, _), each in zip(tasks, digests, strict=True)]
 
 
 def _selected(endpoint: MongoEndpoint, wanted: Settings) -> dict[tuple[str, str], int]:

@@ -1,4 +1,4 @@
-"""What a trial needs around a transfer, as commands: `python -m benchbook.transfer.tools load|prove|clear`."""
+"""What a trial needs around a transfer, as commands: `python -m benchbook.transfer.tools load|digest|clear`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from benchbook.given import guard
+from benchbook.transfer import proof
 from benchbook.transfer.dataset import DocumentSet, make_room
 from benchbook.transfer.dataset import load as load_dataset
-from benchbook.transfer.proof import gather
-from benchbook.transfer.settings import MongoEndpoint, Settings
+from benchbook.transfer.settings import MongoEndpoint
 
 _LINE_EVERY = 100_000
 
@@ -43,24 +43,16 @@ def _say(done: int, total: int) -> None:
 
 
 @app.command()
-def prove(
-    source_url: Annotated[str, typer.Option(help="One server.")],
-    target_url: Annotated[str, typer.Option(help="The other.")],
+def digest(
+    url: Annotated[str, typer.Option(help="Server, mongodb://[user@]host:port/; no password in it.")],
     databases: Annotated[str, typer.Option(help="An expression that matches whole names.")] = ".+",
     collections: Annotated[str, typer.Option(help="Likewise.")] = ".+",
-    source_password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
-    target_password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
+    password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
 ) -> None:
-    """Compares counts and hashes of both servers; prints the evidence as JSON, ends with 1 if they differ."""
-    source = MongoEndpoint.with_secret(source_url, source_password_file, "BENCHBOOK_SOURCE_PASSWORD")
-    target = MongoEndpoint.with_secret(target_url, target_password_file, "BENCHBOOK_TARGET_PASSWORD")
-    evidence = gather(Settings(source, target, databases=databases, collections=collections))
-    agrees = all(each.agrees for each in evidence)
-    print(json.dumps({"agrees": agrees, "collections": [asdict(each) for each in evidence]}, indent=2))
-    for each in evidence:
-        if not each.agrees:
-            print(f"prove: {each}", file=sys.stderr)
-    raise typer.Exit(0 if agrees else 1)
+    """Reads a server back; prints documents, bytes and hash of every collection as JSON."""
+    endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
+    found = proof.digest(endpoint, databases=databases, collections=collections)
+    print(json.dumps({"collections": [asdict(each) for each in found]}))
 
 
 @app.command()

@@ -358,10 +358,13 @@ def running(job_dir):
     return pids if runs else None
 
 
-def stop(job_dir):
+def stop(job_dir, at_once=False):
+    """End a job; `at_once`: without asking it to end, as what it would still write is wanted by nobody."""
     pids = running(job_dir)
     if not pids:
         return False
+    if at_once:
+        signal_group(pids["group"], signal.SIGKILL)
     if alive(pids["supervisor"]):
         # One that was suspended would never hear it.
         for number in (signal.SIGTERM, signal.SIGCONT):
@@ -478,9 +481,9 @@ def main(argv):
         except (OSError, ValueError) as problem:
             os.write(2, ("supervise.py: %s\n" % problem).encode())
             return 1
-    if argv[:1] in (["stop"], ["never"]):
+    if argv[:1] in (["stop"], ["kill"], ["never"]):
         for job_dir in argv[1:]:
-            (stop if argv[0] == "stop" else never)(job_dir)
+            never(job_dir) if argv[0] == "never" else stop(job_dir, at_once=argv[0] == "kill")
         return 0
     if argv[:1] == ["reap"] and len(argv) >= 3 and len(argv) % 2:
         sys.stdout.write(json.dumps(reap(*argv[1:])) + "\n")

@@ -131,7 +131,7 @@ class Pipeline:
 
     def _start_upstream(self, say: Callable[[str], None]) -> None:
         dataset = digest([self.upstream.identity, self.databases, self.seed])
-        self.upstream.stop()
+        self.upstream.discard()
         if not self.upstream.has(dataset):
             self.upstream.refresh(None)
             for database, rows in self.databases.kept.items():

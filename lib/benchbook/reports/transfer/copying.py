@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
-from benchbook.hosts.about import Json, Survey
+from benchbook.hosts.about import Survey
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
@@ -28,6 +27,7 @@ from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import longest_s, python, python_path, tool
 from benchbook.reports.transfer.copy_watch import CopyWatch
 from benchbook.reports.transfer.engines import Engine, Moved
+from benchbook.reports.transfer.equal_sides import EqualSides
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
 from benchbook.systems.blame import blaming
@@ -59,6 +59,7 @@ class Transfer:
     _session: Session = field(init=False)
     _source: MongoServer = field(init=False)
     _target: MongoServer = field(init=False)
+    _sides: EqualSides = field(init=False)
     _engines: dict[str, Engine] = field(init=False, default_factory=dict)
     _surveyed: Survey = field(init=False, default_factory=Survey)
     _loaded: bool = field(init=False, default=False)
@@ -85,6 +86,7 @@ class Transfer:
                 server.install()
             for engine in self._engines.values():
                 engine.install()
+            self._sides = EqualSides(self._session, self.client, self._source, self._target, self.documents)
             yield Environment.of(surveyed)
             for server in (self._source, self._target):
                 self._session.tidy(server.stop)
@@ -95,7 +97,7 @@ class Transfer:
         self._session.reach()
         with blaming(self._source, self._target):
             with phase("stop"):
-                self._target.stop()
+                self._target.discard()
             with phase("restart"):
                 self._target.start(fresh=True)
             if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
@@ -121,7 +123,7 @@ class Transfer:
                     moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while both sides are read back.
             with phase("prove"):
-                _, proof = together(stack.close, lambda: self.prove(output))
+                _, proof = together(stack.close, lambda: self._sides.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(
@@ -200,23 +202,6 @@ class Transfer:
             problem.output = output
             raise
         return moved, output
-
-    def prove(self, output: str) -> Json:
-        """Counts and hashes of every collection on both sides. Raises TrialFailed on any difference."""
-        sides = (self._source.endpoint, self._target.endpoint)
-        hidden = engines.secrets(*sides)
-        files = [word for name in hidden for word in (f"--{name.replace('_', '-')}-file", f"{{job}}/{name}")]
-        urls = ["--source-url", sides[0].url, "--target-url", sides[1].url, "--databases", engines.DATABASE]
-        found = tool(self._session, self.client, "prove", [*urls, *files], hidden, longest_s(self.documents))
-        documents = sum((each["source"] or {"documents": 0})["documents"] for each in found["collections"])
-        wrong = [each["namespace"] for each in found["collections"] if each["source"] != each["target"]]
-        if not found["agrees"] or wrong or documents != self.documents:
-            raise TrialFailed(
-                f"source and target differ after the transfer ({', '.join(wrong) or 'in number'}); the source holds "
-                f"{documents} of {self.documents} documents",
-                output=output + json.dumps(found),
-            )
-        return {"agrees": True, "documents": documents, "collections": found["collections"]}
 
     def _places(self) -> dict[str, str]:
         """Host of each process group that the probes watch."""

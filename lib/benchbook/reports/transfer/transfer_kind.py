@@ -179,6 +179,10 @@ class TransferKind(Kind[TransferParameters]):
         for cell in cells:
             engines.check_levels(cell.system, cell.levels)
 
+    def repetitions(self, profile: Profile) -> int:
+        """Of the profile's transfer section, where it says."""
+        return profile.transfer.repetitions or profile.repetitions
+
     def repeating(self, profile: Profile) -> Repeating | None:
         """Of the profile's transfer section, where it says."""
         return profile.transfer.repeat or profile.repeating

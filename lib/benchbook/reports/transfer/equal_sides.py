@@ -1,0 +1,89 @@
+"""The proof that a target holds what the source holds: counts and hashes of every collection, as both read them back.
+
+The target is read after every copy. The source is only ever read by what is measured: it is read back once, and again
+when it counts other documents or bytes than it did then, or when a copy differs. A server that the kit does not run may
+be written to by anybody: it is read back beside every target.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from benchbook.errors import TrialFailed
+from benchbook.hosts.about import Json
+from benchbook.hosts.fanout import together
+from benchbook.reports.transfer import engines
+from benchbook.reports.transfer.client_python import longest_s, tool
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.session import Session
+    from benchbook.systems.mongo import MongoServer
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a server held: its collections by namespace, what it said that it weighs, and when that was (s)."""
+
+    collections: dict[str, Json]
+    weight: int
+    at: float
+
+    @property
+    def documents(self) -> int:
+        return sum(int(each["documents"]) for each in self.collections.values())
+
+
+@dataclass
+class EqualSides:
+    """Source and target of `documents` documents, read back by the client host."""
+
+    session: Session
+    client: RemoteHost
+    source: MongoServer
+    target: MongoServer
+    documents: int
+    _held: Held | None = field(init=False, default=None)
+
+    def prove(self, output: str) -> Json:
+        """The evidence, for a record. Raises TrialFailed with the engine's `output` on any difference."""
+        source, target = together(self._source, lambda: self._read(self.target))
+        if source.collections != target.collections and source is self._held:
+            source = self._read_source()
+        names = sorted({*source.collections, *target.collections})
+        found = [
+            {"namespace": name, "source": source.collections.get(name), "target": target.collections.get(name)}
+            for name in names
+        ]
+        wrong = [each["namespace"] for each in found if each["source"] != each["target"]]
+        if wrong or source.documents != self.documents:
+            raise TrialFailed(
+                f"source and target differ after the transfer ({', '.join(map(str, wrong)) or 'in number'}); the "
+                f"source holds {source.documents} of {self.documents} documents",
+                output=output + json.dumps(found),
+            )
+        return {"agrees": True, "documents": source.documents, "collections": found, "source_read": source.at}
+
+    def _source(self) -> Held:
+        if self._held is not None and self._held.weight == self.source.weigh():
+            return self._held
+        return self._read_source()
+
+    def _read_source(self) -> Held:
+        found = self._read(self.source)
+        # Nobody knows whether a server that tells no weight is written to.
+        self._held = found if found.weight else None
+        return found
+
+    def _read(self, server: MongoServer) -> Held:
+        """Every collection of one side, read whole. Raises SystemFailed."""
+        at, weight, endpoint = time.time(), server.weigh(), server.endpoint
+        hidden = {"password": endpoint.password} if endpoint.password else {}
+        files = ["--password-file", "{job}/password"] if hidden else []
+        argv = ["--url", endpoint.url, "--databases", engines.DATABASE, *files]
+        found = tool(self.session, self.client, "digest", argv, hidden, longest_s(self.documents))
+        return Held({each["namespace"]: each for each in found["collections"]}, weight, at)
