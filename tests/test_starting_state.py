@@ -122,7 +122,7 @@ def test_another_system_ends_the_one_before() -> None:
     start = starting("restart", first, second)
     bring(start, first)
     bring(start, second)
-    assert first.asked[-1] == "stop"
+    assert first.asked[-1] == "discard"
     assert bring(start, first) == ["discard", "reset", "start", "ready"]
 
 

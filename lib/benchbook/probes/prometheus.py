@@ -203,15 +203,19 @@ def _grown(frame: pd.DataFrame, metric: str, by: Sequence[str]) -> list[pd.DataF
 
 def _grown_of(source: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """As _grown, of one source; its other metrics tell when it was scraped without this one."""
-    wide = rows.pivot(index="t", columns="labels", values="value").reindex(np.sort(source.t.unique()))
-    before = wide.shift(1)
+    times = np.unique(source.t.to_numpy())
+    columns = {known: column for column, known in enumerate(dict.fromkeys(rows.labels))}
+    wide = np.full((len(times), len(columns)), np.nan)
+    wide[np.searchsorted(times, rows.t.to_numpy()), [columns[known] for known in rows.labels]] = rows.value
+    before = np.vstack([np.full((1, len(columns)), np.nan), wide[:-1]])
     # No value before: born since then. A lower one: reset. Either way it grew from zero.
-    grown = wide.sub(before.where(before <= wide, 0.0)).fillna(0.0)
-    grown.iloc[0] = 0.0
-    keys = [_key(rows.source.iloc[0], cast(Labels, known), by) for known in wide.columns]
-    groups = list(dict.fromkeys(keys))
-    summed = [grown.loc[:, [key == group for key in keys]].sum(axis=1) for group in groups]
-    return pd.concat(summed, axis=1).set_axis(_columns(groups, by), axis=1)
+    grown = np.nan_to_num(wide - np.where(before <= wide, before, 0.0))
+    grown[0] = 0.0
+    keys = [_key(rows.source.iloc[0], known, by) for known in columns]
+    groups = {key: group for group, key in enumerate(dict.fromkeys(keys))}
+    summed = np.zeros((len(groups), len(times)))
+    np.add.at(summed, [groups[key] for key in keys], grown.T)
+    return pd.DataFrame(summed.T, index=pd.Index(times, name="t"), columns=_columns(list(groups), by))
 
 
 def _windows(grown: pd.DataFrame, window: float | None) -> pd.DataFrame:

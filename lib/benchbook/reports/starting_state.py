@@ -63,10 +63,10 @@ class StartingState:
             return {system.name: SystemDescription(**vars(system.about()), dataset=vars(self.generator.dataset))}
 
     def stop(self) -> None:
-        """End the system that runs, if one does."""
+        """End the system that runs, if one does: when it comes again, its data is restored."""
         if self._running:
             with phase("stop"):
-                self.systems[self._running].stop()
+                self.systems[self._running].discard()
             self._running = ""
 
     def _start_from(self, system: System, dataset: str, say: Say) -> None:

@@ -214,17 +214,6 @@ class DM:
         finally:
             self.master.run(["rm", "-f", "--", file])
 
-    def pause_task(self, name: str) -> None:
-        """Waits until everything that was read is applied, and flushes the checkpoint."""
-        dm_status.confirm(self.ctl("pause-task", name))
-
-    def stop_task(self, name: str) -> None:
-        """A task that is not there is stopped already."""
-        try:
-            dm_status.confirm(self.ctl("stop-task", name))
-        except dm_status.UnknownTask:
-            return
-
     def status(self, name: str) -> dm_status.Status:
         """Raises SystemFailed when a server has died, and TaskPaused with DM's words when an error stopped the task."""
         self.check_alive()

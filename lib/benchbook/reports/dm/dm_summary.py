@@ -45,17 +45,24 @@ def last_growth(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str])
     chosen = prometheus.where(frame, **labels)
     if not (chosen.metric == metric).any():
         return math.nan
-    rates = prometheus.rate(chosen, metric)
+    return _last_growth(prometheus.rate(chosen, metric))
+
+
+def _last_growth(rates: pd.DataFrame) -> float:
     return float(rates.t[rates.value > 0].max())
 
 
 def per_second(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
     """Growth per second from `began` to where the last growth is taken to have ended; 0 without growth."""
-    until = last_growth(frame, metric, **labels)
+    chosen = prometheus.where(frame, **labels)
+    if not (chosen.metric == metric).any():
+        return 0.0
+    rates = prometheus.rate(chosen, metric)
+    until = _last_growth(rates)
     if not until > began:
         return 0.0
-    rates = prometheus.rate(prometheus.where(frame, **labels), metric)
-    return grown(frame, metric, **labels) / (_ended(rates[rates.t <= until], began) - began)
+    growth = float(prometheus.increase(chosen, metric).value.sum())
+    return growth / (_ended(rates[rates.t <= until], began) - began)
 
 
 def _ended(rates: pd.DataFrame, began: float) -> float:

@@ -100,11 +100,11 @@ class Pipeline:
         self._as_new = True
 
     def stop(self) -> None:
-        """End all three, and remove everything that DM wrote."""
+        """End all three, and remove everything that DM wrote; the others' data is restored or removed by `begin`."""
         self.dm.stop()
         self.dm.wipe()
-        self.target.stop()
-        self.upstream.stop()
+        self.target.discard()
+        self.upstream.discard()
 
     def died(self) -> list[str]:
         """The last words of each server that has ended although nobody asked it to."""
