@@ -83,6 +83,10 @@ class InnodbServer(SqlServer):
     def program(self, host: RemoteHost) -> list[str]:
         """The server's program on this host, and the options that say where the rest of it lies."""
 
+    def discard(self) -> None:
+        """What it writes when it is asked to end takes it seconds, and would be removed next."""
+        self.end_at_once()
+
     def notes(self) -> tuple[str, ...]:
         return self.purpose.notes
 

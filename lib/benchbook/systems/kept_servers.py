@@ -93,7 +93,7 @@ class KeptServers(NamedServer, ABC):
         on_each(f"stopping {self.name}", [job.host for job in self._jobs.values()], self._end, timeout=120)
 
     def end_at_once(self) -> None:
-        """By SIGKILL, for servers that leave nothing on a host but their data."""
+        """By SIGKILL, for servers that leave nothing on a host but their data: what `discard` may be for them."""
         end = partial(self._end, at_once=True)
         on_each(f"ending {self.name}", [job.host for job in self._jobs.values()], end, timeout=120)
 

@@ -33,10 +33,6 @@ class SqlServer(MysqlSystem, DataServer):
         if said:
             raise SystemFailed(f"{self.name} on {host.name} does not let the kit in: {said}")
 
-    def discard(self) -> None:
-        """What such a server writes when it is asked to end takes it seconds, and would be removed next."""
-        self.end_at_once()
-
     def version(self) -> str:
         return str(query(self.hosts[0], self.endpoints()[0], "SELECT VERSION()")[0][0])
 

@@ -113,6 +113,10 @@ class TiDBCluster(SqlServer):
         self.stores.stop()
         self.driver.stop()
 
+    def discard(self) -> None:
+        for part in (self, self.stores, self.driver):
+            part.end_at_once()
+
     def check_alive(self) -> None:
         for part in (self.driver, self.stores):
             part.check_alive()
