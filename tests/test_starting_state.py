@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from benchbook import plugins
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -145,3 +146,15 @@ def test_the_environment_says_what_the_system_is_and_what_it_holds() -> None:
     found = starting("restore", system).bring("a", lambda _: None)
     assert found["a"].version == "1"
     assert found["a"].model_dump()["dataset"] == {"tables": 4, "table_size": 1000, "database": "sbtest"}
+
+
+SYSTEMS = [
+    found for name in plugins.names("systems") if issubclass(found := plugins.find("systems", name, key=""), System)
+]
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_a_system_that_stops_in_its_own_way_is_not_discarded_in_that_of_another(system: type[System]) -> None:
+    """A TiDB cluster's tidb-servers alone would be killed, in the way that it has from TiDB."""
+    stops, discards = (next(kind for kind in system.__mro__ if verb in vars(kind)) for verb in ("stop", "discard"))
+    assert discards is System or issubclass(discards, stops)
