@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -14,6 +13,7 @@ from benchbook.hosts.session import Session
 from benchbook.reports.transfer import equal_sides
 from benchbook.reports.transfer.equal_sides import EqualSides
 from benchbook.systems.mongo import MongoServer
+from benchbook.transfer.settings import MongoEndpoint
 
 
 class Side:
@@ -21,17 +21,14 @@ class Side:
 
     def __init__(self, name: str, weight: int = 2100) -> None:
         self.name, self.weight, self.hash, self.read = name, weight, "aa", 0
-        self.endpoint = SimpleNamespace(url=f"mongodb://{name}:27017/", password=None)
+        self.endpoint = MongoEndpoint(f"mongodb://{name}:27017/")
 
     def weigh(self) -> int:
         return self.weight
 
     def digest(self) -> Json:
         self.read += 1
-        return {
-            "collections": [{"namespace": "ddt.c00", "documents": 15, "bytes": 2100, "hash": self.hash}],
-            "ok": True,
-        }
+        return {"collections": [{"namespace": "ddt.c00", "documents": 15, "bytes": 2100, "hash": self.hash}]}
 
 
 @pytest.fixture
@@ -39,9 +36,11 @@ def sides(monkeypatch: pytest.MonkeyPatch) -> tuple[EqualSides, Side, Side]:
     source, target = Side("source"), Side("target")
     by_url = {side.endpoint.url: side for side in (source, target)}
 
-    def tool(session: Session, host: RemoteHost, name: str, argv: list[Any], *rest: object) -> Json:
-        assert (name, argv[0], argv[2:]) == ("digest", "--url", ["--databases", "ddt"])
-        return by_url[argv[1]].digest()
+    def tool(
+        session: Session, host: RemoteHost, name: str, server: MongoEndpoint, *rest: object, within_s: float
+    ) -> Json:
+        assert (name, rest) == ("digest", ())
+        return by_url[server.url].digest()
 
     monkeypatch.setattr(equal_sides, "tool", tool)
     servers = cast(tuple[MongoServer, MongoServer], (source, target))

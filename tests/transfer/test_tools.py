@@ -30,12 +30,12 @@ def test_load_then_digest(source: Server, target: Server, database: str) -> None
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == {"identity": identity(9, 200), "documents": 200, "loaded": is_new}
         assert "load: 200/200 documents" in done.stderr
-    ours, theirs = (tools("digest", "--url", s.endpoint.url, "--databases", database) for s in (source, target))
+    ours, theirs = (tools("digest", "--url", s.endpoint.url, "--database", database) for s in (source, target))
     assert ours.returncode == theirs.returncode == 0, theirs.stderr
     assert ours.stdout == theirs.stdout
     with target.client() as client:
         client[database]["c03"].delete_one({})
-    left = tools("digest", "--url", target.endpoint.url, "--databases", database)
+    left = tools("digest", "--url", target.endpoint.url, "--database", database)
     found = {each["namespace"]: each for each in json.loads(left.stdout)["collections"]}
     whole = {each["namespace"]: each for each in json.loads(ours.stdout)["collections"]}
     assert found.pop(f"{database}.c03")["documents"] == 19

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from functools import partial
@@ -45,13 +46,12 @@ def _say(done: int, total: int) -> None:
 @app.command()
 def digest(
     url: Annotated[str, typer.Option(help="Server, mongodb://[user@]host:port/; no password in it.")],
-    databases: Annotated[str, typer.Option(help="An expression that matches whole names.")] = ".+",
-    collections: Annotated[str, typer.Option(help="Likewise.")] = ".+",
+    database: Annotated[str, typer.Option(help="Of which every collection is read.")] = "ddt",
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
 ) -> None:
     """Reads a server back; prints documents, bytes and hash of every collection as JSON."""
     endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
-    found = proof.digest(endpoint, databases=databases, collections=collections)
+    found = proof.digest(endpoint, databases=re.escape(database))
     print(json.dumps({"collections": [asdict(each) for each in found]}))
 
 

@@ -15,7 +15,7 @@ from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum
 from benchbook.reports.dm.task import Databases
 from benchbook.systems import binlog
-from benchbook.systems.base import About
+from benchbook.systems.base import About, System
 from benchbook.systems.dm_server import DM
 from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import executing, queries
@@ -129,30 +129,17 @@ class Pipeline:
         return sysbench.Dataset(self.databases.tables, rows, database)
 
     def _start_upstream(self, say: Callable[[str], None]) -> None:
-        dataset = digest([self.upstream.identity, self.databases, self.seed])
-        self.upstream.discard()
-        if not self.upstream.has(dataset):
-            self.upstream.refresh(None)
+        def fill() -> None:
             for database, rows in self.databases.kept.items():
                 say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
                 self._prepare(database, rows)
             binlog.forget(self.upstream)
-            self.upstream.stop()
-            self.upstream.keep(dataset)
-        else:
-            self.upstream.reset(dataset)
-        self.upstream.start()
-        self.upstream.ready()
+
+        _start_from(self.upstream, digest([self.upstream.identity, self.databases, self.seed]), fill)
 
     def _start_target(self) -> None:
         """Without any database: a TiDB that makes its own tables takes two seconds longer than one that has them."""
-        empty = digest([self.target.identity, "empty"])
-        self.target.discard()
-        if not self.target.has(empty):
-            self.target.refresh(None)
-            self.target.stop()
-            self.target.keep(empty)
-        self.target.refresh(empty)
+        _start_from(self.target, digest([self.target.identity, "empty"]), lambda: None)
 
     def _prepare(self, database: str, rows: int) -> None:
         """Fill a database of the upstream anew, and count what is in it."""
@@ -168,3 +155,16 @@ class Pipeline:
         for table, ((count,),) in enumerate(queries(self.client, endpoint, counts, database=database), 1):
             if count != rows:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
+
+
+def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:
+    """Start it with the dataset of this identity; `fill` makes it in an empty one where it is not set aside yet."""
+    if system.has(dataset):
+        system.refresh(dataset)
+        return
+    system.refresh(None)
+    fill()
+    system.stop()
+    system.keep(dataset)
+    system.start()
+    system.ready()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,11 @@ from benchbook.hosts.jobs import Command
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
+    from benchbook.transfer.settings import MongoEndpoint
 
 PROGRAM = "benchbook-python"
+# Of the data set, on both servers.
+DATABASE = "ddt"
 # What a tool does to the documents takes seconds for a million; what hangs must not hang the campaign.
 _LEAST_S, _PER_DOCUMENT_S = 600.0, 0.002
 
@@ -52,27 +54,26 @@ def longest_s(documents: int) -> float:
 
 
 def tool(
-    session: Session,
-    host: RemoteHost,
-    name: str,
-    options: Sequence[object],
-    secrets: Mapping[str, str],
-    within_s: float,
+    session: Session, host: RemoteHost, name: str, server: MongoEndpoint, *options: object, within_s: float
 ) -> Json:
-    """`python -m benchbook.transfer.tools NAME` on the host: the JSON it prints, with `ok`, false if it ended with 1.
+    """`python -m benchbook.transfer.tools NAME` on the host, for the data set's database on this server.
 
-    Raises SystemFailed with its last words when it printed none.
+    Returns the JSON it prints, {} without any. Raises SystemFailed with its last words.
     """
-    argv = [python_path(host), "-m", "benchbook.transfer.tools", name, *options]
+    secrets = {"password": server.password} if server.password else {}
+    files = ["--password-file", "{job}/password"] if secrets else []
+    where = ["--url", server.url, "--database", DATABASE]
+    argv = [python_path(host), "-m", "benchbook.transfer.tools", name, *where, *options, *files]
     command = Command(argv, timeout_s=within_s, env=environment(host), secrets=secrets)
     with session.following(host, f"tool-{name}", command) as job:
         ended = job.wait(every_s=0.1)
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
     if outside := ended.from_outside(f"{name} of the data set on {host.name}"):
         raise SystemFailed(outside)
-    if ended.exit not in (0, 1) or (ended.exit == 1 and not stdout):
+    if ended.exit != 0:
         raise SystemFailed(f"{name} of the data set: {stderr.strip()[-500:] or f'ended with {ended.exit}'}")
-    return {**(json.loads(stdout) if stdout.strip() else {}), "ok": ended.exit == 0}
+    found: Json = json.loads(stdout) if stdout.strip() else {}
+    return found
 
 
 def python_path(host: RemoteHost) -> str:

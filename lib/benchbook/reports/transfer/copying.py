@@ -13,7 +13,7 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
-from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
+from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Survey
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
@@ -24,7 +24,7 @@ from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
-from benchbook.reports.transfer.client_python import longest_s, python, python_path, tool
+from benchbook.reports.transfer.client_python import DATABASE, longest_s, python, python_path, tool
 from benchbook.reports.transfer.copy_watch import CopyWatch
 from benchbook.reports.transfer.engines import Engine, Moved
 from benchbook.reports.transfer.equal_sides import EqualSides
@@ -121,7 +121,7 @@ class Transfer:
                     ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
                 with phase("collect"):
                     moved, output = self._read(engine, job, ended)
-            # The copy is over: the probes end while both sides are read back.
+            # The copy is over: the probes end while it is read back.
             with phase("prove"):
                 _, proof = together(stack.close, lambda: self._sides.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
@@ -163,25 +163,19 @@ class Transfer:
             self._source.stop()
             self._source.start(fresh=False)
             say(f"making sure that the source holds {self.documents:,} documents")
-            self._tool("load", "--documents", self.documents, "--seed", self.seed)
+            self._tool("load", self._source, "--documents", self.documents, "--seed", self.seed)
         self._loaded = True
 
     def _make_room(self) -> None:
         for server in (self._source, self._target):
             server.check_alive()
         if isinstance(self._target, OwnServer):
-            self._target.ask({"dropDatabase": 1}, engines.DATABASE)
+            self._target.ask({"dropDatabase": 1}, DATABASE)
         else:
-            self._tool("clear")
+            self._tool("clear", self._target)
 
-    def _tool(self, name: str, *options: object) -> None:
-        """Load the source, or clear the target. Raises SystemFailed."""
-        server = self._source if name == "load" else self._target
-        hidden = {"password": server.endpoint.password} if server.endpoint.password else {}
-        files = ["--password-file", "{job}/password"] if hidden else []
-        argv = ["--url", server.endpoint.url, "--database", engines.DATABASE, *options, *files]
-        if not tool(self._session, self.client, name, argv, hidden, longest_s(self.documents))["ok"]:
-            raise SystemFailed(f"{name} of {server.name} failed")
+    def _tool(self, name: str, server: MongoServer, *options: object) -> None:
+        tool(self._session, self.client, name, server.endpoint, *options, within_s=longest_s(self.documents))
 
     def _watch(self, engine: Engine, job: Job) -> CopyWatch:
         servers, weigh = (self._source, self._target), self._target.weigh
@@ -221,7 +215,7 @@ class Transfer:
     def _counting(self) -> Probe:
         """The target's own count, once a second: every engine's documents are taken from it alike."""
         at, python_there = self._target.endpoint, python_path(self.client)
-        return of_documents(self.client, python_there, self._target.name, at.url, engines.DATABASE, at.password)
+        return of_documents(self.client, python_there, self._target.name, at.url, DATABASE, at.password)
 
     def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""

@@ -18,7 +18,7 @@ from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, Workloa
 from benchbook.hosts.about import Json
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.jobs import Command
-from benchbook.reports.transfer.client_python import environment, python
+from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About
 from benchbook.systems.life_signs import last_words
 from benchbook.transfer import ddt, ddt_log, peer
@@ -28,7 +28,6 @@ from benchbook.transfer.settings import MongoEndpoint
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
-DATABASE = "ddt"
 PEER = "mongodump"
 # No trial takes longer; a transfer that hangs must not hang the campaign.
 LONGEST_S = 12 * 3600

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from benchbook.errors import TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
-from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import longest_s, tool
 
 # Named in annotations only: a chain of imports ends here.
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Held:
-    """What a server held: its collections by namespace, what it said that it weighs, and when that was (s)."""
+    """What a server held: its collections by namespace, and when they were read (s since the epoch)."""
 
     collections: dict[str, Json]
-    weight: int
     at: float
 
     @property
@@ -47,13 +45,16 @@ class EqualSides:
     source: MongoServer
     target: MongoServer
     documents: int
+    # Of the source, and what it weighed then.
     _held: Held | None = field(init=False, default=None)
+    _weight: int = field(init=False, default=0)
 
     def prove(self, output: str) -> Json:
         """The evidence, for a record. Raises TrialFailed with the engine's `output` on any difference."""
+        before = self._held
         source, target = together(self._source, lambda: self._read(self.target))
-        if source.collections != target.collections and source is self._held:
-            source = self._read_source()
+        if source is before and source.collections != target.collections:
+            source = self._held = self._read(self.source)
         names = sorted({*source.collections, *target.collections})
         found = [
             {"namespace": name, "source": source.collections.get(name), "target": target.collections.get(name)}
@@ -69,21 +70,14 @@ class EqualSides:
         return {"agrees": True, "documents": source.documents, "collections": found, "source_read": source.at}
 
     def _source(self) -> Held:
-        if self._held is not None and self._held.weight == self.source.weigh():
-            return self._held
-        return self._read_source()
-
-    def _read_source(self) -> Held:
-        found = self._read(self.source)
+        weight = self.source.weigh()
         # Nobody knows whether a server that tells no weight is written to.
-        self._held = found if found.weight else None
-        return found
+        if self._held is None or not weight or weight != self._weight:
+            self._held, self._weight = self._read(self.source), weight
+        return self._held
 
     def _read(self, server: MongoServer) -> Held:
         """Every collection of one side, read whole. Raises SystemFailed."""
-        at, weight, endpoint = time.time(), server.weigh(), server.endpoint
-        hidden = {"password": endpoint.password} if endpoint.password else {}
-        files = ["--password-file", "{job}/password"] if hidden else []
-        argv = ["--url", endpoint.url, "--databases", engines.DATABASE, *files]
-        found = tool(self.session, self.client, "digest", argv, hidden, longest_s(self.documents))
-        return Held({each["namespace"]: each for each in found["collections"]}, weight, at)
+        at, within_s = time.time(), longest_s(self.documents)
+        found = tool(self.session, self.client, "digest", server.endpoint, within_s=within_s)
+        return Held({each["namespace"]: each for each in found["collections"]}, at)
