@@ -7,7 +7,7 @@ from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis.results import Measured, Row, Table
-from benchbook.analysis.shown_trials import MOST_LINES, MOST_POINTS, evenly, few_points, shown
+from benchbook.analysis.shown_trials import CHOSEN_LINES, MOST_POINTS, evenly, few_points, shown
 from benchbook.campaign.record import Record
 from benchbook.display import show
 
@@ -39,8 +39,8 @@ def test_of_many_trials_the_slowest_and_the_fastest_are_shown() -> None:
     found, said = shown(many, row="workload", column="threads", rate=rate)
     assert sorted({r.levels["threads"] for r in found}) == [1, 26, 51, 75, 100]
     mine = [r.repetition for r in found if r.levels["threads"] == 1]
-    assert (len(mine), mine[0], mine[-1]) == (MOST_LINES, 1, 30)
-    assert said.startswith(f"Shown are {5 * MOST_LINES} of 3,000 trials: ")
+    assert (len(mine), mine[0], mine[-1]) == (CHOSEN_LINES, 1, 30)
+    assert said.startswith(f"Shown are {5 * CHOSEN_LINES} of 3,000 trials: ")
 
 
 def test_a_curve_keeps_its_published_points() -> None:

@@ -102,6 +102,19 @@ def test_each_fatal_message_is_said_once_and_not_all_of_them() -> None:
     assert failure(printed("insert")) is None
 
 
+def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
+    # sysbench 1.0.20 `prepare` on TiDB 7.1.0-alpha with PD 6.6-alpha: the whole INSERT goes on for 16,000 characters.
+    begins = (
+        "FATAL: mysql_drv_query() returned error 8249 (Unknown resource group 'default') for query 'INSERT INTO "
+        "sbtest4(k, c, pad) VALUES(406, '52508505734-89196231338-52294447984-15323750592-99619955313-68232426539'"
+    )
+    said = failure(f"{begins}{',(499, 1, 2)' * 1000}'\nFATAL: `sysbench.cmdline.call_command' function failed\n")
+    assert said is not None
+    assert said.startswith(begins)
+    assert said.endswith("... (12,208 characters); FATAL: `sysbench.cmdline.call_command' function failed")
+    assert len(said) < 400
+
+
 @pytest.mark.parametrize(
     "line", ["", "Threads started!", "[ 1s ] queue length: 0, concurrency: 0", "[ 1s ] thds: 8 tps:"]
 )

@@ -29,7 +29,9 @@ from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameter
 from benchbook.systems import tidb_server, versions
 from benchbook.systems.mariadb import MariaDB
 from benchbook.systems.tidb import TiDB
+from benchbook.systems.tidb_cluster import TiDBCluster
 
+ROOT = Path(__file__).parents[1]
 NAME = "tidb_v6_2_vs_v6_1_sysbench"
 KIND, REPORT = VersionsKind(), load(NAME)
 PAIR = ("tidb:6.5", "tidb:7.1")
@@ -110,8 +112,34 @@ def test_its_data_lies_in_a_folder_of_its_own_and_its_page_names_it(home: Home) 
     assert (old.folder, plain.folder) == ("tidb-6.5", "tidb")
     assert (old.title, plain.title) == ("TiDB 6.5 (unistore)", "TiDB (unistore)")
     # The bare name stands in for the TiDB of one report; what a version stands in for is for each report to say.
-    assert plain.built_note() == tidb_server.BUILT_NOTE
-    assert old.built_note() == "TiDB, release-6.5 branch at commit e307642d9fa5 (unistore inside)"
+    notes = [tidb_server.built_note(each.builds[0], each.named_version) for each in (plain, old)]
+    assert notes == [
+        "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3",
+        "TiDB, release-6.5 branch at commit e307642d9fa5 (unistore inside)",
+    ]
+
+
+def test_a_version_of_a_cluster_has_a_store_of_its_own(home: Home) -> None:
+    names, lab = ["tidb_cluster:6.5", "tidb_cluster:7.1", "tidb"], ROOT / "env" / "hosts" / "lab_tidb_cluster.yaml"
+    where = load_inventory(str(lab))
+    assert systems.builds(names[:1], where) == ["tidb", "pd", "unistore"]
+    assert systems.builds(names, where) == ["tidb", "pd", "unistore", "tidb_7_1", "unistore_7_1"]
+    home.write(".lab/secrets/database", "secret\n")
+    with Session(where, []) as session:
+        new = systems.make(names[1], session, load_profile("smoke"))
+    assert isinstance(new, TiDBCluster)
+    assert new.title == "TiDB 7.1, PD 6.6-alpha, one unistore node in place of three TiKV"
+    assert (new.program.build, new.stores.program.build) == ("tidb_7_1", "unistore_7_1")
+
+
+def test_a_system_has_the_versions_that_all_its_parts_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCHBOOK_HOME", str(tmp_path))
+    for folder, text in {"tidb": '"6.5": tidb\n"8.0": tidb\n', "unistore": '"6.5": unistore\n'}.items():
+        (tmp_path / "env" / "systems" / folder).mkdir(parents=True)
+        (tmp_path / "env" / "systems" / folder / "versions.yaml").write_text(text)
+        (tmp_path / "env" / "systems" / folder / "build.yaml").write_text("")
+    assert versions.known(TiDB) == {"6.5": ("tidb",), "8.0": ("tidb",)}
+    assert versions.known(TiDBCluster) == {"6.5": ("tidb", "pd", "unistore")}
 
 
 @pytest.mark.parametrize(

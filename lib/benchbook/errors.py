@@ -73,6 +73,11 @@ def one_line(text: str) -> str:
     return plain if len(text) <= _LONGEST_TEXT else f"{plain}..."
 
 
+def cut(line: str, most: int = 300) -> str:
+    """What a program printed, for a message: of a line that holds a whole statement with its rows, how it begins."""
+    return line if len(line) <= most else f"{line[:most]}... ({len(line):,} characters)"
+
+
 class BenchbookError(Exception):
     """The root of all errors raised on purpose; `exit_status` is what a command line ends with."""
 

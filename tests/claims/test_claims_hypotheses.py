@@ -189,6 +189,31 @@ def test_a_machine_without_room_contradicts_no_rise(
         assert "scaled levels" in found.decide
 
 
+@pytest.mark.parametrize(
+    ("claim", "truth", "verdict"),
+    [
+        (RISES, FLAT, "not testable here"),
+        (RATIO, FLAT, "not testable here"),
+        (RISES, RISE, "reproduced"),
+        # What rises where the report has it flat is not held back by anything.
+        ({"hypothesis": "flat", "tolerance": 0.2, **ALONG}, RISE, "contradicted"),
+        ({"hypothesis": "decreases", **ALONG}, RISE, "contradicted"),
+    ],
+)
+def test_a_stand_in_of_fewer_nodes_contradicts_no_rise(
+    toy: Published, claim: dict[str, Any], truth: list[float], verdict: str
+) -> None:
+    one = judge.JudgedSystem("s", fewer="one store in place of several")
+    (found,) = judge.judge(ledger(claim), toy, evidence(y(truth)), one, busy=busy(0.6))
+    assert found.verdict == verdict
+    if verdict == "not testable here":
+        assert found.sentence.startswith(
+            "Not testable here: 60% of 2 cores are busy at most, so that what bounds it may be the stand-in: one store "
+            "in place of several. Measured all the same:"
+        )
+        assert found.decide == "the published system itself, with as many nodes, on hosts of its own"
+
+
 HALFWAY = [100.0, 120, 140, 150]
 
 

@@ -12,6 +12,8 @@ from benchbook.grouping import grouped
 
 # Lines in a panel, panels in a row, and rows: as many as can be read. Points along a curve.
 MOST_LINES, MOST_ACROSS, MOST_DOWN = 7, 5, 12
+# Where there are more lines, no two of those that are chosen share a colour.
+CHOSEN_LINES = 5
 MOST_POINTS = 20
 Item = TypeVar("Item")
 
@@ -45,10 +47,11 @@ def shown(
         panels = grouped((r for r in records if r.levels[row] == value), lambda r: r.levels[column])
         # Levels of one column are of one kind: all numbers, or all text.
         for level in evenly(sorted(panels, key=lambda level: (isinstance(level, str), level)), MOST_ACROSS):
-            kept |= {r.id for r in evenly(sorted(panels[level], key=rate), MOST_LINES)}
+            lines = sorted(panels[level], key=rate)
+            kept |= {r.id for r in (lines if len(lines) <= MOST_LINES else evenly(lines, CHOSEN_LINES))}
     chosen = [r for r in records if r.id in kept]
     if len(chosen) == len(records):
         return chosen, ""
-    which = f"at most {MOST_LINES} repetitions of a cell (the slowest, the fastest, and even ranks between)"
+    which = f"{CHOSEN_LINES} repetitions of a cell with more than {MOST_LINES} (slowest, fastest, even ranks between)"
     cells = f"{MOST_ACROSS} values of {column} and {MOST_DOWN} of {row}"
-    return chosen, f"Shown are {len(chosen):,} of {len(records):,} trials: {which}, at most {cells}."
+    return chosen, f"Shown are {len(chosen):,} of {len(records):,} trials: {which}; at most {cells}."

@@ -14,7 +14,10 @@ Asked = Mapping[str, Any]
 
 
 class SystemDescription(Noted):
-    """What a system is; `stand_in_for` names what it replaces here, `config` its command and settings."""
+    """What a system is; `stand_in_for` names what it replaces here, `config` its command and settings.
+
+    `fewer`: what of a stand-in is one where the system that it replaces has several.
+    """
 
     name: str = ""
     version: str = ""
@@ -23,6 +26,7 @@ class SystemDescription(Noted):
     notes: list[str] = Field(default_factory=list)
     hosts: list[str] = Field(default_factory=list)
     config: dict[str, Any] = Field(default_factory=dict)
+    fewer: str = ""
 
     @property
     def called(self) -> str:

@@ -21,7 +21,7 @@ from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.tries import TRIES, Patience, undisturbed
-from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, ReservationLost, TrialFailed
+from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, ReservationLost, TrialFailed, cut
 
 T = TypeVar("T")
 
@@ -256,7 +256,7 @@ def _measured(campaign: Campaign, trial: Trial, m: Measurement, *, disturbed: Se
 
 
 def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record:
-    tail = _output(problem).strip().splitlines()[-10:]
+    tail = [cut(line) for line in _output(problem).strip().splitlines()[-10:]]
     why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
     return _record(campaign, trial, "failed", failure=why, overhead_s=lap())
 

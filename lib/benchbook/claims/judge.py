@@ -20,6 +20,7 @@ from benchbook.claims.figure_spreads import RepeatedFigures
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
 from benchbook.claims.parts import Part, interval
+from benchbook.claims.room import NoRoom
 from benchbook.claims.taken_cpu import CorrectedEvidence
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
@@ -29,12 +30,14 @@ from benchbook.published.tables import Published
 class JudgedSystem:
     """A judged system: its name, what to call it in a sentence, what stands in for what, and what was asked for.
 
-    `beside`: what the campaign's other systems stand in for, by name, for claims that are about several of them.
+    `fewer`: what of a stand-in is one where the published system had several. `beside`: what the campaign's other
+    systems stand in for, by name, for claims that are about several of them.
     """
 
     name: str
     title: str = ""
     stand_ins: list[str] = field(default_factory=list)
+    fewer: str = ""
     asked: Asked = field(default_factory=dict)
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -123,9 +126,11 @@ def judge(
         zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
     )
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
-    reasons |= {
-        c.id: why for c in claims if c.id in parts and (why := _no_room(c, decisions[c.id], arm, busy, scaling))
-    }
+    for claim in claims:
+        if claim.id in parts:
+            lacked = room.lacking(claim, decisions[claim.id], arm, busy, fewer=system.fewer)
+            if lacked or (lacked := level_steps.too_wide(decisions[claim.id], scaling)):
+                reasons[claim.id] = _measured_all_the_same(lacked, decisions[claim.id])
     return [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
@@ -161,13 +166,8 @@ def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
     return parts
 
 
-def _no_room(
-    claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell], scaling: LevelScaling | None
-) -> NotTestable | None:
-    found = room.lacking(claim, decision, arm, busy) or level_steps.too_wide(decision, scaling)
-    if found is None:
-        return None
-    return NotTestable(f"{found.why}. Measured all the same: {words.measured(decision)}", found.needs)
+def _measured_all_the_same(lacked: NoRoom, decision: Decision) -> NotTestable:
+    return NotTestable(f"{lacked.why}. Measured all the same: {words.measured(decision)}", lacked.needs)
 
 
 def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[Part]:
@@ -192,7 +192,8 @@ def _system(name: str, campaign: Campaign) -> JudgedSystem:
     mine = [s for key, s in about.items() if key == name or key not in arms]
     pairs = [(s.stand_in_for, s.title) for s in mine if s.stand_in_for]
     stand_ins = [_stand_in(what, [title for other, title in pairs if other == what]) for what in dict(pairs)]
-    return JudgedSystem(name, about[name].title if name in about else "", stand_ins, campaign.asked)
+    fewer = "; ".join(dict.fromkeys(s.fewer for s in mine if s.fewer))
+    return JudgedSystem(name, about[name].title if name in about else "", stand_ins, fewer, campaign.asked)
 
 
 def _stand_in(what: str, titles: list[str]) -> str:

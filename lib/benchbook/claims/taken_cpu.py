@@ -86,7 +86,8 @@ def _points(frame: pd.DataFrame, id: str, kind: str, published: Published) -> pd
     for metric in table.metrics:
         if kind_of_metric(published, id, metric) == kind and metric in frame and lost_beside(metric) in frame:
             usable = frame[(frame[metric] > 0) & frame[lost_beside(metric)].notna()]
-            cells = metric + usable[levels].astype(str).agg("|".join, axis=1)
+            # A number per cell and metric: to join names row by row took a third of what ten thousand trials took.
+            cells = len(parts) * len(frame) + usable.groupby(levels, dropna=False, sort=False).ngroup()
             parts.append(pd.DataFrame({"cell": cells, "x": usable[lost_beside(metric)], "y": np.log(usable[metric])}))
     return pd.concat(parts, ignore_index=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from functools import lru_cache
 
 from bs4 import BeautifulSoup
 from PIL import Image, UnidentifiedImageError
@@ -17,6 +18,8 @@ _EMBEDDED = re.compile(rf"{re.escape(_PNG)}([A-Za-z0-9+/=]{{{_FROM_BYTES},}})")
 _COLOURS = 128
 # Height over width from which on a picture is cut on paper: whole on a page of A4, it would be less than half as large.
 _TALL = 2.2
+# Pictures of a page, each at two shares of its size; a megabyte each at most.
+_REMEMBERED = 64
 
 
 def slim(soup: BeautifulSoup) -> None:
@@ -51,8 +54,12 @@ def smaller(html: str, share: float) -> str:
     return _EMBEDDED.sub(lambda found: _PNG + _with_palette(found[1], share), html)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _with_palette(encoded: str, share: float = 1.0) -> str:
-    """The picture anew; what cannot be read stays as it is, for a browser may know it."""
+    """The picture anew; what cannot be read stays as it is, for a browser may know it.
+
+    Remembered: the page in front has the pictures of the page at the campaign's own address.
+    """
     try:
         picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
     except (UnidentifiedImageError, ValueError):

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class About:
-    """What a system is, for the record and the page; `stand_in_for` names what it replaces here, and how it differs."""
+    """What a system is, for the record and the page; `stand_in_for` names what it replaces here, and how it differs.
+
+    `fewer` says what of it is one where that has several, and so may bound a rate while its hosts have CPU to spare.
+    """
 
     name: str
     version: str
@@ -39,6 +42,7 @@ class About:
     notes: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+    fewer: str = ""
 
 
 class System(NamedServer, ABC):

@@ -22,6 +22,7 @@ class DataServer(KeptServers, System):
 
     title: str
     stand_in_for: str | None = None
+    fewer: str = ""
 
     def __init__(self, session: Session, profile: Profile) -> None:
         KeptServers.__init__(self, session)
@@ -69,4 +70,5 @@ class DataServer(KeptServers, System):
             self.notes(),
             tuple(host.name for host in self.hosts),
             {"command": command, "variables": self.variables()},
+            self.fewer,
         )

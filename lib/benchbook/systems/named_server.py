@@ -14,8 +14,8 @@ class NamedServer:
 
     `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
     `builds` are the folders of env/systems/ that it is built from, or fetched by; `instead` is the server that takes
-    its place where it cannot be fetched. `versioned` is the one of `builds` that other versions of it replace ("" = it
-    has none), and `named_version` the version that its name carries ("" = the bare name).
+    its place where it cannot be fetched. `versioned` is the one of `builds` whose versions are those of it ("" = it has
+    none; see `versions`), and `named_version` the version that its name carries ("" = the bare name).
     """
 
     name: str

@@ -28,10 +28,10 @@ class Stores(KeptServers):
     default_status_port = 20180
     builds = ("unistore",)
 
-    def __init__(self, session: Session, driver: PlacementDriver) -> None:
+    def __init__(self, session: Session, driver: PlacementDriver, build: str = "unistore") -> None:
         super().__init__(session)
         self.driver = driver
-        self.program = ServerProgram("systems.tikv.binary", "unistore", "unistore-server", self.settings.binary)
+        self.program = ServerProgram("systems.tikv.binary", build, "unistore-server", self.settings.binary)
 
     def command(self, host: RemoteHost) -> Command:
         argv = [

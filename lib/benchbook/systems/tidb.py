@@ -29,6 +29,7 @@ class TiDB(SqlServer):
     versioned = "tidb"
     title = "TiDB (unistore)"
     stand_in_for = "a TiDB cluster on TiKV"
+    fewer = "one embedded store (unistore) in place of TiKV's several"
     # Statistics are written every 20 leases of 3 s: updateStatsWorker in TiDB's domain/domain.go. No load that ends
     # early could wait for several rounds of its garbage collection (tidb_gc_run_interval, 10 min).
     period_s = 60.0
@@ -62,15 +63,11 @@ class TiDB(SqlServer):
     def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
         return tidb_server.let_in(host, endpoint)
 
-    def built_note(self) -> str:
-        """Which release it is, at which commit."""
-        return programs.recipe(self.builds[0]).description if self.named_version else tidb_server.BUILT_NOTE
-
     def notes(self) -> tuple[str, ...]:
         count = len(self.hosts)
         copies = f"{count} tidb-servers with a copy of the data each: connections are spread, data is not shared"
         return (
-            self.built_note(),
+            tidb_server.built_note(self.builds[0], self.named_version),
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
             *([copies] if count > 1 else []),
             RETRY_NOTE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchbook.build import programs
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 # contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
 # within seconds of hot rows. This has Go unwind by its tables instead.
 STEADY = {"GODEBUG": "tracefpunwindoff=1"}
-# Where the release and the commit of the tidb-server that is built here stand.
-BUILT_NOTE = "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3"
+# Where the release and the commit of the tidb-server that is built here, unless a version is named, stand.
+_BUILT_NOTE = "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3"
+
+
+def built_note(build: str, version: str) -> str:
+    """Which release it is, at which commit; `version` is the one that was named, "" for the one of the bare name."""
+    return programs.recipe(build).description if version else _BUILT_NOTE
 
 
 def serving(

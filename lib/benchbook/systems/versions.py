@@ -4,7 +4,8 @@
     "7.1": tidb_7_1
 
 A new version is a folder of pins and a line. Each has data folders of its own, and the ports, the role and, unless the
-inventory says otherwise, the settings of the system.
+inventory says otherwise, the settings of the system. A system of several parts has the versions that every part has
+which has any: `tidb_cluster:7.1` is TiDB and the store, each of its own 7.1, and the one placement driver.
 """
 
 from __future__ import annotations
@@ -31,13 +32,22 @@ class Versions(RootModel[dict[str, str]]):
     root: dict[str, str] = Field(min_length=1)
 
 
-def known(server: type[NamedServer]) -> dict[str, str]:
-    """Version -> folder, of every version that this system has beside the one that its bare name means; {} of most.
+def known(server: type[NamedServer]) -> dict[str, tuple[str, ...]]:
+    """Version -> its `builds`, of every version that this system has beside the one of its bare name; {} of most.
 
     Raises BadInput for a folder that nothing is built from.
     """
-    file = paths.env_dir() / "systems" / server.versioned / FILE
-    if not server.versioned or not user_file.is_there(file):
+    if not server.versioned:
+        return {}
+    parts = {build: _of_part(build) for build in server.builds}
+    shared = [version for version in parts[server.versioned] if all(version in p for p in parts.values() if p)]
+    return {version: tuple(p[version] if p else build for build, p in parts.items()) for version in shared}
+
+
+def _of_part(build: str) -> dict[str, str]:
+    """Version -> folder, of one of the folders that a system is built from; {} where it has no versions."""
+    file = paths.env_dir() / "systems" / build / FILE
+    if not user_file.is_there(file):
         return {}
     found = load_model(Versions, file).root
     for version, folder in found.items():
@@ -62,7 +72,7 @@ def of(server: type[Server], version: str) -> type[Server]:
     return _made(server, version, found[version])
 
 
-def _made(server: type[Server], version: str, folder: str) -> type[Server]:
+def _made(server: type[Server], version: str, builds: tuple[str, ...]) -> type[Server]:
     """A class, for a system is asked for what its class says before any host is known."""
     said: dict[str, object] = {
         "__doc__": server.__doc__,
@@ -70,6 +80,6 @@ def _made(server: type[Server], version: str, folder: str) -> type[Server]:
         "name": f"{server.name}:{version}",
         "role": server.role_name(),
         "named_version": version,
-        "builds": tuple(folder if build == server.versioned else build for build in server.builds),
+        "builds": builds,
     }
     return cast("type[Server]", type(f"{server.__name__}At{version}", (server,), said))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from benchbook.errors import OutputNotParseable, WorkloadFailed
+from benchbook.errors import OutputNotParseable, WorkloadFailed, cut
 
 _INTERVAL = re.compile(
     r"^\[ (?P<t>\d+)s \] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) qps: (?P<qps>[\d.]+) "
@@ -93,8 +93,8 @@ def parse_interval(line: str) -> IntervalLine | None:
 
 
 def failure(text: str) -> str | None:
-    """What sysbench itself calls fatal, each message once; None if it calls nothing so."""
-    said = list(dict.fromkeys(line.strip() for line in _FATAL.findall(text)))
+    """What sysbench itself calls fatal, each message once, cut where it goes on; None if it calls nothing so."""
+    said = list(dict.fromkeys(cut(line.strip()) for line in _FATAL.findall(text)))
     return "; ".join(said[:4]) if said else None
 
 
