@@ -28,6 +28,7 @@ from benchbook.reports.driving import Driver
 from benchbook.reports.saga import saga_summary
 from benchbook.reports.saga.rung import Rung
 from benchbook.reports.saga.settling import Still, until
+from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems import counters
 from benchbook.systems.blame import blaming
@@ -72,6 +73,7 @@ class SagaLadder:
     _dtm: Dtm = field(init=False)
     _business: SagaService = field(init=False)
     _ab: str = field(init=False, default="")
+    _warm: WarmUp = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
@@ -86,6 +88,7 @@ class SagaLadder:
             self._take_up()
             version = self._driver.find()
             self._ab = self.client.require_program("ab", package="apache2-utils")
+            self._warm = WarmUp(self.time_s, self._ab)
             for store in self._stores.values():
                 store.install()
             for service in (self._dtm, self._business):
@@ -135,6 +138,7 @@ class SagaLadder:
             together(self._dtm.start, self._business.start)
             together(self._dtm.ready, self._business.ready)
             self._business.reset()
+        self._warm.servers_started()
         with phase("describe"):
             known = together(self._dtm.about, self._business.about)
         return {**found, **{about.name: SystemDescription(**vars(about)) for about in known}}
@@ -170,16 +174,17 @@ class SagaLadder:
 
     def _saga(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
+        load = LoadAsked(self._store.name, self._business.url + rung.path, concurrency)
         # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
         killing = trial.cell.table == KILLED
         with phase("warm"):
-            requests = self._warm_up(rung, concurrency) * (5 if killing else 1)
+            requests = self._warm_up(load) * (5 if killing else 1)
         with phase("reset"):
             self._dtm.forget()
             self._business.reset()
         command = ab_command.for_requests(
             self._ab,
-            self._business.url + rung.path,
+            load.url,
             concurrency=concurrency,
             requests=requests,
             longest_s=20 * self.time_s + ab_command.REQUEST_TIMEOUT_S,
@@ -195,16 +200,16 @@ class SagaLadder:
             counted["Com_select"] -= self._dtm.asked - asked
             moments = {**killed, **recovered}
             measured = self._measurement(trial, command, ended, text, watched.series, counted, moments)
+        if not killing:
+            self._warm.loaded(load, text)
         return replace(measured, proof={**watched.proof, **measured.proof})
 
-    def _warm_up(self, rung: Rung, concurrency: int) -> int:
-        """Open connections and warm caches; returns how many requests the load needs to last as long as it should."""
-        seconds = max(1, self.time_s // 20)
-        url = self._business.url + rung.path
-        command = ab_command.for_seconds(self._ab, url, concurrency=concurrency, seconds=seconds)
+    def _warm_up(self, load: LoadAsked) -> int:
+        """Returns how many requests the load needs to last as long as it should."""
+        command = self._warm.command(load)
         text = self.client.run(command.argv, timeout=command.timeout_s).stdout
         self._settle({})
-        return round(ab.parse(text).requests_per_s * self.time_s)
+        return self._warm.requests(load, text)
 
     def _drive(
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
@@ -227,6 +232,7 @@ class SagaLadder:
         at, under_way = time.monotonic(), self._dtm.under_way()
         self._dtm.start()
         self._dtm.ready()
+        self._warm.servers_started()
         return {"killed": {"at": at, "under_way": under_way, "down_s": time.monotonic() - at}}
 
     def _settle(self, before: dict[str, int]) -> Json:
