@@ -87,7 +87,9 @@ def test_a_step_alone_needs_no_process() -> None:
 
 def test_who_breaks_off_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def endless() -> int:
-        (tmp_path / "begun").write_text(str(os.getpid()))
+        (tmp_path / "writing").write_text(str(os.getpid()))
+        # There, and whole, in one step: it is ended as soon as it is seen.
+        (tmp_path / "writing").rename(tmp_path / "begun")
         time.sleep(PATIENCE_S)
         return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -157,11 +158,12 @@ class Logins:
             hang_up(connection)
 
     def _over(self, connection: fabric.Connection, command: str, timeout: float, keep: Sequence[str]) -> Result:
-        line = login_shell.words(command, keep)
+        line, began = login_shell.words(command, keep), time.monotonic()
+        too_long = RemoteFailed(self.name, command, None, f"no end within {timeout:g} s")
         try:
             done = connection.run(line, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
         except CommandTimedOut as problem:
-            raise RemoteFailed(self.name, command, None, f"no end within {timeout:g} s") from problem
+            raise too_long from problem
         except (*LOST, ThreadException) as problem:
             if no_session(problem, connection):
                 raise NoSession(self.name) from problem
@@ -169,6 +171,9 @@ class Logins:
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
         if done.exited == _NO_STATUS and _is_over(connection):
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
+        # While invoke's thread that gives a command up still closes its channel, invoke says that it was in time.
+        if done.exited == _NO_STATUS and time.monotonic() - began >= timeout:
+            raise too_long
         return Result(done.stdout, done.stderr, done.exited)
 
     # -- files --------------------------------------------------------------------------------------------------
