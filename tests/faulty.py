@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
@@ -61,39 +62,57 @@ class Victims:
         """kill -9 of the one process, or its supervisor, whose command line has these words."""
 
         def fault() -> None:
-            found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(p.cmdline())) == supervisor]
+            found = [p for p in self.home.processes(*words) if ("supervise.py" in _words(p)) == supervisor]
             assert found, words
             for process in found:
                 # The login that hears a job out ends with its supervisor, whose command line it has.
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+                _killed(process)
 
         return fault
 
     def cut(self) -> None:
         """Every connection to every host, as a broken network would; who listens goes on."""
         for host in labs.lab_hosts(self.lab):
-            for child in psutil.Process(host.pid).children(recursive=True):
-                if "sshd" in child.name():
-                    child.kill()
+            for child in _sessions(host.pid):
+                _killed(child)
 
     def away(self, seconds: float) -> Fault:
         """A client host with no sshd for so long; the job that runs there does not notice."""
 
         def fault() -> None:
             (host,) = [each for each in labs.lab_hosts(self.lab) if each.name == "executor"]
-            sessions = [c for c in psutil.Process(host.pid).children(recursive=True) if "sshd" in c.name()]
-            for process in (psutil.Process(host.pid), *sessions):
-                process.kill()
+            for process in (psutil.Process(host.pid), *_sessions(host.pid)):
+                _killed(process)
             threading.Timer(seconds, labs.up, [self.lab], {"by_hand": True}).start()
 
         return fault
 
 
+def _words(process: psutil.Process) -> str:
+    with suppress(psutil.NoSuchProcess):
+        return " ".join(process.cmdline())
+    return ""
+
+
+def _sessions(sshd: int) -> list[psutil.Process]:
+    """The processes of its logins; one that ends while it is looked at is none."""
+    found = []
+    for child in psutil.Process(sshd).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found += [child] if "sshd" in child.name() else []
+    return found
+
+
+def _killed(process: psutil.Process) -> None:
+    with suppress(psutil.NoSuchProcess):
+        process.kill()
+
+
 def planned(lab: Inventory, what: LoadParameters, repetitions: int, name: str) -> tuple[Faulty, Campaign]:
     report, profile = published.load(REPORT), load_profile("tiny")
     made = LoadKind().experiment(report, what, profile, lab)
-    asked = {**LoadKind().asked(report, what, profile, lab), "test": name}
+    # A test that is run again begins a campaign of its own.
+    asked = {**LoadKind().asked(report, what, profile, lab), "test": f"{name} {time.time_ns()}"}
     trials = design.plan(LoadKind().cells(report, what), repetitions, seed=1, asked=asked)
     own = {key: getattr(made, key) for key in ("inventory", "profile", "names", "generator", "time_s", "rate")}
     return Faulty(**own), store.start_or_continue(REPORT, asked, trials, seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -76,7 +77,8 @@ def _planned(*tables: str) -> tuple[Faulty, Campaign]:
     asked = parameters.check(dm_kind.DmParameters, REPORT, said)
     made = dm_kind.DmKind().experiment(data, asked, profile, inventory)
     own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
-    conditions = dm_kind.DmKind().asked(data, asked, profile, inventory)
+    # A test that is run again begins a campaign of its own.
+    conditions = {**dm_kind.DmKind().asked(data, asked, profile, inventory), "test": time.time_ns()}
     trials = design.plan(dm_kind.DmKind().cells(data, asked), 1, seed=1, asked=conditions)
     return Faulty(**own, seed=1), store.start_or_continue(REPORT, conditions, trials, seed=1)
 
