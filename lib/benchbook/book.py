@@ -285,7 +285,7 @@ class Book(Framed):
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         if metric != "cpu":
             self._check_sampled(mine, metric, source)
-        frame = outcome.trial_series(mine, self.campaign.series, self.environment, metric, source, [row, column])
+        frame = outcome.trial_series(mine, self.campaign.coded_series, self.environment, metric, source, [row, column])
         figure = plots.timelines.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
         save = self.figure_file(f"{system}-{metric}-series")

@@ -43,21 +43,33 @@ OfRecord = Callable[[Record], Sequence[HostUse]]
 
 def of_record(record: Record, series: pa.Table) -> list[HostUse]:
     """The hosts whose CPU was sampled, from the trial's long table."""
-    if not series.num_rows:
-        return []
-    source, sources = _coded(series["source"])
-    metric, metrics = _coded(series["metric"])
-    cpu = _having(source, [name == "host" for name in sources]) & _having(
-        metric, [m.startswith("cpu.") for m in metrics]
-    )
-    host, hosts = _coded(series["host"])
-    samples = _Samples.of(series.filter(cpu), host[cpu], metric[cpu], metrics)
+    samples, hosts = _sampled(series)
     within = (samples.t >= record.started) & (samples.t <= record.ended)
     # As load_window.of_load has it: a sample stands at the end of its second, and those that begin before the load
     # count only where a host has no others.
     whole = within & (samples.begins >= record.started)
     bare = within & ~np.isin(samples.host, samples.host[whole])
     return [_host(hosts[i], samples, (samples.host == i) & (whole | bare)) for i in np.unique(samples.host)]
+
+
+def over_time(series: pa.Table) -> dict[str, tuple[Array, Array]]:
+    """Of each host whose CPU was sampled: when (s since the epoch), and the cores in use in the second before."""
+    samples, hosts = _sampled(series)
+    ours = {hosts[i]: samples.host == i for i in np.unique(samples.host)}
+    return {name: (samples.t[here], samples.busy[here]) for name, here in ours.items()}
+
+
+def _sampled(series: pa.Table) -> tuple[_Samples, list[str]]:
+    """The samples of CPU time in a long table, and the names of its hosts."""
+    if not series.num_rows:
+        return _Samples(np.empty(0, dtype=np.int64), *[np.empty(0)] * 5), []
+    source, sources = _coded(series["source"])
+    metric, metrics = _coded(series["metric"])
+    cpu = _having(source, [name == "host" for name in sources]) & _having(
+        metric, [m.startswith("cpu.") for m in metrics]
+    )
+    host, hosts = _coded(series["host"])
+    return _Samples.of(series.filter(cpu), host[cpu], metric[cpu], metrics), hosts
 
 
 def _coded(words: pa.ChunkedArray) -> tuple[Codes, list[str]]:
@@ -88,6 +100,10 @@ class _Samples:
         """What the host had to itself: steal is not its own."""
         return self.cores - self.steal
 
+    @property
+    def busy(self) -> Array:
+        return self.cores - self.waiting
+
     @classmethod
     def of(cls, cpu: pa.Table, host: Codes, metric: Codes, metrics: Sequence[str]) -> _Samples:
         t, value = (np.asarray(cpu[name].to_numpy(), dtype=np.float64) for name in ("t", "value"))
@@ -107,7 +123,7 @@ class _Samples:
 
 def _host(name: str, samples: _Samples, here: Marks) -> HostUse:
     ours = here & (samples.got > 0)
-    busy = (samples.cores - samples.waiting)[here]
+    busy = samples.busy[here]
     shares = 1 - samples.waiting[ours] / samples.got[ours]
     count = int(ours.sum())
     return HostUse(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from benchbook.analysis import circumstances, formatting, machine_time, results
+from benchbook.analysis import circumstances, cpu_use, formatting, machine_time, results
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table, Trials
 from benchbook.audit.whole import audit
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.probes.samples import busy_cores
 from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
 
 
 def write(published: Published, campaign: Campaign, tables: list[Table], claims: Sequence[JudgedClaim] = ()) -> Path:
@@ -57,36 +60,54 @@ def _systems(campaign: Campaign) -> list[SystemSummary]:
 
 def trial_series(
     records: Sequence[Record],
-    series: Callable[[str], pd.DataFrame],
+    series: Callable[[str], pa.Table],
     environment: Environment,
     metric: str,
     source: str,
     levels: Sequence[str],
 ) -> pd.DataFrame:
-    """[*levels, repetition, t (s since the load began), value] of every trial; metric "cpu" = cores in use per host."""
-    parts = [_one(record, series(record.id), environment, metric, source, levels) for record in records]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    """[t (s since the load began), value, repetition, *levels] of every trial; metric "cpu" = cores in use.
+
+    `series` gives the long table of a trial by its id, as `Campaign.coded_series`.
+    """
+    parts = [_while_loaded(record, *_samples(record, series, environment, metric, source)) for record in records]
+    if not parts:
+        return pd.DataFrame()
+    t, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    counts = [len(times) for times, _ in parts]
+    of_trials = {"repetition": [r.repetition for r in records], **{n: [r.levels[n] for r in records] for n in levels}}
+    repeated = {name: pd.Series(values).repeat(counts).to_numpy() for name, values in of_trials.items()}
+    return pd.DataFrame({"t": t, "value": value, **repeated})
 
 
-def _one(
-    record: Record, series: pd.DataFrame, environment: Environment, metric: str, source: str, levels: Sequence[str]
-) -> pd.DataFrame:
+def _samples(
+    record: Record, series: Callable[[str], pa.Table], environment: Environment, metric: str, source: str
+) -> tuple[Array, Array]:
+    """When (s since the epoch) and what was sampled of one metric."""
+    table = series(record.id)
     if metric == "cpu":
-        rows = _cpu(record, series, environment)
-    else:
-        rows = series[(series.source == source) & (series.metric == metric)][["t", "value"]]
+        return _cpu(record, cpu_use.over_time(table), environment)
+    if not table.num_rows:
+        return np.empty(0), np.empty(0)
+    mine = table.filter(pc.and_(pc.equal(table["source"], source), pc.equal(table["metric"], metric)))
+    return mine["t"].to_numpy(), mine["value"].to_numpy()
+
+
+def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]:
     begin = record.ended - record.summary["total_time_s"].value if "total_time_s" in record.summary else record.started
-    inside = rows[(rows.t >= record.started) & (rows.t <= record.ended + 1)]
-    about = {name: record.levels[name] for name in levels}
-    return inside.assign(t=inside.t - begin, repetition=record.repetition, **about)
+    inside = (t >= record.started) & (t <= record.ended + 1)
+    return t[inside] - begin, value[inside]
 
 
-def _cpu(record: Record, series: pd.DataFrame, environment: Environment) -> pd.DataFrame:
+def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:
     """Cores in use: of the one machine where all hosts are one, else summed over the hosts, second by second."""
-    busy = busy_cores(series)
+    if not busy:
+        return np.empty(0), np.empty(0)
     if environment.shares_machine(record.client):
-        return busy[busy.host == record.client].rename(columns={"busy": "value"})[["t", "value"]]
-    return busy.assign(t=busy.t.round()).groupby("t").busy.sum().rename("value").reset_index()
+        return busy.get(record.client, (np.empty(0), np.empty(0)))
+    t, cores = (np.concatenate(column) for column in zip(*busy.values(), strict=True))
+    seconds, at = np.unique(t.round(), return_inverse=True)
+    return seconds, np.bincount(at, weights=cores).astype(np.float64)
 
 
 def spread(frame: pd.DataFrame, levels: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FixedFormatter, FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from benchbook.analysis.formatting import number
-from benchbook.plots.panels import related
+from benchbook.plots.panels import line_panels
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, Look, laid_out, legend, looks, short_numbers, styled
 
 # An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.
@@ -40,24 +39,8 @@ def curves(
     """
     data = (normalise(frame, panel, x) if normalised else frame).astype({"value": float, "low": float, "high": float})
     shown = looks(data.who)
-    # The stubs know no solid line among dashes, which is "".
-    dashes: dict[str, Any] = {who: look.dash or "" for who, look in shown.items()}
     facets = {"col": panel, "col_wrap": COLUMNS, "height": _HEIGHT, "aspect": PANEL_WIDTH / _HEIGHT}
-    grid = related(
-        data,
-        "line",
-        {**facets, "sharex": False, "sharey": False},
-        x=x,
-        y="value",
-        hue="who",
-        style="who",
-        hue_order=list(shown),
-        style_order=list(shown),
-        palette={who: look.colour for who, look in shown.items()},
-        markers={who: look.marker for who, look in shown.items()},
-        dashes=dashes,
-        estimator=None,
-    )
+    grid = line_panels(data, {**facets, "sharex": False, "sharey": False}, x=x, y="value", by="who", shown=shown)
     for name, axis in grid.axes_dict.items():
         part = data[data[panel] == name]
         _value_axis(axis, part, log=log and not normalised)

@@ -19,7 +19,7 @@ from benchbook.plots import curves, ratio_plot, timelines
 from benchbook.plots.mark_labels import beside_marks
 from benchbook.plots.mime import described
 from benchbook.plots.no_figure import nothing
-from benchbook.plots.panels import Panels, related
+from benchbook.plots.panels import Panels, line_panels, mark_panels
 from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, legend, looks, short_numbers, styled
 from benchbook.stats.usl import usl_fit
 
@@ -78,7 +78,7 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
     data = data.groupby(["panel", "repetition", x], observed=True, sort=False)[y].mean().reset_index()
     data = data.assign(line="repetition " + data.repetition.astype(str)).sort_values([x, "repetition"])
     names = [f"repetition {number}" for number in sorted(set(data.repetition))]
-    grid = _relplot(data, "line", x, y, hue="line", names=names, dashes=False, markersize=6, estimator=None)
+    grid = line_panels(data, _facets(data), x=x, y=y, by="line", shown=looks(names), markersize=6)
     for name, axis in grid.axes_dict.items():
         _levels_along(axis, sorted(set(data[data.panel == name][x])))
     return _finished(
@@ -101,7 +101,7 @@ def relation(
     if data.empty:
         return nothing(f"No row has both {x} and {y}.")
     data, names, part = _coloured(data, colour)
-    grid = _relplot(data, "scatter", x, y, hue="line", names=names, s=42)
+    grid = mark_panels(data, _facets(data), x=x, y=y, by="line", shown=looks(names), s=42)
     for name, axis in grid.axes_dict.items():
         axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
     said = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
@@ -134,12 +134,10 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
         return nothing("No trial has a latency histogram.")
     data, names, part = _coloured(data, colour)
     added = data.groupby(["panel", "line", "latency_ms"], observed=True)["count"].sum().reset_index()
-    lines = added.groupby(["panel", "line"], sort=False)["count"]
-    added = added.assign(share=lines.cumsum() / lines.transform("sum"))
-    grid = _relplot(
-        added, "line", "latency_ms", "share", hue="line", names=names,
-        dashes=False, markers=False, drawstyle="steps-post", estimator=None,
-    )  # fmt: skip
+    counts = added.groupby(["panel", "line"], sort=False)["count"]
+    added = added.assign(share=counts.cumsum() / counts.transform("sum"))
+    steps = {"marker": "", "drawstyle": "steps-post"}
+    grid = line_panels(added, _facets(added), x="latency_ms", y="share", by="line", shown=looks(names), **steps)
     for axis in grid.axes.flat:
         axis.set_xscale("log")
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -197,7 +195,7 @@ def usl(trials: pd.DataFrame, y: str = "tps", *, x: str = "threads", panel: str 
     if not len(data) or not enough.any():
         return nothing(f"The law has three parameters: it needs four levels of {x} or more.")
     data = data[enough].assign(line="trials")
-    grid = _relplot(data, "scatter", x, y, hue="line", names=["trials"], s=30)
+    grid = mark_panels(data, _facets(data), x=x, y=y, by="line", shown=looks(["trials"]), s=30)
     said = []
     for name, axis in grid.axes_dict.items():
         said.append(f"{name}: {_law(axis, data[data.panel == name].groupby(x)[y].mean())}")
@@ -271,15 +269,9 @@ def _coloured(data: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str],
     return shown.assign(line=shown[column].map(names)), list(names.values()), said
 
 
-def _relplot(data: pd.DataFrame, kind: str, x: str, y: str, *, hue: str, names: Sequence[str], **more: Any) -> Panels:
-    shown = looks(names)
-    marks: dict[str, Any] = {"markers": {name: look.marker for name, look in shown.items()}}
-    facets = {"col": "panel", "col_wrap": min(COLUMNS, data.panel.nunique()), "height": _HEIGHT}
-    facets |= {"aspect": PANEL_WIDTH / _HEIGHT, "sharex": False, "sharey": False}
-    return related(
-        data, kind, facets, x=x, y=y, hue=hue, style=hue, hue_order=list(shown), style_order=list(shown),
-        palette={name: look.colour for name, look in shown.items()}, **{**marks, **more},
-    )  # fmt: skip
+def _facets(data: pd.DataFrame) -> dict[str, Any]:
+    size = {"height": _HEIGHT, "aspect": PANEL_WIDTH / _HEIGHT, "sharex": False, "sharey": False}
+    return {"col": "panel", "col_wrap": min(COLUMNS, data.panel.nunique()), **size}
 
 
 def _levels_along(axis: Axes, steps: Sequence[float]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 
 from benchbook.plots.quick_seaborn import sns
+from benchbook.plots.style import Look
 
-_DRAWN_BY: Mapping[str, Callable[..., Any]] = {"line": sns.lineplot, "scatter": sns.scatterplot}
+# White around a mark sets it apart from those below it; as wide as seaborn draws it.
+_EDGE: Mapping[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.75}
 
 
 class Panels(sns.FacetGrid):
@@ -19,8 +22,48 @@ class Panels(sns.FacetGrid):
         return self
 
 
-def related(data: pd.DataFrame, kind: str, facets: Mapping[str, Any], **look: Any) -> Panels:
-    """What `sns.relplot` draws, a legend apart: x against y in a panel per facet; `look` goes to seaborn's own function."""  # noqa: E501
+def line_panels(
+    data: pd.DataFrame, facets: Mapping[str, Any], *, x: str, y: str, by: str, shown: Mapping[str, Look], **more: Any
+) -> Panels:
+    """y against x, a panel per facet and in it a line with marks per value of `by`, as `shown`; `more` is matplotlib's.
+
+    Not by `sns.lineplot`: told a colour and a mark by one column, it looks for a line at every pair of both, which of
+    34 repetitions are 1,156 in each panel.
+    """
     grid = Panels(data, dropna=False, **facets)
-    grid.map_dataframe(_DRAWN_BY[kind], legend=False, **look)
+    grid.map_dataframe(_draw_lines, x=x, y=y, by=by, shown=shown, **more)
+    return grid
+
+
+def _draw_lines(
+    *, data: pd.DataFrame, x: str, y: str, by: str, shown: Mapping[str, Look], color: Any, **more: Any
+) -> None:
+    del color  # the grid's own, of which there is one
+    groups = dict(iter(data.dropna(subset=[x, y]).sort_values([x, y]).groupby(by, sort=False, observed=True)))
+    for name, look in shown.items():
+        if name in groups:
+            part = groups[name]
+            style: Any = (0, look.dash) if look.dash else "-"
+            drawn = {"color": look.colour, "marker": look.marker, "linestyle": style, **_EDGE, **more}
+            plt.plot(part[x].to_numpy(), part[y].to_numpy(), **drawn)
+
+
+def mark_panels(
+    data: pd.DataFrame, facets: Mapping[str, Any], *, x: str, y: str, by: str, shown: Mapping[str, Look], **more: Any
+) -> Panels:
+    """y against x, a panel per facet, a mark per row, as `shown` says of its value of `by`; `more` is seaborn's."""
+    grid = Panels(data, dropna=False, **facets)
+    grid.map_dataframe(
+        sns.scatterplot,
+        legend=False,
+        x=x,
+        y=y,
+        hue=by,
+        style=by,
+        hue_order=list(shown),
+        style_order=list(shown),
+        palette={name: look.colour for name, look in shown.items()},
+        markers={name: look.marker for name, look in shown.items()},
+        **more,
+    )
     return grid

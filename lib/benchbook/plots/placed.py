@@ -38,8 +38,10 @@ def placed(figure: Figure) -> Iterator[Bbox]:
 
 
 def _place(figure: Figure) -> Bbox:
+    """By its layout engine alone: what a draw would do besides, the box finds out for itself."""
     dpi, figure.dpi = figure.dpi, DPI
-    figure.draw_without_rendering()
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
     part = figure.get_tightbbox().padded(float(mpl.rcParams["savefig.pad_inches"]))
     figure.dpi = dpi
     return part

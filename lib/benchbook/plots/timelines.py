@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from benchbook.plots.panels import Panels, related
+from benchbook.plots.panels import Panels, line_panels
 from benchbook.plots.style import (
     COLUMNS,
     PANEL_WIDTH,
@@ -30,6 +30,8 @@ _HEIGHT = 1.6
 _HEADROOM = 1.4
 # Names from this length on stand two in a row.
 _LONG = 15
+# Lines of many samples, with marks as small as they are.
+_SMALL: Mapping[str, Any] = {"markersize": 3.5, "linewidth": 1, "markeredgewidth": 0}
 
 
 @styled()
@@ -42,19 +44,9 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
     data = frame.assign(place=_places(frame, row, column), repetition="repetition " + frame.repetition.astype(str))
     shown = looks(sorted(set(data.repetition), key=lambda name: int(name.split()[-1])))
     across = max(3, int(data.place.max()) + 1)
-    grid = _lines(
-        data,
-        shown,
-        hue="repetition",
-        row=row,
-        row_order=list(dict.fromkeys(data[row])),
-        col="place",
-        col_order=list(range(across)),
-        height=_HEIGHT,
-        aspect=_WIDTH / across / _HEIGHT,
-        sharex="row",
-        sharey="row",
-    )
+    facets = {"row": row, "row_order": list(dict.fromkeys(data[row])), "col": "place", "col_order": list(range(across))}
+    size = {"height": _HEIGHT, "aspect": _WIDTH / across / _HEIGHT, "sharex": "row", "sharey": "row"}
+    grid = line_panels(data, {**facets, **size}, x="t", y="value", by="repetition", shown=shown, **_SMALL)
     for (name, place), axis in grid.axes_dict.items():
         part = data[(data[row] == name) & (data.place == place)]
         axis.set_visible(not part.empty)
@@ -95,19 +87,11 @@ def watched(frame: pd.DataFrame, *, ends: Mapping[str, float], since: str) -> Fi
     order = at if len(panels) > 1 else frame.trial.map(trials.index)
     data = frame.assign(side=order % COLUMNS, block=_blocks(frame, order, trials, single=len(panels) == 1))
     shown = _looks_within(frame, panels)
-    grid = _lines(
-        data,
-        shown,
-        hue="line",
-        row="block",
-        row_order=list(range(int(data.block.max()) + 1)),
-        col="side",
-        col_order=list(range(min(COLUMNS, max(len(panels), len(trials))))),
-        height=1.9,
-        aspect=PANEL_WIDTH / 1.9,
-        sharex=False,
-        sharey=False,
-    )
+    across = min(COLUMNS, max(len(panels), len(trials)))
+    facets = {"row": "block", "row_order": list(range(int(data.block.max()) + 1))}
+    facets |= {"col": "side", "col_order": list(range(across))}
+    size = {"height": 1.9, "aspect": PANEL_WIDTH / 1.9, "sharex": False, "sharey": False}
+    grid = line_panels(data, {**facets, **size}, x="t", y="value", by="line", shown=shown, **_SMALL)
     for (block, side), axis in grid.axes_dict.items():
         part = data[(data.block == block) & (data.side == side)]
         axis.set_visible(not part.empty)
@@ -140,33 +124,11 @@ def _watched_panel(axis: Axes, part: pd.DataFrame, shown: Mapping[str, Look], en
     short_numbers(axis)
     if len(names) > 1:
         looked = [(name, shown[name]) for name in names]
-        lines = [Line2D([], [], color=look.colour, marker=look.marker, markersize=3, label=n) for n, look in looked]
+        handles = [Line2D([], [], color=look.colour, marker=look.marker, markersize=3, label=n) for n, look in looked]
         across = 3 if max(map(len, names)) < _LONG else 2
         small = {"fontsize": 7, "frameon": False, "borderpad": 0, "columnspacing": 1.0}
         # The panel keeps its width, whatever is written in it.
-        axis.legend(handles=lines, loc="upper left", ncols=across, **small).set_in_layout(False)
-
-
-def _lines(data: pd.DataFrame, shown: Mapping[str, Look], *, hue: str, **facets: Any) -> Panels:
-    """A line per value of `hue` in every facet, with its small marks."""
-    return related(
-        data,
-        "line",
-        facets,
-        x="t",
-        y="value",
-        hue=hue,
-        style=hue,
-        hue_order=list(shown),
-        style_order=list(shown),
-        palette={name: look.colour for name, look in shown.items()},
-        markers={name: look.marker for name, look in shown.items()},
-        dashes=False,
-        markersize=3.5,
-        linewidth=1,
-        markeredgewidth=0,
-        estimator=None,
-    )
+        axis.legend(handles=handles, loc="upper left", ncols=across, **small).set_in_layout(False)
 
 
 def _timed(grid: Panels, label: str) -> Figure:

@@ -19,7 +19,7 @@ from benchbook.stats.tails import t_tail
 
 LEAST_FOR_OUTLIER, LEAST_FOR_LEVELS = 3, 4
 _KNOWN = 1e6
-_DRAWS = 100_000
+_DRAWS, _PARTS = 100_000, 20
 _SEED = 1
 
 
@@ -114,8 +114,12 @@ def _null(n: int, prior: float) -> Array:
     """Scores of normal repetitions whose variances follow the prior; simulated, always with the same numbers."""
     rng = np.random.default_rng(_SEED)
     scale = np.sqrt(prior / rng.chisquare(prior, _DRAWS)) if prior else np.ones(_DRAWS)
-    rising = np.sort(rng.standard_normal((_DRAWS, n)) * scale[:, None], axis=1)
-    return _score(rising, prior, np.ones(_DRAWS))
+    # In parts: all at once, of 34 repetitions, would be the most memory that a page takes.
+    scores = []
+    for part in np.split(scale, _PARTS):
+        rising = np.sort(rng.standard_normal((part.size, n)) * part[:, None], axis=1)
+        scores.append(_score(rising, prior, np.ones(part.size)))
+    return np.concatenate(scores)
 
 
 def in_percent(log_ratio: float) -> float:

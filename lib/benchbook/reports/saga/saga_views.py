@@ -196,7 +196,7 @@ def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HT
     if not mine:
         return show.paragraph("No saga has been recorded.")
     names = ["mode", "sql_per_branch"]
-    frame = outcome.trial_series(mine, report.campaign.series, report.environment, metric, source, names)
+    frame = outcome.trial_series(mine, report.campaign.coded_series, report.environment, metric, source, names)
     figure = plots.timelines.time_series(frame, row="mode", column="sql_per_branch", label=label)
     alt = f"{label} over time in every trial: {outcome.spread(frame, names)}"
     return plots.picture.show(

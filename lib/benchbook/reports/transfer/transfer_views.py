@@ -197,7 +197,7 @@ def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HT
 def _every_trial(report: Recorded, engine: str, metric: str, source: str, label: str) -> HTML:
     records = [record for record in _as_published(report) if record.system == engine]
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
-    read = report.campaign.series
+    read = report.campaign.coded_series
     frame = outcome.trial_series(records, read, report.environment, metric, source, levels)
     name = f"{engine}-{metric.replace('.', '-')}-series"
     if frame.empty:
