@@ -22,17 +22,17 @@ def words(command: Command) -> Sequence[str]:
 
 
 def test_a_load_that_nobody_has_seen_is_tried_for_whole_seconds() -> None:
-    warm = WarmUp(time_s=60, ab="ab")
+    warm = WarmUp(time_s=60, program="ab")
     assert words(warm.command(LOAD)) == ["-t", "3", "-n", "50000000", "-c", "10"]
-    assert WarmUp(time_s=3, ab="ab").seconds == 1
+    assert WarmUp(time_s=3, program="ab").seconds == 1
     rate = warm.requests(LOAD, TRIED) / 60
     assert rate == pytest.approx(float(TRIED.partition("Requests per second:")[2].split()[0]), rel=0.01)
 
 
 def test_the_next_load_of_its_kind_is_as_long_and_follows_sooner() -> None:
-    warm = WarmUp(time_s=60, ab="ab")
+    warm = WarmUp(time_s=60, program="ab")
     warm.requests(LOAD, TRIED)
-    warm.loaded(LOAD, LOADED)
+    warm.loaded(LOAD, 320.24)
     # 0.2 of 3 s at 320.24 requests/s, where the servers run; then 60 s of them, whatever the warm-up itself reached.
     assert words(warm.command(LOAD)) == ["-n", "192", "-c", "10"]
     assert warm.requests(LOAD, TRIED) == round(320.24 * 60)
@@ -41,8 +41,8 @@ def test_the_next_load_of_its_kind_is_as_long_and_follows_sooner() -> None:
 
 
 def test_servers_that_were_started_are_warmed_as_if_new() -> None:
-    warm = WarmUp(time_s=60, ab="ab")
-    warm.loaded(LOAD, LOADED)
+    warm = WarmUp(time_s=60, program="ab")
+    warm.loaded(LOAD, 320.24)
     assert words(warm.command(LOAD))[0] == "-t", "no load has run on these servers yet"
     assert warm.requests(LOAD, TRIED) == round(320.24 * 60), "what a load showed is known better than by a try"
     assert words(warm.command(LOAD))[0] == "-n"

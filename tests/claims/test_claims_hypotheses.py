@@ -313,8 +313,14 @@ def test_another_machine_s_room_does_not_count(toy: Published) -> None:
 
 @pytest.mark.parametrize(
     ("share", "verdict", "left"),
-    # The claim needs 306 / 100 x 0.8 = 2.45 times what FLAT shows: two cores have that left if 1 / 2.45 = 41% are busy.
-    [(0.98, "not testable here", "1x"), (0.7, "not testable here", "1.43x"), (0.4, "contradicted", "")],
+    # The claim needs 306 / 100 x 0.8 / 0.99 = 2.48 times what FLAT shows, and cores are full when 95% are busy: they
+    # have that left if 0.95 / 2.48 = 38% are.
+    [
+        (0.98, "not testable here", "1x"),
+        (0.7, "not testable here", "1.36x"),
+        (0.39, "not testable here", "2.44x"),
+        (0.37, "contradicted", ""),
+    ],
 )
 def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
     toy: Published, share: float, verdict: str, left: str

@@ -128,9 +128,10 @@ def judge(
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
     for claim in claims:
         if claim.id in parts:
-            lacked = room.lacking(claim, decisions[claim.id], arm, busy, fewer=system.fewer)
-            if lacked or (lacked := level_steps.too_wide(decisions[claim.id], scaling)):
-                reasons[claim.id] = _measured_all_the_same(lacked, decisions[claim.id])
+            decision = decisions[claim.id]
+            no_room = room.lacking(claim, decision, arm, busy, fewer=system.fewer)
+            if lacked := no_room or level_steps.too_wide(decision, scaling):
+                reasons[claim.id] = _measured_all_the_same(lacked, decision)
     return [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons

@@ -121,9 +121,9 @@ def _lacks(part: Part) -> float:
 
 
 def _rates_without_room(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
-    """Where more was needed than the cores had left (utilization law, see `_cut_short`)."""
+    """Where more was needed than the cores had left until they count as full (utilization law, see `_cut_short`)."""
     for machine, cell, term in _servers(_signed(part, 1), arm, busy):
-        left = 1 / machine.share if 0 < machine.share < limit else math.inf if not machine.share else 1.0
+        left = max(limit / machine.share, 1.0) if machine.share else math.inf
         if _lacks(part) > left:
             yield machine, (cell, term), f"which leaves room for {left:.3g}x"
 

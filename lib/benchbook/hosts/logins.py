@@ -159,11 +159,10 @@ class Logins:
 
     def _over(self, connection: fabric.Connection, command: str, timeout: float, keep: Sequence[str]) -> Result:
         line, began = login_shell.words(command, keep), time.monotonic()
-        too_long = RemoteFailed(self.name, command, None, f"no end within {timeout:g} s")
         try:
             done = connection.run(line, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
         except CommandTimedOut as problem:
-            raise too_long from problem
+            raise self._too_long(command, timeout) from problem
         except (*LOST, ThreadException) as problem:
             if no_session(problem, connection):
                 raise NoSession(self.name) from problem
@@ -173,8 +172,11 @@ class Logins:
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
         # While invoke's thread that gives a command up still closes its channel, invoke says that it was in time.
         if done.exited == _NO_STATUS and time.monotonic() - began >= timeout:
-            raise too_long
+            raise self._too_long(command, timeout)
         return Result(done.stdout, done.stderr, done.exited)
+
+    def _too_long(self, command: str, timeout: float) -> RemoteFailed:
+        return RemoteFailed(self.name, command, None, f"no end within {timeout:g} s")
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ def _trend(found: Array, own_df: Array, informs: NDArray[np.bool_], along: Array
 
 
 def median_slope(x: Array, y: Array) -> float:
-    """Of the lines through all pairs of points, which scipy.stats.theilslopes finds too, after half a second of imports.
+    """Of the lines through all pairs of points: that of scipy.stats.theilslopes, without half a second of imports.
 
     Points of equal x have no line; there must be some of different x.
     """

@@ -28,7 +28,7 @@ class Stores(KeptServers):
     default_status_port = 20180
     builds = ("unistore",)
 
-    def __init__(self, session: Session, driver: PlacementDriver, build: str = "unistore") -> None:
+    def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
         super().__init__(session)
         self.driver = driver
         self.program = ServerProgram("systems.tikv.binary", build, "unistore-server", self.settings.binary)

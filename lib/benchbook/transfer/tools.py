@@ -16,6 +16,7 @@ from benchbook.given import guard
 from benchbook.transfer import proof
 from benchbook.transfer.dataset import DocumentSet, make_room
 from benchbook.transfer.dataset import load as load_dataset
+from benchbook.transfer.leaving import leave_with
 from benchbook.transfer.settings import MongoEndpoint
 
 _LINE_EVERY = 100_000
@@ -68,7 +69,7 @@ def clear(
 def main() -> None:
     """Runs the command; an error ends it with one paragraph and its exit status (`--debug` shows its stack)."""
     guard.begin(_tell)
-    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer.tools"), _tell))
+    leave_with(lambda: guard.status_of(partial(app, prog_name="python -m benchbook.transfer.tools"), _tell))
 
 
 def _tell(text: str) -> None:

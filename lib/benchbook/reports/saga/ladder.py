@@ -201,7 +201,7 @@ class SagaLadder:
             moments = {**killed, **recovered}
             measured = self._measurement(trial, command, ended, text, watched.series, counted, moments)
         if not killing:
-            self._warm.loaded(load, text)
+            self._warm.loaded(load, ab.parse(text).requests_per_s)
         return replace(measured, proof={**watched.proof, **measured.proof})
 
     def _warm_up(self, load: LoadAsked) -> int:

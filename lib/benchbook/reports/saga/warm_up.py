@@ -27,10 +27,10 @@ class LoadAsked(NamedTuple):
 
 @dataclass
 class WarmUp:
-    """Of loads that are to last `time_s` seconds, by the program `ab`."""
+    """Of loads that are to last `time_s` seconds; `program` is ab, where it stands on the client."""
 
     time_s: int
-    ab: str
+    program: str
     _rates: dict[LoadAsked, float] = field(init=False, default_factory=dict)
     _cold: bool = field(init=False, default=True)
 
@@ -46,9 +46,9 @@ class WarmUp:
         """What is to be run before this load."""
         rate = self._rates.get(load)
         if rate is None or self._cold:
-            return ab_command.for_seconds(self.ab, load.url, concurrency=load.concurrency, seconds=self.seconds)
+            return ab_command.for_seconds(self.program, load.url, concurrency=load.concurrency, seconds=self.seconds)
         return ab_command.for_requests(
-            self.ab,
+            self.program,
             load.url,
             concurrency=load.concurrency,
             requests=round(rate * self.seconds * AGAIN),
@@ -60,6 +60,6 @@ class WarmUp:
         tried, self._cold = ab.parse(printed).requests_per_s, False
         return round(self._rates.get(load, tried) * self.time_s)
 
-    def loaded(self, load: LoadAsked, printed: str) -> None:
-        """What a whole load printed: the next one of its kind is as fast."""
-        self._rates[load] = ab.parse(printed).requests_per_s
+    def loaded(self, load: LoadAsked, requests_per_s: float) -> None:
+        """The rate of a whole load: the next one of its kind is as fast."""
+        self._rates[load] = requests_per_s
