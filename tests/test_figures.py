@@ -350,3 +350,19 @@ def test_an_svg_of_too_many_characters_is_given_up(monkeypatch: pytest.MonkeyPat
     assert "image/svg+xml" not in mime.bundle(figure)[0]
     monkeypatch.setattr(mime, "MOST_SVG", len(whole))
     assert mime.svg(figure, "alt") == whole
+
+
+def test_an_svg_that_is_sure_to_be_too_long_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = (Figure() for _ in range(2))
+    for figure, points in ((few, 5), (many, 3000)):
+        figure.subplots().plot(range(points), range(points), marker="o")
+    whole = mime.svg(few, "alt")
+    assert whole is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda *_, **__: pytest.fail("drawn"))
+        assert mime.svg(many, "alt") is None
+    # What was foreseen would have come true.
+    monkeypatch.setattr(mime, "MOST_SVG", 10**9)
+    drawn = mime.svg(many, "alt")
+    assert drawn is not None
+    assert len(drawn) > 250_000

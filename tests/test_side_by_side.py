@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchbook.restage import longest_first
 from benchbook.site import side_by_side
 
 PATIENCE_S = 60
@@ -102,3 +103,12 @@ def test_who_breaks_off_leaves_no_process(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(KeyboardInterrupt):
         side_by_side.run([endless, endless])
     assert not Path(f"/proc/{(tmp_path / 'begun').read_text()}").exists()
+
+
+def test_the_page_that_takes_longest_is_begun_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHBOOK_HOME", str(tmp_path))
+    for report, campaign, size in (("a", "1", 30), ("b", "1", 10), ("b", "2", 90)):
+        notebook = tmp_path / "data" / "runs" / report / campaign / "executed.ipynb"
+        notebook.parent.mkdir(parents=True)
+        notebook.write_bytes(b" " * size)
+    assert longest_first(["a", "b", "never-drawn"]) == ["b", "a", "never-drawn"]

@@ -145,9 +145,10 @@ def site(
     names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
 ) -> None:
     """Rebuild pages and figures from data/runs, side by side; no host is needed."""
-    from benchbook.restage import replay, replay_all
+    from benchbook.restage import longest_first, replay, replay_all
 
-    replays = [partial(_guarded, name, partial(replay, name, campaign, console)) for name in _recorded(names)]
+    chosen = longest_first(_recorded(names))
+    replays = [partial(_guarded, name, partial(replay, name, campaign, console)) for name in chosen]
     raise typer.Exit(max(replay_all(replays)))
 
 

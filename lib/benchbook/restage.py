@@ -163,6 +163,15 @@ def replay(report: str, which: str, console: Console) -> int:
     return _publish(report, execute(report, again, console, forked=True), console)
 
 
+def longest_first(reports: Iterable[str]) -> list[str]:
+    """The reports whose notebooks drew most before the others: begun last, such a page is waited for alone."""
+
+    def drawn(report: str) -> int:
+        return max((path.stat().st_size for path in paths.runs_dir(report).glob("*/executed.ipynb")), default=0)
+
+    return sorted(reports, key=drawn, reverse=True)
+
+
 def replay_all(steps: Sequence[Callable[[], int]]) -> list[int]:
     """The exit status of each replay; as many at once as there are cores.
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from IPython.core.getipython import get_ipython
 from matplotlib.figure import Figure
 
@@ -17,6 +18,9 @@ from benchbook.plots.style import DPI
 
 # Beyond this size (bytes), thousands of marks, the PNG is the smaller one and is all that is kept.
 MOST_SVG = 250_000
+# Characters of a panel, of a mark and of a point of a line: fewer than in this kit's figures (`_at_least`).
+_PANEL, _MARK, _POINT = 6_500, 110, 35
+_NO_MARK = (None, "", " ", "none", "None")
 Bundle = dict[str, Any]
 
 # What was drawn of a figure, and under which description, while it is as it was.
@@ -63,6 +67,8 @@ def svg(figure: Figure, alt: str) -> str | None:
 
     None for one that would have more than MOST_SVG characters.
     """
+    if _at_least(figure) > MOST_SVG:
+        return None
     buffer = _UpTo(MOST_SVG)
     about = {"Description": alt, "Date": None}
     with (
@@ -74,6 +80,15 @@ def svg(figure: Figure, alt: str) -> str | None:
         except _TooLong:
             return None
     return buffer.getvalue()
+
+
+def _at_least(figure: Figure) -> int:
+    """Characters of the figure as SVG, by what is in it: to draw a third of it in vain takes as long as its PNG."""
+    panels = [axis for axis in figure.axes if axis.get_visible()]
+    lines = [line for axis in panels for line in axis.lines]
+    points = [len(np.atleast_1d(line.get_xdata())) for line in lines]
+    marks = sum(n for n, line in zip(points, lines, strict=True) if line.get_marker() not in _NO_MARK)
+    return _PANEL * len(panels) + _MARK * marks + _POINT * sum(points)
 
 
 class _TooLong(Exception):
