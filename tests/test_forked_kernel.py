@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,11 @@ from jupyter_client.manager import AsyncKernelManager
 from kit import PATIENCE_S, until
 from nbclient import NotebookClient
 from nbformat import v4
+from PIL import Image
 
 # As `benchbook site` has them before it makes a copy: what a kernel must not notice.
 import benchbook.plots.frame_plots
+from benchbook.plots.style import DPI
 from benchbook.site import forked_kernel
 from benchbook.site.forked_kernel import Seed
 
@@ -31,9 +36,15 @@ CELLS = [
 ]
 
 
-def executed(folder: Path, manager: type[AsyncKernelManager]) -> list[Any]:
+OF_THE_KIT = """import pandas as pd
+from benchbook import plots
+trials = pd.DataFrame({"workload": "w", "threads": [1, 2], "repetition": 1, "tps": [10.0, 18.0]})
+plots.repetitions(trials, "tps")"""
+
+
+def executed(folder: Path, manager: type[AsyncKernelManager], cells: Sequence[str] = CELLS) -> list[Any]:
     """The outputs of each cell, as text that can be compared."""
-    notebook = v4.new_notebook(cells=[v4.new_code_cell(source) for source in CELLS])
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(source) for source in cells])
     client = NotebookClient(
         notebook,
         kernel_name="python3",
@@ -58,6 +69,20 @@ def test_the_outputs_are_those_of_a_kernel_that_was_started(tmp_path: Path, monk
         ["display_data"], ["display_data"], ["execute_result"], ["error"],
     ]  # fmt: skip
     assert copied == started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_figure_is_drawn_once_by_the_kit(tmp_path: Path, forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """matplotlib's inline backend draws each figure too, if it is let, and its PNG, without words, takes our place."""
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    with forked_kernel.options(forked=forked) as options:
+        manager = options.get("kernel_manager_class", AsyncKernelManager)
+        ((shown,), _) = executed(tmp_path, manager, [OF_THE_KIT, "1"])
+    assert {"image/png", "image/svg+xml", "text/plain"} == set(shown.data)
+    with Image.open(io.BytesIO(base64.b64decode(shown.data["image/png"]))) as picture:
+        assert picture.info["Description"] == shown.metadata["alt"]
+        assert picture.info["dpi"][0] == pytest.approx(DPI, abs=0.01)
 
 
 def test_a_seed_that_never_becomes_a_kernel_ends() -> None:

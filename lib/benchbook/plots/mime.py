@@ -119,3 +119,9 @@ def show_figures_in_full() -> None:
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
         shell.display_formatter.mimebundle_formatter.for_type(Figure, _repr_figure)
+        # Imported before there is a shell, it would never know of it.
+        from matplotlib_inline.config import InlineBackend  # noqa: PLC0415
+
+        # A kernel that draws inline would draw each figure once more, and show that in place of ours.
+        InlineBackend.instance(parent=shell).figure_formats = set()
+        shell.display_formatter.formatters["image/png"].pop(Figure, None)
