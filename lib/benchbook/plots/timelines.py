@@ -9,9 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from benchbook.plots.panels import Panels, line_panels
 from benchbook.plots.style import (
+    COLOURS,
     COLUMNS,
     PANEL_WIDTH,
     PUBLISHED,
@@ -28,6 +30,8 @@ _WIDTH = 9.3
 _HEIGHT = 1.6
 # Above the lines of a panel there is room for a legend of two rows.
 _HEADROOM = 1.4
+# Steps between ticks, at most; and how long they may be, times a power of ten.
+_TICKS_ALONG, _TICKS_UP, _STEPS = 5, 4, (1, 2, 2.5, 5, 10)
 # Names from this length on stand two in a row.
 _LONG = 15
 # Lines of many samples, with marks as small as they are.
@@ -53,7 +57,9 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
         if not part.empty:
             axis.set_ylim(0, _top(data[data[row] == name].value))
             axis.set_title(f"{name}, {column} {_plain(part[column].iloc[0])}", fontsize=8)
-    legend(grid.figure, shown, where="outside upper center")
+    # Of more lines than there are looks two have one: a legend would tell nothing apart.
+    if len(shown) <= len(COLOURS):
+        legend(grid.figure, shown, where="outside upper center")
     grid.figure.supylabel(label, fontsize=9)
     return _timed(grid, f"time since {since} began (s)")
 
@@ -137,6 +143,9 @@ def _timed(grid: Panels, label: str) -> Figure:
     for axis in grid.axes.flat:
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
+        # A tick and its label are most of what a small panel takes to draw.
+        axis.xaxis.set_major_locator(MaxNLocator(_TICKS_ALONG, steps=_STEPS))
+        axis.yaxis.set_major_locator(MaxNLocator(_TICKS_UP, steps=_STEPS))
         short_numbers(axis)
     grid.figure.supxlabel(label, fontsize=9)
     return laid_out(grid.figure)
