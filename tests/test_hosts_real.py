@@ -701,6 +701,13 @@ def test_keys_and_passwords_of_a_lab_are_nobody_else_s(lab_home: Home) -> None:
     assert (lab_home.path / ".lab/secrets/database").read_text().strip() not in said
 
 
+def test_a_lab_host_has_the_driver_s_programs_and_reads_no_bashrc(host: RemoteHost) -> None:
+    ours = [part for part in os.environ["PATH"].split(":") if part and part != str(Path(sys.executable).parent)]
+    assert host.run(["printenv", "PATH"]).stdout.split(":")[: len(ours)] == ours
+    # bash reads it for a command by ssh unless its level, which it counts up to 2 here, says that a shell has begun.
+    assert int(host.shell("printenv SHLVL", keep=["SHLVL"]).stdout) >= 1
+
+
 def test_a_tunnel_to_nowhere_is_a_lost_connection(host: RemoteHost) -> None:
     with pytest.raises(ConnectionLost, match="no connection to"):
         host.tunnel(host.address, 3999)

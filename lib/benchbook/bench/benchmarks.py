@@ -20,6 +20,7 @@ from benchbook.analysis.results import replace_text
 from benchbook.bench import (
     analysis_bench,
     big_campaign_bench,
+    fanout_bench,
     gate_bench,
     history_bench,
     knee_bench,
@@ -290,4 +291,5 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "knee": knee_bench.knee,
     "knee_coverage": knee_bench.knee_coverage,
     "starts": starts_bench.starts,
+    "fanout": fanout_bench.fanout,
 }
