@@ -2,5 +2,6 @@
 
 if __name__ == "__main__":
     from benchbook.transfer.command_line import main
+    from benchbook.transfer.leaving import leave_with
 
-    main()
+    leave_with(main)

@@ -16,7 +16,6 @@ from benchbook.errors import BadInput
 from benchbook.given import guard
 from benchbook.transfer import watchers
 from benchbook.transfer.engine import TransferWatcher, transfer
-from benchbook.transfer.leaving import leave_with
 from benchbook.transfer.report import TransferReport
 from benchbook.transfer.settings import MongoEndpoint, Settings
 
@@ -136,7 +135,7 @@ def main() -> None:
     app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
     app.command()(run)
     guard.begin(_say)
-    leave_with(lambda: guard.status_of(partial(app, prog_name="python -m benchbook.transfer"), _say))
+    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer"), _say))
 
 
 def _say(text: str) -> None:

@@ -8,16 +8,17 @@ from collections.abc import Callable
 from typing import NoReturn
 
 
-def leave_with(step: Callable[[], int]) -> NoReturn:
-    """End this process with the exit status of `step`, which has closed what it wrote.
+def leave_with(main: Callable[[], None]) -> NoReturn:
+    """Run a program's `main`, which closes what it writes, and end this process with its exit status.
 
     pymongo's threads look twice a second whether they are to end, and Python's own end waits for them: half a second of
     every transfer and of every tool around it, in which nothing is done.
     """
+    status = 0
     try:
-        status = step()
+        main()
     except SystemExit as end:
-        # So typer ends: None is 0, and words are an error.
+        # None is 0, and words are an error.
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     try:
         sys.stdout.flush()

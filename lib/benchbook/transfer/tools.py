@@ -69,7 +69,7 @@ def clear(
 def main() -> None:
     """Runs the command; an error ends it with one paragraph and its exit status (`--debug` shows its stack)."""
     guard.begin(_tell)
-    leave_with(lambda: guard.status_of(partial(app, prog_name="python -m benchbook.transfer.tools"), _tell))
+    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer.tools"), _tell))
 
 
 def _tell(text: str) -> None:
@@ -77,4 +77,4 @@ def _tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    leave_with(main)
