@@ -89,6 +89,19 @@ def test_a_dead_worker() -> None:
     assert "github.com" not in str(raised.value)
 
 
+def test_a_master_that_does_not_answer_is_no_broken_output() -> None:
+    # As dm-ctl 1.0.7 printed it, with status 0, where nobody listened.
+    said = (
+        "can not query  task's status(in workers [127.0.98.41:8262]):\n"
+        "rpc error: code = Unavailable desc = all SubConns are in TransientFailure, latest connection error: "
+        'connection error: desc = "transport: Error while dialing dial tcp 127.0.98.41:8261: connect: connection '
+        'refused"\n'
+    )
+    for read in (dm.parse, dm.confirm):
+        with pytest.raises(dm.MasterUnreachable, match=r"dm-master does not answer: .*8261: connect: conn"):
+            read(said)
+
+
 def test_an_unknown_task() -> None:
     with pytest.raises(dm.UnknownTask, match="nosuch"):
         dm.parse(printed("unknown_task"))

@@ -17,6 +17,8 @@ from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 
 _LONGEST_MESSAGE = 400
+# What gRPC says of who does not answer; dm-ctl prints it as it is, and ends with status 0.
+_NO_MASTER = "rpc error: code = Unavailable"
 _POSITION = re.compile(r"\((?P<file>.*), (?P<offset>\d+)\)")
 _RELAY_SUFFIX = re.compile(r"\|\d+(?=\.\d+$)")
 # Some messages carry a Go stack: it begins with the first package path on a line of its own.
@@ -25,6 +27,10 @@ _STACK = re.compile(r"\n[\w.-]+\.\w+/.*", re.DOTALL)
 
 class CommandRefused(SystemFailed):
     """DM's master or worker did not do what dm-ctl asked for; carries DM's own message."""
+
+
+class MasterUnreachable(CommandRefused):
+    """dm-ctl has no answer from dm-master: it is down, or it is starting."""
 
 
 class WorkerUnreachable(CommandRefused):
@@ -87,7 +93,7 @@ class Status:
 
 
 def parse(text: str) -> Status:
-    """`dm-ctl query-status TASK`. Raises UnknownTask, WorkerUnreachable, CommandRefused and OutputNotParseable."""
+    """`dm-ctl query-status TASK`. Raises OutputNotParseable, and CommandRefused or a kind of it."""
     answer = _answer(text)
     workers = answer.get("workers") or []
     if not answer["result"] or not workers:
@@ -127,6 +133,8 @@ def _answer(text: str) -> Json:
     try:
         answer = json.loads(text)
     except json.JSONDecodeError as problem:
+        if _NO_MASTER in text:
+            raise MasterUnreachable(f"dm-master does not answer: {' '.join(_short(text).split())}") from problem
         raise OutputNotParseable(f"dm-ctl printed no JSON: {text.strip()[:_LONGEST_MESSAGE]!r}") from problem
     if not isinstance(answer, dict) or "result" not in answer:
         raise OutputNotParseable(f"dm-ctl's answer has no result: {text.strip()[:_LONGEST_MESSAGE]!r}")
