@@ -704,7 +704,8 @@ def test_keys_and_passwords_of_a_lab_are_nobody_else_s(lab_home: Home) -> None:
 def test_a_lab_host_has_the_driver_s_programs_and_reads_no_bashrc(host: RemoteHost) -> None:
     ours = [part for part in os.environ["PATH"].split(":") if part and part != str(Path(sys.executable).parent)]
     assert host.run(["printenv", "PATH"]).stdout.split(":")[: len(ours)] == ours
-    # bash reads it for a command by ssh unless its level, which it counts up to 2 here, says that a shell has begun.
+    # bash reads it for a command by ssh unless its level says that a shell has begun. It counts up when it begins, and
+    # down when it gives way to what it starts: without the lab's own level, 0.
     assert int(host.shell("printenv SHLVL", keep=["SHLVL"]).stdout) >= 1
 
 

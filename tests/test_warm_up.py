@@ -9,6 +9,7 @@ from test_ab import printed
 
 from benchbook.hosts.jobs import Command
 from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
+from benchbook.workloads import ab
 
 LOAD = LoadAsked("mysql57", "http://127.0.0.1:8081/dtm/2", 10)
 # Of the fixtures: `timelimit` was a try of some seconds, `success` a whole load of 320.24 requests/s.
@@ -32,7 +33,7 @@ def test_a_load_that_nobody_has_seen_is_tried_for_whole_seconds() -> None:
 def test_the_next_load_of_its_kind_is_as_long_and_follows_sooner() -> None:
     warm = WarmUp(time_s=60, program="ab")
     warm.requests(LOAD, TRIED)
-    warm.loaded(LOAD, 320.24)
+    warm.loaded(LOAD, ab.parse(LOADED).requests_per_s)
     # 0.2 of 3 s at 320.24 requests/s, where the servers run; then 60 s of them, whatever the warm-up itself reached.
     assert words(warm.command(LOAD)) == ["-n", "192", "-c", "10"]
     assert warm.requests(LOAD, TRIED) == round(320.24 * 60)
@@ -42,7 +43,7 @@ def test_the_next_load_of_its_kind_is_as_long_and_follows_sooner() -> None:
 
 def test_servers_that_were_started_are_warmed_as_if_new() -> None:
     warm = WarmUp(time_s=60, program="ab")
-    warm.loaded(LOAD, 320.24)
+    warm.loaded(LOAD, ab.parse(LOADED).requests_per_s)
     assert words(warm.command(LOAD))[0] == "-t", "no load has run on these servers yet"
     assert warm.requests(LOAD, TRIED) == round(320.24 * 60), "what a load showed is known better than by a try"
     assert words(warm.command(LOAD))[0] == "-n"

@@ -15,6 +15,7 @@ from benchbook.analysis import circumstances, cpu_use, formatting, machine_time,
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table, Trials
 from benchbook.audit.whole import audit
 from benchbook.campaign.environment import Environment
+from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.published.tables import Published
@@ -94,9 +95,8 @@ def _samples(
 
 
 def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]:
-    begin = record.ended - record.summary["total_time_s"].value if "total_time_s" in record.summary else record.started
     inside = (t >= record.started) & (t <= record.ended + 1)
-    return t[inside] - begin, value[inside]
+    return t[inside] - load_began(record), value[inside]
 
 
 def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:

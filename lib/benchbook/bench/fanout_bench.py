@@ -20,7 +20,7 @@ from benchbook import paths
 from benchbook.analysis.measured import paired_ratio
 from benchbook.hosts import lab
 from benchbook.hosts.fanout import on_each, try_on_each
-from benchbook.hosts.host_of import host_of
+from benchbook.hosts.host_of import connect, host_of
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.paths import resolve
@@ -34,7 +34,7 @@ def fanout(console: Console) -> dict[str, Any]:
     """ms until a command has ended on all of 64 hosts that are connected: by the kit, and by asyncssh, in pairs"""
     with _hosts() as (inventory, hosts), asyncio.Runner() as loop:
         began = time.perf_counter()
-        on_each("connecting", hosts, lambda host: host.connect())
+        on_each("connecting", hosts, connect)
         connected_s = time.perf_counter() - began
         doors = loop.run(_opened(inventory, hosts))
         pairs = [_pair(loop, hosts, doors, kit_first=number % 2 == 0) for number in range(ROUNDS + 1)]

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.campaign.record import Record
 
 
 class OfHost(Protocol):
@@ -29,6 +33,12 @@ class Sampled(OfHost, Protocol):
 
 
 S = TypeVar("S", bound=OfHost)
+
+
+def load_began(record: Record) -> float:
+    """When the load of a trial began, in seconds since the epoch: a generator's own time is the better one."""
+    own = record.summary.get("total_time_s")
+    return record.ended - own.value if own else record.started
 
 
 def of_load(samples: Sequence[S], started: float, ended: float) -> list[S]:

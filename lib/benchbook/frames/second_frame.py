@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.frames.schema import SECONDS, typed
@@ -53,12 +54,6 @@ def in_parts(campaign: Campaign, records: Sequence[Record], *, size: int = 100) 
         now = slice(first, first + size)
         tables = [campaign.whole_series(record.id) for record in records[now]]
         yield _frame(records[now], about.iloc[now], tables, levels).astype(numbers)
-
-
-def load_began(record: Record) -> float:
-    """When the load of a trial began, in seconds since the epoch: a generator's own time is the better one."""
-    own = record.summary.get("total_time_s")
-    return record.ended - own.value if own else record.started
 
 
 class _Known:

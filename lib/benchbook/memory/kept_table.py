@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbook.analysis import results
+from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.compare import environment_facts
@@ -23,7 +24,6 @@ from benchbook.frames.schema import (
     RUN_VERDICTS,
     FrameSchema,
 )
-from benchbook.frames.second_frame import load_began
 
 # Samples that are sorted and written together: some 100 MB of memory.
 BATCH_ROWS = 1_000_000
