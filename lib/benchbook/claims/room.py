@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchbook.analysis.headroom import BusyCell, Machine
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
-from benchbook.claims.parts import Part
+from benchbook.claims.parts import Part, interval
 from benchbook.claims.terms import TIMES, Term, counted, unit
 
 # A claim that leans to holding is open for want of repetitions and not for want of room.
@@ -61,7 +61,7 @@ def lacking(
     starts, everywhere, part = claim.needs_room(arm.published), claim.conditions.everywhere, decision.part
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm, everywhere=everywhere):
         return None
-    full = _crowded(claim, part, arm, busy) if everywhere else _full(claim, starts, arm, busy)
+    full = _crowded(claim, _lack(decision), part, arm, busy) if everywhere else _full(claim, starts, arm, busy)
     short = full or _cut_short(claim, part, arm, busy) or _client_full(claim, arm, busy)
     return short or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
 
@@ -95,51 +95,76 @@ def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[Bu
     return NoRoom(f"{_busy_there(machine)} at {_ran(cell, term) or 'the lowest level'} already", _more_cores(cell))
 
 
-def _crowded(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+@dataclass(frozen=True)
+class _Lack:
+    """How many times what it is a ratio would have to be to lie where its claim puts it; 1 where it does.
+
+    `least` and `most` are by the ends of the interval of a claim that is contradicted; of an open one, whose interval
+    reaches into the region, the mean is all there is to go by.
+    """
+
+    mean: float
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        low, high = sorted((self.least, self.most))
+        return f"{self.mean:.3g}x" + (f" [{low:.3g}, {high:.3g}]" if low < high else "")
+
+
+def _lack(decision: Decision) -> _Lack:
+    """What the shown part lacks: of a ratio that is too large below 1, and `most` is then the smallest."""
+    part = decision.part
+    mean = _short_of(part, part.mean)
+    if decision.verdict != "contradicted":
+        return _Lack(math.exp(mean), math.exp(mean), math.exp(mean))
+    least, most = sorted((_short_of(part, end) for end in interval(part, decision.alpha)), key=abs)
+    return _Lack(math.exp(mean), math.exp(least), math.exp(most))
+
+
+def _short_of(part: Part, effect: float) -> float:
+    """How far an effect lies below its region; above it, negative."""
+    return max(part.low - effect, 0.0) + min(part.high - effect, 0.0)
+
+
+def _crowded(claim: Hypothesis, lack: _Lack, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     """Whether a figure lacks no more than what the cores that it shares can account for.
 
-    A machine from the limit on is full: it has nothing left for anyone, and any time may be waiting there.
+    A machine from the limit on is full: it has nothing left for anyone, and any time may be waiting there. A claim is
+    contradicted where all of its interval says that the cores do not account for it.
     """
     limit = claim.conditions.machine
     if limit is None or part.scale != "ratio" or not part.signs:
         return None
     look = _times_that_waited if _late(part, arm) else _rates_without_room
-    found = list(look(part, arm, busy, limit))
+    found = list(look(part, lack, arm, busy, limit))
     if not found:
         return None
     machine, (cell, term), said = max(found, key=lambda each: each[0].share)
     at = _ran(cell, term)
-    why = (
-        f"{_busy_there(machine)}{f' at {at}' if at else ''}, {said}; it would have to be {_lacks(part):.3g}x what it is"
-    )
+    why = f"{_busy_there(machine)}{f' at {at}' if at else ''}, {said}; it would have to be {lack} what it is"
     return NoRoom(why, "hosts of their own for what shares these cores, or more cores")
 
 
-def _lacks(part: Part) -> float:
-    """How many times what it is a ratio would have to be to lie where its claim puts it; 1 where it does."""
-    return math.exp(max(part.low - part.mean, 0.0) + min(part.high - part.mean, 0.0))
-
-
-def _rates_without_room(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
+def _rates_without_room(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
     """Where more was needed than the cores had left until they count as full (utilization law, see `_cut_short`)."""
     for machine, cell, term in _servers(_signed(part, 1), arm, busy):
         left = max(limit / machine.share, 1.0) if machine.share else math.inf
-        if _lacks(part) > left:
+        if lack.most > left:
             yield machine, (cell, term), f"which leaves room for {left:.3g}x"
 
 
-def _times_that_waited(part: Part, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
+def _times_that_waited(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
     """Where a time that is too long, or that of a ratio that is too small for it, may have been waiting for CPU.
 
     With the share u of m cores busy, a time is 1 / (1 - u^m) times what it is on an idle machine (M/M/m; exact for one
     and two cores, near above: Gunther 2011, Analyzing Computer System Performance with Perl::PDQ, section 2.7).
     """
-    lacks = _lacks(part)
-    if lacks == 1:
+    if lack.mean == 1:
         return
-    for machine, cell, term in _servers(_signed(part, 1 if lacks < 1 else -1), arm, busy):
+    for machine, cell, term in _servers(_signed(part, 1 if lack.mean < 1 else -1), arm, busy):
         waiting = 1.0 if machine.share >= limit else machine.share**machine.cores
-        if max(lacks, 1 / lacks) * (1 - waiting) <= 1:
+        if max(lack.least, 1 / lack.least) * (1 - waiting) <= 1:
             up_to = "all" if waiting == 1 else f"{waiting:.0%}"
             yield machine, (cell, term), f"so that up to {up_to} of a time may be waiting for CPU"
 
