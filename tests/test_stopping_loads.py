@@ -15,8 +15,8 @@ from benchbook import published
 from benchbook.analysis import machine_time
 from benchbook.analysis.results import JudgedClaim, MachineTime
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost, seconds
-from benchbook.campaign.design import Cell, Trial, another_block, plan
+from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost
+from benchbook.campaign.design import Block, Cell, Trial, another_block, plan
 from benchbook.campaign.early_stop import EarlierLoads, RateWatcher, both, rule
 from benchbook.campaign.environment import Environment, RunTimes
 from benchbook.campaign.experiment import Measurement
@@ -100,8 +100,8 @@ def begun(repetitions: int = 2) -> Campaign:
 
 
 def needs(*cells: Cell, more: int = 1) -> list[OpenClaim]:
-    """One claim about these cells that so many more repetitions would decide."""
-    return [OpenClaim(f"about-{'-'.join(cell.table for cell in cells)}", cells, more)]
+    """One claim about these cells that so many more repetitions would surely decide, and fewer would not."""
+    return [OpenClaim(f"about-{'-'.join(cell.table for cell in cells)}", cells, (*[0.0] * (more - 1), 1.0))]
 
 
 def added(made: Campaign, looks: Sequence[Sequence[OpenClaim]], allowed: Stopping = ALLOWED) -> list[str]:
@@ -114,7 +114,7 @@ def added(made: Campaign, looks: Sequence[Sequence[OpenClaim]], allowed: Stoppin
 
 def test_blocks_of_the_open_cells_are_added_and_not_looked_at_in_between(home: Home) -> None:
     made = begun()
-    ran = added(made, [needs(*CELLS[:2])])
+    ran = added(made, [needs(*CELLS[:2], more=2)])
     assert sorted(ran[6:8]) == ["r03-x-a-threads2", "r03-x-b-threads2"]
     assert sorted(ran[8:]) == ["r04-x-a-threads2", "r04-x-b-threads2"]
     again = Campaign(made.folder)
@@ -134,7 +134,19 @@ def test_the_claims_are_looked_at_once_before_blocks_are_added(home: Home) -> No
 
     run_until_decided(made, InMemory(), lambda _: None, ALLOWED, undecided)
     assert looks == [6]
-    assert len(made.records()) == 3 * 4
+    assert len(made.records()) == 3 * 3, "one more repetition was enough by its chance"
+    assert "was likely to decide a claim" in made.environment().repetitions_ended
+
+
+def test_blocks_that_were_decided_on_at_the_look_follow_also_in_another_run(home: Home) -> None:
+    made, a, b = begun(1), CELLS[0], CELLS[1]
+    added(made, [])
+    ahead = [Block(cells=[a, b], claims=["ab"]), Block(cells=[a], claims=["a"])]
+    made.extend(another_block(made.trials, [b], seed=1, asked=ASKED), ["b"], ahead)
+    assert added(begun(1), [needs(*CELLS)])[1:] == ["r03-x-b-threads2", "r03-x-a-threads2", "r04-x-a-threads2"]
+    again = Campaign(made.folder)
+    assert [block.claims for block in again.plan.added] == [["b"], ["ab"], ["a"]]
+    assert again.plan.ahead == []
 
 
 def test_nothing_is_added_where_no_claim_is_open(home: Home) -> None:
@@ -146,7 +158,8 @@ def test_nothing_is_added_where_no_claim_is_open(home: Home) -> None:
 def test_blocks_are_added_only_as_long_as_there_is_time(home: Home) -> None:
     made = begun()
     added(made, [])
-    made.extend(another_block(made.trials, CELLS[:2], seed=1, asked=ASKED), ["about-a-b"])
+    again = Block(cells=CELLS[:2], claims=["about-a-b"])
+    made.extend(another_block(made.trials, CELLS[:2], seed=1, asked=ASKED), ["about-a-b"], [again])
     spread_out(made, 10.0)
     # Two more trials would take 20 s, and 18 s of ten minutes are left.
     made.note(Environment(runs=[RunTimes(began=0.0, ended=582.0)]))
@@ -236,17 +249,40 @@ def test_what_a_repetition_costs_is_taken_from_what_it_did_cost(home: Home) -> N
     assert cost(made.trials, later).block_s == 25.0
 
 
-def test_repetitions_go_to_the_claims_that_are_decided_soonest_for_what_they_cost() -> None:
+def test_repetitions_go_to_what_they_decide_most_of_in_a_second() -> None:
     a, b, c = CELLS
     costs = RepetitionCost(5.0, 10.0)
-    dear, cheap, shared = OpenClaim("dear", (a, b, c), 2), OpenClaim("cheap", (a,), 1), OpenClaim("shared", (a, b), 1)
-    # cheap: 5 + 10. With shared: one block of a and b, 10 s more. dear: two blocks of all three, 70 s alone.
-    assert (seconds([cheap], costs), seconds([cheap, shared], costs), seconds([dear], costs)) == (15.0, 25.0, 70.0)
-    assert seconds([cheap, shared, dear], costs) == 70.0
-    assert [claim.id for claim in allot([dear, cheap, shared], costs, 69.0)] == ["cheap", "shared"]
-    assert [claim.id for claim in allot([dear, cheap, shared], costs, 70.0)] == ["cheap", "shared", "dear"]
-    assert [claim.id for claim in allot([dear, cheap, shared], costs, 20.0)] == ["cheap"]
-    assert allot([dear, cheap, shared], costs, 14.0) == []
+
+    def blocks(left_s: float, *claims: OpenClaim, most: int = 5) -> list[tuple[str, str]]:
+        found = allot(claims, costs, left_s, most)
+        return [("".join(cell.table for cell in block.cells), " ".join(block.claims)) for block in found]
+
+    dear, cheap = OpenClaim("dear", (a, b, c), (0.0, 1.0)), OpenClaim("cheap", (a,), (0.6, 0.9))
+    # cheap: 0.6 for 15 s, then 0.3 for 15 s more; dear: 1 for two blocks of all three cells, 70 s, or 40 s more.
+    assert blocks(14, dear, cheap) == []
+    assert blocks(20, dear, cheap) == [("a", "cheap")]
+    assert blocks(69, dear, cheap) == [("a", "cheap"), ("a", "cheap")]
+    assert blocks(70, dear, cheap) == [("abc", "dear cheap"), ("abc", "dear cheap")]
+    assert blocks(500, dear, cheap) == blocks(70, dear, cheap), "nothing is worth a third block"
+    assert blocks(500, dear, cheap, most=1) == [("a", "cheap")]
+
+
+def test_a_cell_that_is_repeated_for_one_claim_counts_for_the_others() -> None:
+    a, b, _ = CELLS
+    whole, part = OpenClaim("whole", (a, b), (0.3, 0.5)), OpenClaim("part", (b,), (0.0, 0.5))
+    # Alone, two blocks of b decide half a claim for 30 s; of a and b, with both claims, a whole one for 50 s.
+    found = allot([whole, part], RepetitionCost(5.0, 10.0), 50.0, 5)
+    assert [block.claims for block in found] == [["whole", "part"]] * 2
+    assert allot([OpenClaim("hopeless", (a,), (0.01,) * 5)], RepetitionCost(5.0, 10.0), 500.0, 5) == []
+
+
+def test_systems_of_a_block_are_started_one_after_the_other() -> None:
+    here = CELLS[0]
+    there = here.model_copy(update={"system": "y"})
+    both_of_them = OpenClaim("both", (here, there), (1.0,))
+    # Each of the two begins for 5 s and runs for 10.
+    assert allot([both_of_them], RepetitionCost(5.0, 10.0), 29.0, 5) == []
+    assert len(allot([both_of_them], RepetitionCost(5.0, 10.0), 30.0, 5)) == 1
 
 
 def test_only_the_cells_that_a_claim_speaks_of_are_repeated() -> None:
@@ -257,17 +293,18 @@ def test_only_the_cells_that_a_claim_speaks_of_are_repeated() -> None:
     ledger = ledger_check.load(ga)
     verdicts = [verdict("load-falls-at-64", 4), verdict("falls-behind", 3), verdict("dump-split-faster", 9)]
     found = open_claims(ledger, verdicts, trials, ga, None, most=5)
-    assert [(claim.id, claim.more, [cell.slug for cell in claim.cells]) for claim in found] == [
-        ("load-falls-at-64", 2, ["mysql57-pool_size32", "mysql57-pool_size64"]),
+    assert [(claim.id, claim.chances, [cell.slug for cell in claim.cells]) for claim in found] == [
+        ("load-falls-at-64", (0.0, 0.8, 0.8), ["mysql57-pool_size32", "mysql57-pool_size64"]),
         # Upstream and DM are two rows of one run.
-        ("falls-behind", 1, ["mysql57-result-oltp_insert-threads32-worker_count32-batch100"]),
+        ("falls-behind", (0.8, 0.8, 0.8), ["mysql57-result-oltp_insert-threads32-worker_count32-batch100"]),
     ]
 
 
 def verdict(claim: str, needed: int) -> JudgedClaim:
     """An open claim after two repetitions."""
     said = {"id": claim, "statement": "s", "where": "w", "system": "mysql57", "hypothesis": "h", "sentence": "s"}
-    return JudgedClaim.model_validate({**said, "verdict": "inconclusive", "decide": "", "n": 2, "needed": needed})
+    ahead = tuple(0.8 * (2 + more >= needed) for more in range(1, 31))
+    return JudgedClaim.model_validate({**said, "verdict": "inconclusive", "decide": "", "n": 2, "chances": ahead})
 
 
 def test_an_added_block_is_the_same_whoever_adds_it() -> None:

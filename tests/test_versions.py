@@ -280,7 +280,7 @@ def test_open_claims_have_both_versions_measured_again() -> None:
     trials = plan(cells, 2, seed=1, asked={})
     found = evidence.measured(REPORT, KIND.tables, measured(repetitions=2), trials)
     claims = judge.judge(held, REPORT, found, JudgedSystem("tidb:7.1"))
-    wanted = [c.model_copy(update={"verdict": "inconclusive", "needed": 5, "n": 2}) for c in claims
+    wanted = [c.model_copy(update={"verdict": "inconclusive", "n": 2, "chances": (0.5,) * 5}) for c in claims
               if c.id in ("alike-read-write", "rises-read-write-v620")]  # fmt: skip
     again = more.open_claims(held, wanted, trials, REPORT, None, most=7)
     assert [(claim.id, {cell.system for cell in claim.cells}, len(claim.cells)) for claim in again] == [

@@ -230,7 +230,8 @@ def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
 
 
 def verdict(id: str, needed: int | None, said: results.Verdict = "inconclusive") -> results.JudgedClaim:
-    return results.JudgedClaim(id=id, statement="", verdict=said, system="tidb", needed=needed)
+    chances = tuple(0.5 * (more == needed) for more in range(1, 31))
+    return results.JudgedClaim(id=id, statement="", verdict=said, system="tidb", chances=chances)
 
 
 def test_more_repetitions_go_to_the_cells_of_claims_that_they_can_decide() -> None:

@@ -1,28 +1,40 @@
-"""Which cells are worth another repetition: those of the claims that are decided soonest for what they cost.
+"""Which cells are worth how many more repetitions: what these would decide, for what they cost.
 
-A repetition costs at three levels: once per block (servers restarted, data restored), and per trial in it. Kalibera &
+A repetition costs at two levels: once per block (servers restarted, data restored), and per trial in it. Kalibera &
 Jones (2013), "Rigorous benchmarking in reasonable time", ISMM '13, sec. 6, spend repetitions by variance over cost at
-each level; here the levels are fixed (a block is the unit), and what is chosen is whose cells a block holds.
+each level; here the levels are fixed (a block is the unit), and what is chosen is how many blocks hold a cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Block, Cell, Trial
 from benchbook.campaign.record import Record
+
+# System and cell, by which cells are told apart.
+Key = tuple[str, str]
+
+# Repetitions that decide less than so much of a claim, by their chance, are not worth anybody's time.
+WORTH = 0.02
+# What takes less is as good as free.
+_NO_TIME_S = 0.001
 
 
 @dataclass(frozen=True)
 class OpenClaim:
-    """A claim that `more` repetitions of all its `cells` would decide, at the means and spreads seen so far."""
+    """A claim that is undecided; `chances`: that 1, 2, ... more repetitions of all its `cells` decide it."""
 
     id: str
     cells: tuple[Cell, ...]
-    more: int
+    chances: tuple[float, ...]
+
+    def chance(self, more: int) -> float:
+        return self.chances[min(more, len(self.chances)) - 1] if more and self.chances else 0.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,7 @@ class RepetitionCost:
 
     block_s: float
     trial_s: float
-    of_cell: dict[str, float] = field(default_factory=dict)
+    of_cell: dict[Key, float] = field(default_factory=dict)
 
     @property
     def least(self) -> float:
@@ -46,8 +58,8 @@ class RepetitionCost:
 def cost(trials: Sequence[Trial], records: Sequence[Record]) -> RepetitionCost:
     """What repetitions of this campaign have cost: from the end of one trial to the end of the next one."""
     ends = {record.id: record.ended for record in records}
-    inside: dict[str, list[float]] = {}
-    firsts: list[tuple[str, float]] = []
+    inside: dict[Key, list[float]] = {}
+    firsts: list[tuple[Key, float]] = []
     ordered = sorted((trial for trial in trials if trial.id in ends), key=lambda trial: trial.order)
     for before, trial in pairwise(ordered):
         took = ends[trial.id] - ends[before.id]
@@ -59,35 +71,62 @@ def cost(trials: Sequence[Trial], records: Sequence[Record]) -> RepetitionCost:
     return RepetitionCost(median(begun) if begun else usual, usual, of_cell)
 
 
-def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float) -> list[OpenClaim]:
-    """The claims that the next block is for: the cheapest to decide first, as long as all of it fits into `left_s`.
+def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int) -> list[Block]:
+    """The blocks to add, `most` of them or fewer, in their order: each holds the cells that still need a repetition.
 
-    What a claim costs is its repetitions times what it adds to the blocks of those chosen before: cells that are
-    repeated anyway cost nothing more. Ties go to the claim that stands first.
+    Repetitions go, again and again, to the claim that they would decide most of in a second, for as long as they fit
+    into `left_s`: the chances of all claims count, since cells are shared. Ties go to the claim that stands first.
     """
-    chosen: list[OpenClaim] = []
-    left = list(claims)
-    while left:
-        spent = seconds(chosen, costs)
-        best = min(left, key=lambda claim: seconds([*chosen, claim], costs) - spent)
-        left.remove(best)
-        if seconds([*chosen, best], costs) <= left_s:
-            chosen.append(best)
-    return chosen
+    given: dict[Key, int] = {}
+    while best := _best(claims, costs, left_s, most, given):
+        given = best
+    cells = {_key(cell): cell for claim in claims for cell in claim.cells}
+    return [
+        Block(
+            cells=[cell for key, cell in cells.items() if given.get(key, 0) >= number],
+            claims=[claim.id for claim in claims if _repeated(claim, given) >= number],
+        )
+        for number in range(1, max(given.values(), default=0) + 1)
+    ]
 
 
-def seconds(claims: Sequence[OpenClaim], costs: RepetitionCost) -> float:
-    """Wall time until all of these claims have had their repetitions, each block holding what is still needed."""
-    return sum(
-        costs.block_s + costs.of(cells_of([claim for claim in claims if claim.more >= block]))
-        for block in range(1, max((claim.more for claim in claims), default=0) + 1)
-    )
+def _best(
+    claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int, given: Mapping[Key, int]
+) -> dict[Key, int] | None:
+    """What to give instead of `given`: more to the cells of one claim; None where nothing that fits is worth it."""
+    spent_s, decided = _seconds(given, costs), _decided(claims, given)
+    found: dict[Key, int] | None = None
+    best = 0.0
+    for claim in claims:
+        for more in range(_repeated(claim, given) + 1, most + 1):
+            then = {**given, **{key: max(given.get(key, 0), more) for key in map(_key, claim.cells)}}
+            takes_s, gains = _seconds(then, costs), _decided(claims, then) - decided
+            if takes_s > left_s:
+                break
+            rate = gains / max(takes_s - spent_s, _NO_TIME_S)
+            if gains >= WORTH and rate > best:
+                found, best = then, rate
+    return found
 
 
-def cells_of(claims: Sequence[OpenClaim]) -> list[Cell]:
-    """The cells of these claims, each once."""
-    return list({_key(cell): cell for claim in claims for cell in claim.cells}.values())
+def _repeated(claim: OpenClaim, given: Mapping[Key, int]) -> int:
+    """How many more repetitions hold all of a claim's cells."""
+    return min((given.get(_key(cell), 0) for cell in claim.cells), default=0)
 
 
-def _key(cell: Cell) -> str:
-    return cell.model_dump_json()
+def _decided(claims: Sequence[OpenClaim], given: Mapping[Key, int]) -> float:
+    """How many claims are decided then, by their chances."""
+    return sum(claim.chance(_repeated(claim, given)) for claim in claims)
+
+
+def _seconds(given: Mapping[Key, int], costs: RepetitionCost) -> float:
+    """Wall time of so many repetitions of each cell, which stand together in as few blocks as there can be."""
+    trials = sum(count * costs.of_cell.get(key, costs.trial_s) for key, count in given.items())
+    begun: Counter[str] = Counter()
+    for (system, _), count in given.items():
+        begun[system] = max(begun[system], count)
+    return costs.block_s * begun.total() + trials
+
+
+def _key(cell: Cell) -> Key:
+    return cell.system, cell.model_dump_json()

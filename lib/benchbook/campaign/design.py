@@ -45,6 +45,14 @@ class Trial(BaseModel):
     order: int
 
 
+class Block(BaseModel):
+    """The cells of a repetition that is to be added to a plan, and the claims that it is for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    cells: list[Cell]
+    claims: list[str]
+
+
 class AddedBlock(BaseModel):
     """A repetition that was added to a plan, and the claims that it was to decide."""
 
@@ -54,7 +62,10 @@ class AddedBlock(BaseModel):
 
 
 class Plan(Noted):
-    """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added."""
+    """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added.
+
+    `ahead` are the blocks that were decided on with the last one that was added, and stand still to be added.
+    """
 
     version: Literal[1] = 1
     report: str
@@ -64,13 +75,19 @@ class Plan(Noted):
     trials: list[Trial]
     planned: int | None = None
     added: list[AddedBlock] = []
+    ahead: list[Block] = []
 
-    def with_more(self, trials: Sequence[Trial], claims: Sequence[str]) -> Plan:
+    def with_more(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block]) -> Plan:
         """The plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""
         planned = len(self.trials) if self.planned is None else self.planned
         block = AddedBlock(repetition=trials[0].repetition, claims=list(claims))
         # Dumped and read anew: a copy would be written with the keys that it had before.
-        more = {"planned": planned, "trials": [*self.trials, *trials], "added": [*self.added, block]}
+        more = {
+            "planned": planned,
+            "trials": [*self.trials, *trials],
+            "added": [*self.added, block],
+            "ahead": list(ahead),
+        }
         return Plan.model_validate({**self.model_dump(), **more})
 
 

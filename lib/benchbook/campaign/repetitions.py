@@ -1,20 +1,19 @@
 """More repetitions where they can decide something: blocks are added for claims that are open, while the budget lasts.
 
-The claims are looked at twice: when the plan is through, and at the end. In between nothing is judged, and how many
-blocks are added hangs on the time that they take and not on what they show: so two looks are all that the verdicts'
-error rate is shared among, where a look after every block would leave each of them a fraction of it. A plan that uses
-the budget up is looked at once.
+The claims are looked at twice: when the plan is through, where the blocks to add are decided on, and at the end. In
+between nothing is judged, and how many of the blocks are added hangs on the time that they take and not on what they
+show: so two looks are all that the verdicts' error rate is shared among, where a look after every block would leave
+each of them a fraction of it. A plan that uses the budget up is looked at once.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from benchbook.campaign import design
-from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cells_of, cost, seconds
-from benchbook.campaign.design import Cell
+from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost
+from benchbook.campaign.design import Block
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
@@ -43,60 +42,63 @@ def run_until_decided(
     """
 
     def another() -> bool:
-        block = _next(campaign, rule, undecided, 60 * rule.budget_min - (time.time() - began))
-        if isinstance(block, Environment):
-            campaign.note(block)
+        ahead = _ahead(campaign, rule, undecided, 60 * rule.budget_min - (time.time() - began))
+        if isinstance(ahead, Environment):
+            campaign.note(ahead)
             return False
+        block, *later = ahead
         more = design.another_block(campaign.trials, block.cells, seed=campaign.plan.seed, asked=campaign.asked)
-        campaign.extend(more, block.claims)
+        campaign.extend(more, block.claims, later)
         return True
 
     began = time.time() - campaign.spent_s
     run(campaign, experiment, listen, another, stop, tries=tries)
 
 
-@dataclass(frozen=True)
-class _Block:
-    """The cells of a block to add, and the claims that it is for."""
-
-    cells: Sequence[Cell]
-    claims: Sequence[str]
-
-
-def _next(
+def _ahead(
     campaign: Campaign, rule: Repeating, undecided: Callable[[], Sequence[OpenClaim]], left_s: float
-) -> _Block | Environment:
-    """The block to add; or else what the campaign notes: why none is."""
+) -> Sequence[Block] | Environment:
+    """The block to add, and those that are to follow it; or else what the campaign notes: why none is."""
     if campaign.missing():
         return Environment(repetitions_ended="trials have failed")
-    if max(trial.repetition for trial in campaign.trials) >= rule.most_repetitions:
+    measured = max(trial.repetition for trial in campaign.trials)
+    if measured >= rule.most_repetitions:
         return Environment(repetitions_ended=f"the profile allows {rule.most_repetitions} repetitions")
     costs = cost(campaign.trials, campaign.records())
     if campaign.plan.added:
-        return _as_before(campaign, rule, costs, left_s)
+        return _as_planned(campaign.plan.ahead, rule, costs, left_s)
     if costs.least > left_s:
         # Nothing was looked at before this was known: the one look that is left has the whole error rate.
         return Environment(repetitions_ended=_used_up(rule, costs.least), looks=1)
-    return _chosen(undecided(), rule, costs, left_s)
+    return _chosen(undecided(), rule, costs, left_s, rule.most_repetitions - measured)
 
 
-def _as_before(campaign: Campaign, rule: Repeating, costs: RepetitionCost, left_s: float) -> _Block | Environment:
-    """The block that was added last, once more, as long as there is time: what it showed is not looked at."""
-    last = campaign.plan.added[-1]
-    cells = [trial.cell for trial in campaign.trials if trial.repetition == last.repetition]
-    takes = costs.block_s + costs.of(cells)
-    return _Block(cells, last.claims) if takes <= left_s else Environment(repetitions_ended=_used_up(rule, takes))
+def _as_planned(
+    ahead: Sequence[Block], rule: Repeating, costs: RepetitionCost, left_s: float
+) -> Sequence[Block] | Environment:
+    """The blocks that were decided on at the look, as long as there is time: what has run since is not looked at."""
+    if not ahead:
+        return Environment(
+            repetitions_ended="nothing else that would have fitted into the budget was likely to decide a claim"
+        )
+    takes_s = costs.block_s + costs.of(ahead[0].cells)
+    return ahead if takes_s <= left_s else Environment(repetitions_ended=_used_up(rule, takes_s))
 
 
-def _chosen(claims: Sequence[OpenClaim], rule: Repeating, costs: RepetitionCost, left_s: float) -> _Block | Environment:
+def _chosen(
+    claims: Sequence[OpenClaim], rule: Repeating, costs: RepetitionCost, left_s: float, most: int
+) -> Sequence[Block] | Environment:
     if not claims:
-        most = rule.most_repetitions
-        why = f"no open claim would be decided within the {most} repetitions that the profile allows"
-        return Environment(repetitions_ended=why)
-    chosen = allot(claims, costs, left_s)
-    if not chosen:
-        return Environment(repetitions_ended=_used_up(rule, min(seconds([claim], costs) for claim in claims)))
-    return _Block(cells_of(chosen), [claim.id for claim in chosen])
+        said = f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
+        return Environment(repetitions_ended=said)
+    least_s = min(costs.block_s + costs.of(claim.cells) for claim in claims)
+    blocks = allot(claims, costs, left_s, most)
+    why = (
+        _used_up(rule, least_s)
+        if least_s > left_s
+        else "no repetition that fits into the budget is likely to decide a claim"
+    )
+    return blocks or Environment(repetitions_ended=why)
 
 
 def _used_up(rule: Repeating, takes_s: float) -> str:

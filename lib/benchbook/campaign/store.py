@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from benchbook import paths
 from benchbook.campaign import record
-from benchbook.campaign.design import Plan, Trial, digest
+from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.record_facts import RecordFacts
@@ -128,9 +128,12 @@ class Campaign:
         attempts = len(list(beside.glob(f"{done.id}.*")))
         record.save(beside, done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
 
-    def extend(self, trials: Sequence[Trial], claims: Sequence[str]) -> None:
-        """Add a block to the plan, for these claims; how many trials were planned at first stays as `planned`."""
-        self.plan = self.plan.with_more(trials, claims)
+    def extend(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block] = ()) -> None:
+        """Add a block to the plan, for these claims; how many trials were planned at first stays as `planned`.
+
+        `ahead`: the blocks that are to follow it.
+        """
+        self.plan = self.plan.with_more(trials, claims, ahead)
         _write(self.folder / "plan.json", self.plan.model_dump())
 
     @property

@@ -14,6 +14,7 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import evidence, ledger_check, level_steps, own_drift, room, spreads, taken_cpu, words
+from benchbook.claims.ahead import chances
 from benchbook.claims.decide import Decision, decide
 from benchbook.claims.evidence import Evidence, NotMeasured, Tables
 from benchbook.claims.figure_spreads import RepeatedFigures
@@ -235,6 +236,7 @@ def _judged(
         decide=words.decides(decision),
         needed=decision.needed,
         leaning=_finite(decision.leaning),
+        chances=tuple(chances(parts, decision.alpha)) if tested and decision.verdict == "inconclusive" else (),
         sentence=" ".join(filter(None, said)),
         parts=[_part(p) for p in parts],
     )

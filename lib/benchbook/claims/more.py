@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchbook.analysis import results
-from benchbook.campaign.allotment import OpenClaim
+from benchbook.campaign.allotment import WORTH, OpenClaim
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.claims.hypothesis import Hypothesis
@@ -23,14 +23,14 @@ def open_claims(
     *,
     most: int,
 ) -> list[OpenClaim]:
-    """The claims that are undecided and would be decided by `most` repetitions or fewer, in the ledger's order."""
+    """The claims that are undecided and that `most` repetitions or fewer may decide, in the ledger's order."""
     claims = {claim.id: claim for claim in ledger.claims} if ledger else {}
     cells = list({trial.cell.model_dump_json(): trial.cell for trial in trials}.values())
     return [
-        OpenClaim(verdict.id, tuple(_cells(claims[verdict.id], verdict.system, cells, published, scaling)), more)
+        OpenClaim(verdict.id, tuple(_cells(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
         for verdict in verdicts
-        if verdict.verdict == "inconclusive" and verdict.needed is not None and verdict.needed <= most
-        if (more := verdict.needed - (verdict.n or 0)) > 0
+        if verdict.verdict == "inconclusive"
+        if max(ahead := verdict.chances[: max(0, most - (verdict.n or 0))], default=0.0) >= WORTH
     ]
 
 

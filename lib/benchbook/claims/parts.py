@@ -104,6 +104,11 @@ class Part:
     def inside(self, effect: float) -> bool:
         return self.low < effect < self.high
 
+    def decided(self, alpha: float) -> bool:
+        """Whether the whole interval at confidence 1 - alpha lies in the region."""
+        low, high = interval(self, alpha)
+        return self.low < low and high < self.high
+
     def holds_if_rounded(self) -> bool:
         """Whether the mean lies in the region, or as near to it as rounding may have moved it."""
         # A value rounded to steps of w is off by w / 2 at most, which is the root of 3 times its variance w^2 / 12.
