@@ -371,6 +371,42 @@ def test_where_a_figure_is_large_enough_full_cores_keep_its_claim_open_for_want_
     assert found.verdict == "inconclusive"
 
 
+TOGETHER = {"hypothesis": "correlates", "tables": ["a", "b"], "x": "y", "y": "z"}
+
+
+@pytest.mark.parametrize("conditions", [{}, {"retest": None}])
+def test_nothing_can_be_seen_to_rise_with_what_ranks_anew_in_every_repetition(
+    judged: Callable[..., Any], conditions: dict[str, object]
+) -> None:
+    # Two tables, alike in y and far apart in z: y ranks its eight points by noise, z always the same way.
+    alike = {"a": {"y": FLAT, "z": RISE}, "b": {"y": FLAT, "z": RISE[::-1]}}
+    found = [judged(TOGETHER | {"conditions": conditions}, alike, seed=seed) for seed in range(12)]
+    open_ones = [claim for claim in found if claim.verdict != "not testable here"]
+    assert all(claim.verdict == "inconclusive" for claim in open_ones)
+    if conditions:
+        assert len(open_ones) == len(found)
+    else:
+        assert len(open_ones) <= 2, "a mean of five taus is at 0.3 by chance now and then"
+        refused = next(claim for claim in found if claim.verdict == "not testable here")
+        assert "ranks the 8 settings anew in every repetition (Kendall's tau of one repetition" in refused.sentence
+        assert "Measured all the same: " in refused.sentence
+        assert refused.decide.startswith("settings that make more of a difference")
+
+
+def test_what_ranks_alike_in_every_repetition_can_contradict_a_correlation(judged: Callable[..., Any]) -> None:
+    against = {"a": {"y": RISE, "z": RISE[::-1]}, "b": {"y": HALF, "z": HALF[::-1]}}
+    assert judged(TOGETHER, against, cv=0.01).verdict == "contradicted"
+
+
+def test_a_repetition_of_a_few_points_takes_no_pair_away_from_a_correlation(toy: Published) -> None:
+    measured = evidence({"a": {"y": RISE, "z": RISE}, "b": {"y": HALF, "z": HALF}})
+    last = {name: frame[frame.repetition == 5].assign(repetition=6) for name, frame in measured.frames.items()}
+    frames = {name: pd.concat([frame, last[name] if name == "a" else last[name][:0]])
+              for name, frame in measured.frames.items()}  # fmt: skip
+    (found,) = judge.judge(ledger(TOGETHER), toy, Evidence(frames, ["s"]), judge.JudgedSystem("s"))
+    assert found.n == 5, "four of the eight points rank too little"
+
+
 def test_a_full_machine_is_told_at_the_level_that_was_run(toy: Published) -> None:
     at_published = busy(0.98)
     at_scaled = [replace(cell, ran={**cell.levels, "x": 41}) for cell in at_published]

@@ -60,11 +60,13 @@ class Conditions(Strict):
 
     `machine` is judged where the rise begins (the lowest level), `client`, on a machine of its own, wherever it loads.
     `everywhere`: the figure needs spare CPU wherever it was measured, as that of a program that keeps up with another.
+    `retest`: how alike a metric must rank the settings in two repetitions before another can be seen to follow it.
     """
 
     machine: Share | None = 0.95
     client: Share | None = 0.9
     everywhere: bool = False
+    retest: Share | None = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +182,10 @@ class Hypothesis(Strict, ABC):
     def room(self, published: Published) -> list[Term]:
         """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""
         return []
+
+    def too_alike(self, arm: Arm) -> str:
+        """Why the settings differ too little here for the claim to show, with the figure that decides; else empty."""
+        return ""
 
     def needs_room(self, published: Published) -> list[Term]:
         """As `room`; or every figure, where its conditions say that it needs spare CPU wherever it was measured."""

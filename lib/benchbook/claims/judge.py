@@ -131,7 +131,7 @@ def judge(
         if claim.id in parts:
             decision = decisions[claim.id]
             no_room = room.lacking(claim, decision, arm, busy, fewer=system.fewer)
-            if lacked := no_room or level_steps.too_wide(decision, scaling):
+            if lacked := no_room or level_steps.too_wide(decision, scaling) or room.too_alike(claim, decision, arm):
                 reasons[claim.id] = _measured_all_the_same(lacked, decision)
     return [
         _not_testable(claim, system, reasons[claim.id])

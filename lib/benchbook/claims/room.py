@@ -66,6 +66,12 @@ def lacking(
     return short or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
 
 
+def too_alike(claim: Hypothesis, decision: Decision, arm: Arm) -> NoRoom | None:
+    """Whether settings that make no difference here left a claim that does not hold nothing to show."""
+    why = "" if decision.verdict == "reproduced" else claim.too_alike(arm)
+    return NoRoom(why, "settings that make more of a difference, as on a machine with more cores") if why else None
+
+
 def _fails_low(decision: Decision, arm: Arm, *, everywhere: bool) -> bool:
     """Whether what keeps the claim from holding is a rate that is too low, or a time that is too long.
 

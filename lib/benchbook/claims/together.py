@@ -34,12 +34,28 @@ class Correlates(Hypothesis):
 
     def parts(self, arm: Arm) -> list[Part]:
         points = self._points(arm)
-        taus = [tau for tau in self._taus(points) if not np.isnan(tau)]
+        taus = [tau for tau in _taus(points, self.x, self.y) if not np.isnan(tau)]
         if not taus:
             raise NotMeasured(f"fewer than {LEAST_POINTS} points of {self.x} and {self.y} were measured")
         fields = arm.published.tables[self.tables[0]].fields
         what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
         return [Part(what, np.array(taus), self.at_least, np.inf, scale="tau", main=True)]
+
+    def too_alike(self, arm: Arm) -> str:
+        """Where a metric ranks the settings anew in every repetition, they make no difference that another can follow.
+
+        The tau of two metrics stays below the root of what each has with itself (attenuation: Spearman 1904, American
+        Journal of Psychology 15(1)).
+        """
+        least, points = self.conditions.retest, self._points(arm)
+        for metric in (self.x, self.y):
+            taus = [tau for tau in _taus(points, metric, metric) if not np.isnan(tau)]
+            if least is not None and taus and (mean := float(np.mean(taus))) < least:
+                title = arm.published.tables[self.tables[0]].fields[metric].title
+                found = f"Kendall's tau of one repetition with the next {mean:.2f}, where {least:g} is the least"
+                anew = f"ranks the {points['point'].nunique()} settings anew in every repetition"
+                return f"{title} {anew} ({found}), so that nothing can be seen to rise with it"
+        return ""
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return []
@@ -65,16 +81,20 @@ class Correlates(Hypothesis):
             found.append(frame.assign(point=[str((name, *key)) for key in frame[levels].itertuples(index=False)]))
         return pd.concat(found)[["point", "repetition", self.x, self.y]]
 
-    def _taus(self, points: pd.DataFrame) -> Iterator[float]:
-        repetitions = sorted(points["repetition"].unique())
-        # Of two repetitions both pairings share all of their noise: one of them says what there is.
-        last = 1 if len(repetitions) == 2 else len(repetitions)
-        for this, following in list(zip(repetitions, [*repetitions[1:], *repetitions[:1]], strict=True))[:last]:
-            yield self._tau(*(points[points["repetition"] == r].set_index("point") for r in (this, following)))
 
-    def _tau(self, this: pd.DataFrame, following: pd.DataFrame) -> float:
-        # Kendall (1945), Biometrika 33(3), tau-b: NaN where a metric does not vary at all.
-        both = pd.concat([this[self.x], following[self.y]], axis=1, join="inner").dropna()
-        return (
-            float(scipy.stats.kendalltau(both[self.x], both[self.y]).statistic) if len(both) >= LEAST_POINTS else np.nan
-        )
+def _taus(points: pd.DataFrame, x: str, y: str) -> Iterator[float]:
+    """Of x of each repetition with y of the next one; those that were added for a few points alone rank too little."""
+    held = points.groupby("repetition")["point"].nunique()
+    repetitions = sorted(held.index[held > held.max() / 2])
+    # Of two repetitions both pairings share all of their noise: one of them says what there is.
+    last = 1 if len(repetitions) == 2 else len(repetitions)
+    for this, following in list(zip(repetitions, [*repetitions[1:], *repetitions[:1]], strict=True))[:last]:
+        one, other = (points[points["repetition"] == r].set_index("point") for r in (this, following))
+        yield _tau(one[x], other[y])
+
+
+def _tau(x: pd.Series[float], y: pd.Series[float]) -> float:
+    # Kendall (1945), Biometrika 33(3), tau-b: NaN where a metric does not vary at all.
+    both = pd.concat([x, y], axis=1, join="inner").dropna()
+    found = scipy.stats.kendalltau(both.iloc[:, 0], both.iloc[:, 1]) if len(both) >= LEAST_POINTS else None
+    return float(found.statistic) if found is not None else np.nan
