@@ -9,13 +9,16 @@ holds here.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchbook.analysis.results import Verdict
-from benchbook.claims.ahead import needed
 from benchbook.claims.parts import Part, p_inside, p_outside, probability_inside
 from benchbook.stats.comparison import holm
+
+# More repetitions than this are no answer to "how many would decide it".
+MOST_REPETITIONS = 100
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Decision:
     """A claim's verdict, the part that it is shown by, the error rate of that part's interval, and Holm's p value.
 
     `p_value` is NaN where nothing could be tested; `needed` repetitions would decide it at the spread seen, None where
-    it is decided, or where too many, or a first second repetition, would be needed.
+    it is decided, or where more than MOST_REPETITIONS, or a first second repetition, would be needed.
     """
 
     verdict: Verdict
@@ -91,7 +94,7 @@ def _decision(parts: Sequence[Part], tested: _Tested | None, p: float, level: fl
     if tested is None:
         return Decision("inconclusive", main or parts[0], level, math.nan)
     if p >= alpha:
-        return Decision("inconclusive", _open(parts, main, level), level, p, needed(parts, level))
+        return Decision("inconclusive", _open(parts, main, level), level, p, _needed(parts, level))
     if tested.inside <= tested.outside:
         return Decision("reproduced", main or max(parts, key=p_inside), level, p)
     total = sum(part.weight for part in parts)
@@ -106,3 +109,26 @@ def _open(parts: Sequence[Part], main: Part | None, level: float) -> Part:
     if main is not None and not main.decided(level):
         return main
     return max(parts, key=p_inside)
+
+
+def _needed(parts: Sequence[Part], level: float) -> int | None:
+    """Repetitions until, at the means and spreads seen, all intervals lie inside, or the first one lies outside."""
+    total = sum(part.weight for part in parts)
+    outside = [part for part in parts if not part.inside(part.mean)]
+    if outside:
+        counts = [_repetitions(part, level * part.weight / total) for part in outside]
+        return min((count for count in counts if count is not None), default=None)
+    found = [_repetitions(part, level) for part in parts if not part.decided(level)]
+    return None if None in found else max((count for count in found if count is not None), default=None)
+
+
+def _repetitions(part: Part, level: float) -> int | None:
+    """The least n whose interval would not reach a bound of the region."""
+    gap = min(abs(part.mean - bound) for bound in (part.low, part.high) if math.isfinite(bound))
+    # A drift goes on: more repetitions take first and last further apart.
+    if part.n < 2 or gap == 0 or part.drift:
+        return None
+    counts = range(part.n + 1, MOST_REPETITIONS + 1)
+    # Quantile and error both shrink with every repetition: the first n that is enough is found by bisection.
+    found = bisect_left(counts, True, key=lambda n: part.half_width(n, level) < gap)
+    return counts[found] if found < len(counts) else None

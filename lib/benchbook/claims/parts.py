@@ -96,6 +96,11 @@ class Part:
         every_time = self.resolution + self.correction_error**2
         return math.sqrt(self.spread.variance * parts + every_time) if self.n > 1 else math.nan
 
+    def half_width(self, n: int, alpha: float) -> float:
+        """Of the interval at confidence 1 - alpha with `n` repetitions, at the spread seen."""
+        # Degrees of freedom: each repetition adds one, what was borrowed stays.
+        return float(t_quantile(1 - alpha / 2, self.spread.df + n - self.n)) * self.error_of(n)
+
     @property
     def drifted(self) -> float:
         """How far the first and the last repetition lie from the mean by the drift; a verdict must hold for both."""
@@ -126,7 +131,7 @@ class Part:
 def interval(part: Part, alpha: float) -> tuple[float, float]:
     """Two-sided Student interval of the mean effect at confidence 1 - alpha; NaN below two repetitions."""
     # Student (1908), Biometrika 6(1), of differences within blocks; with a moderated spread: Smyth (2004), eq. 4.
-    half = float(t_quantile(1 - alpha / 2, part.spread.df)) * part.error + part.drifted if part.n > 1 else math.nan
+    half = part.half_width(part.n, alpha) + part.drifted if part.n > 1 else math.nan
     return part.mean - half, part.mean + half
 
 

@@ -12,7 +12,7 @@ from IPython.display import HTML
 from benchbook import plots
 from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims import claims_plot
-from benchbook.claims.ahead import MOST_REPETITIONS
+from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import leans, number
 from benchbook.display import show
 

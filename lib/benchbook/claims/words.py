@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from benchbook.claims.ahead import MOST_REPETITIONS
-from benchbook.claims.decide import Decision
+from benchbook.claims.decide import MOST_REPETITIONS, Decision
 from benchbook.claims.parts import Part, interval
 
 _UNIT = {"ratio": "times", "tau": "tau"}
