@@ -9,8 +9,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import database as databases
 import pytest
+
+# What the tests share asserts as well, and is to say what it found.
+pytest.register_assert_rewrite("database", "driver", "faulty", "kit", "packages", "records", "rendered", "sshd")
+
+import database as databases
 from kit import INVENTORY, Home
 
 from benchbook.hosts import lab as labs

@@ -137,15 +137,21 @@ def is_alike(both: Sequence[Campaign]) -> None:
         yours = other[name]
         assert mine.summary.keys() == yours.summary.keys()
         assert {path.name for path in (both[0].folder / "trials" / name).iterdir()} == RECORD
-        assert sampled(both[0], name) == sampled(both[1], name)
+        here, there = sampled(both[0], name), sampled(both[1], name)
+        # On starved cores a probe of a load this short may come to one sample, which makes no rate.
+        assert "host" in here.keys() & there.keys()
+        assert all(here[source] == there[source] for source in here.keys() & there.keys())
     versions = [{name: about.version for name, about in c.environment().systems.items()} for c in both]
     assert versions[0] == versions[1] != {}
 
 
-def sampled(campaign: Campaign, trial: str) -> set[tuple[str, ...]]:
-    """What was sampled, beside the programs of others, who come and go."""
+def sampled(campaign: Campaign, trial: str) -> dict[str, set[tuple[str, ...]]]:
+    """What was sampled, by source, beside the programs of others, who come and go."""
     series = campaign.series(trial).query("source != 'others'")
-    return set(series[["source", "metric", "unit"]].astype(str).itertuples(index=False, name=None))
+    return {
+        str(source): set(part[["metric", "unit"]].astype(str).itertuples(index=False, name=None))
+        for source, part in series.groupby("source", observed=True)
+    }
 
 
 def take_turns(there: Sequence[Campaign]) -> None:
