@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.overhead import phase
-from benchbook.errors import SystemFailed
+from benchbook.errors import SystemFailed, TrialFailed
 from benchbook.hosts.fanout import together
 from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum
@@ -37,6 +37,14 @@ UPSTREAM = Purpose(
     notes=("row binlog with one flush per commit group, and one flush of the redo log per commit",),
 )
 
+# What a trial finds: something of another one; no server or file of DM, and no database in the target; or DM that runs
+# for a trial of its kind.
+_Stands = Literal["used", "as new", "ready to load", "ready to sync"]
+
+
+def _ready_for(*, sync: bool) -> _Stands:
+    return "ready to sync" if sync else "ready to load"
+
 
 @dataclass
 class Pipeline:
@@ -51,8 +59,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         self.target = TiDB(self.session, self.profile)
-        # Whether nothing of a trial is left: no server or file of DM, no database in the target.
-        self._as_new = False
+        self._stands: _Stands = "used"
         flavor = self.upstream.flavor
         self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0], flavor)
 
@@ -73,30 +80,55 @@ class Pipeline:
     def begin(self, say: Callable[[str], None]) -> None:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         say("removing what DM left, and bringing upstream and target to their starting state")
+        self._stands = "used"
         with phase("stop"):
             self.dm.stop()
         with phase("restart"):
             together(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
-        self._as_new = True
+        self._stands = "as new"
 
     def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:
         """DM as new: no task, no relay log, no meta schema, an empty target; the binlog begins with the trial."""
-        if not self._as_new:
-            self.clean()
-        self._as_new = False
-        if sync:
-            self._prepare(self.databases.sync, self.databases.sync_rows)
-        together(check_disk, lambda: binlog.forget(self.upstream))
-        self.dm.start()
+        if self._stands != _ready_for(sync=sync):
+            if self._stands != "as new":
+                self.clean()
+            self._stands = "used"
+            self._start_dm(sync=sync)
+        self._stands = "used"
+        check_disk()
         self.dm.ready()
 
-    def clean(self) -> None:
-        """What a trial wrote goes at its end, not only when the next begins."""
+    def clean(self, *, then: bool | None = None) -> None:
+        """What a trial wrote goes at its end, not only when the next begins.
+
+        `then`: whether the next one is a sync, for which DM is started as soon as it may; None where none follows. A
+        task begins a second after its worker, however soon it is asked for: dm-worker looks for tasks once a second.
+        """
         self.dm.stop()
         written = (*self.databases.kept, self.databases.sync, "dm_meta")
         drops = [f"DROP DATABASE IF EXISTS `{database}`" for database in written]
-        together(self.dm.wipe, lambda: queries(self.target.hosts[0], self.target.endpoints()[0], drops))
-        self._as_new = True
+        self._stands = "used"
+        stands, _ = together(
+            lambda: self._wipe(then), lambda: queries(self.target.hosts[0], self.target.endpoints()[0], drops)
+        )
+        self._stands = stands
+
+    def _wipe(self, then: bool | None) -> _Stands:
+        self.dm.wipe()
+        if then is None:
+            return "as new"
+        try:
+            self._start_dm(sync=then)
+        except TrialFailed:
+            # The trial that is over has its figures. The next one tries again, and says why it does not start.
+            return "used"
+        return _ready_for(sync=then)
+
+    def _start_dm(self, *, sync: bool) -> None:
+        if sync:
+            self._prepare(self.databases.sync, self.databases.sync_rows)
+        binlog.forget(self.upstream)
+        self.dm.start()
 
     def stop(self) -> None:
         """End all three, and remove everything that DM wrote; the others' data is restored or removed by `begin`."""

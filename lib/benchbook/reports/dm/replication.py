@@ -57,6 +57,7 @@ class DmReplication:
     ladder_rate: int | None = None
     upstreams: Sequence[str] = ("mysql57",)
     pipeline: Pipeline = field(init=False)
+    _block: Sequence[Trial] = field(init=False, default=())
     _pipelines: dict[str, Pipeline] = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ class DmReplication:
         if wanted is not self.pipeline:
             # Their servers share hosts, and so ports: one upstream at a time.
             self.pipeline.stop()
-        self.pipeline = wanted
+        self.pipeline, self._block = wanted, block
         self.pipeline.begin(say)
         with phase("describe"):
             return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
@@ -101,10 +102,15 @@ class DmReplication:
         with phase("reset"):
             self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
-        # The hosts have told all that they are asked: they are cleaned while the figures are worked out.
+        # The hosts have told all that they are asked: the next trial's start is prepared beside the figures.
         with phase("figures"):
-            measured, _ = together(ran.measurement, self.pipeline.clean)
+            measured, _ = together(ran.measurement, lambda: self.pipeline.clean(then=self._is_sync_after(trial)))
         return measured
+
+    def _is_sync_after(self, trial: Trial) -> bool | None:
+        """Whether the next trial of the block is a sync; None where none follows."""
+        later = next((each for each in self._block if each.order > trial.order), None)
+        return later.cell.table in SYNC if later else None
 
     def expected_s(self, trial: Trial) -> float:
         return 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else 5.0
@@ -209,9 +215,12 @@ class DmReplication:
     # -- proof and disk -----------------------------------------------------------------------------------------
 
     def _proof(self, trial: Trial, wrote: str) -> Json:
-        """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer."""
-        evidence, written, logged = together(
-            lambda: self.pipeline.prove(self.databases.of(trial.cell.table)),
+        """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer.
+
+        DM has nothing more to do: it is stopped meanwhile.
+        """
+        (evidence, _), written, logged = together(
+            lambda: together(lambda: self.pipeline.prove(self.databases.of(trial.cell.table)), self.pipeline.dm.stop),
             lambda: self.pipeline.dm.bytes_in(wrote),
             lambda: binlog.size(self.pipeline.upstream),
         )

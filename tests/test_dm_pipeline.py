@@ -1,0 +1,92 @@
+"""In which order the servers of a DM report are brought to the state that a trial starts from."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from benchbook.errors import SystemFailed
+from benchbook.reports.dm import pipeline as pipelines
+from benchbook.reports.dm.pipeline import Pipeline
+from benchbook.reports.dm.task import Databases
+
+
+class Steps:
+    """Notes what is asked of DM and of the upstream; DM fails to start so many times."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.failures = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: self.done.append(name)
+
+    def start(self) -> None:
+        self.done.append("start")
+        if self.failures:
+            self.failures -= 1
+            raise SystemFailed("dm-worker has died")
+
+    def taken(self) -> list[str]:
+        """The steps since the last time that they were taken."""
+        taken, self.done = self.done, []
+        return taken
+
+
+@pytest.fixture
+def steps() -> Steps:
+    return Steps()
+
+
+@pytest.fixture
+def pipeline(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    made = Pipeline.__new__(Pipeline)
+    target = SimpleNamespace(hosts=[None], endpoints=lambda: [None])
+    made.dm, made.target, made.upstream = cast(Any, steps), cast(Any, target), cast(Any, None)
+    made.databases = Databases(tables=1, kept={"dm_small": 10}, sync_rows=5)
+    made._stands = "as new"
+    monkeypatch.setattr(pipelines, "queries", lambda *_, **__: [])
+    monkeypatch.setattr(pipelines.binlog, "forget", lambda _: steps.done.append("forget"))
+    monkeypatch.setattr(made, "_prepare", lambda database, _: steps.done.append(f"prepare {database}"))
+    return made
+
+
+def fresh(pipeline: Pipeline, *, sync: bool) -> None:
+    pipeline.fresh(sync=sync, check_disk=lambda: None)
+
+
+def test_dm_is_started_for_the_next_trial_at_the_end_of_the_one_before(pipeline: Pipeline, steps: Steps) -> None:
+    fresh(pipeline, sync=True)
+    assert steps.taken() == ["prepare dm_sync", "forget", "start", "ready"]
+    pipeline.clean(then=False)
+    assert steps.taken() == ["stop", "wipe", "forget", "start"]
+    fresh(pipeline, sync=False)
+    assert steps.taken() == ["ready"]
+    pipeline.clean(then=True)
+    assert steps.taken() == ["stop", "wipe", "prepare dm_sync", "forget", "start"]
+    fresh(pipeline, sync=True)
+    assert steps.taken() == ["ready"]
+    pipeline.clean()
+    assert steps.taken() == ["stop", "wipe"]
+
+
+def test_a_trial_that_was_not_expected_finds_nothing_of_dm(pipeline: Pipeline, steps: Steps) -> None:
+    pipeline.clean(then=False)
+    steps.taken()
+    fresh(pipeline, sync=True)
+    assert steps.taken() == ["stop", "wipe", "prepare dm_sync", "forget", "start", "ready"]
+    # A trial that failed has cleaned nothing.
+    fresh(pipeline, sync=True)
+    assert steps.taken() == ["stop", "wipe", "prepare dm_sync", "forget", "start", "ready"]
+
+
+def test_dm_that_does_not_start_fails_the_trial_that_it_is_started_for(pipeline: Pipeline, steps: Steps) -> None:
+    steps.failures = 2
+    pipeline.clean(then=False)
+    steps.taken()
+    with pytest.raises(SystemFailed, match="dm-worker has died"):
+        fresh(pipeline, sync=False)
+    fresh(pipeline, sync=False)
+    assert steps.taken()[-6:] == ["start", "stop", "wipe", "forget", "start", "ready"]
