@@ -21,12 +21,15 @@ from benchbook.analysis.checks import Check, failed_probes
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput, OutputNotParseable
 from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.session import Session
 from benchbook.probes import libraries
 from benchbook.probes.known_probes import find, own
 from benchbook.probes.metric import counter, level
+from benchbook.probes.probe import of_file
+from benchbook.probes.probe_file import read
 from benchbook.probes.remote.run_probe import following
 from benchbook.probes.samples import to_series
-from benchbook.probes.watch import _failure
+from benchbook.probes.watch import _failure, watching
 
 GOOD = 'METRICS = {"a": ("level", "B"), "b.*": ("counter", "ms/s")}\n\n\ndef sample():\n    return {"a": 1}\n'
 METRICS = 'METRICS = {"a": ("level", "B")}\n'
@@ -251,17 +254,33 @@ def test_the_schedule_is_absolute_and_never_caught_up(due: float, moment: float,
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "due", "said"),
     [
-        ([], None),
-        ([{"t": 1, "error": "x"}], "x"),
-        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "error": "y"}], "y"),
-        ([{"t": 1, "error": "before"}, {"t": 2, "v": {}}], None),
-        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "v": {}}], None),
+        ([], False, None),
+        ([{"t": 1, "error": "x"}], False, "x"),
+        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "error": "y"}], True, "y"),
+        ([{"t": 1, "error": "before"}, {"t": 2, "v": {}}], True, None),
+        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "v": {}}], True, None),
+        # A load that is over before the next sample is due takes nothing away from anybody.
+        ([{"t": 1, "v": {}}], False, None),
+        ([{"t": 1, "v": {}}], True, "none came in time"),
     ],
 )
-def test_a_probe_has_failed_when_it_took_no_sample_in_the_trial(found: list[dict[str, Any]], said: str | None) -> None:
-    assert _failure(found) == said
+def test_a_probe_has_failed_when_it_took_no_sample_in_the_trial(
+    found: list[dict[str, Any]], due: bool, said: str | None
+) -> None:
+    assert _failure(found, due=due) == said
+
+
+@pytest.mark.real
+def test_a_probe_that_is_slow_to_begin_has_looked_before_the_load_begins(session: Session, tmp_path: Path) -> None:
+    """The trial's block here takes no time at all: what is seen of it was seen before."""
+    path = tmp_path / "slow.py"
+    path.write_text(f"import time\n\ntime.sleep(0.5)\n{GOOD}")
+    with watching(session, [of_file(read(path, "slow"), session.hosts["db1"])]) as watched:
+        pass
+    assert "slow" in set(watched.series.source)
+    assert watched.failed == {}
 
 
 def test_a_probe_that_failed_is_a_check_that_failed() -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import (
@@ -36,6 +37,11 @@ from benchbook.probes.samples import empty, to_series
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.session import Session
+
+# A probe that is started gets so long for its first sample before the load begins without it.
+FIRST_S, LOOKS_S = 10.0, 0.02
+# A probe of which no sample comes in so many intervals has got no time.
+DUE = 3
 
 
 @dataclass
@@ -90,6 +96,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
         with phase("probes"):
             running = list(pool.map(lambda probe: _standing(session, probe), wanted))
+        watched_from = time.monotonic()
         try:
             yield watched
         except BenchbookError as problem:
@@ -100,9 +107,10 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             if isinstance(problem, (TrialFailed, RemoteFailed)) and not isinstance(problem, HostUnreachable):
                 _blame_what_stands(session, problem)
             raise
+        lasted_s = time.monotonic() - watched_from
         with phase("collect"):
             told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
-            parts = list(pool.map(lambda one: _cut(session, one, watched), running))
+            parts = list(pool.map(lambda one: _cut(session, one, watched, lasted_s), running))
             watched.series = pd.concat([watched.series, *parts], ignore_index=True)
             first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
             watched.stopped = stops.of_trial(told, first, began, session.running)
@@ -126,11 +134,23 @@ def _standing(session: Session, probe: Probe) -> Standing:
         one = Standing(probe, session.start(probe.host, f"probe-{probe.name}", command))
         if probe.standing:
             session.standing[key] = one
+            _await_first(one)
     one.fresh()
     return one
 
 
-def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
+def _await_first(one: Standing) -> None:
+    """Until it has looked once: what a probe takes to begin would slow the load, and one that starves sees nothing."""
+    looks = Retrying(
+        stop=stop_after_delay(FIRST_S),
+        wait=wait_fixed(LOOKS_S),
+        retry=retry_if_result(bool),
+        retry_error_callback=lambda late: None,
+    )
+    looks(lambda: not one.fresh() and one.job.status() is None)
+
+
+def _cut(session: Session, one: Standing, watched: Watched, lasted_s: float) -> pd.DataFrame:
     """What the probe saw during this trial; a probe of the trial's own ends with it."""
     probe, ended = one.probe, one.job.status()
     refuse_killed(f"probe {probe.name} on {probe.host.name}", ended)
@@ -139,7 +159,7 @@ def _cut(session: Session, one: Standing, watched: Watched) -> pd.DataFrame:
     samples = one.fresh()
     who = f"{probe.name}@{probe.about}"
     watched.cores[who] = _own_cores(samples, None if probe.standing else one.job.status())
-    if problem := _failure(samples):
+    if problem := _failure(samples, due=lasted_s >= DUE * probe.every_s):
         watched.failed[who] = problem
     if not probe.standing:
         one.job.remove()
@@ -154,10 +174,12 @@ def refuse_killed(who: str, ended: Ended | None) -> None:
         raise ProbeFailed(f"{who} was killed by signal {ended.signal}")
 
 
-def _failure(samples: list[Json]) -> str | None:
-    """The last error of a probe that took no sample during the trial; the first of these is from before it."""
-    errors = [sample["error"] for sample in samples if "error" in sample]
-    return str(errors[-1]) if errors and not any("v" in sample for sample in samples[1:]) else None
+def _failure(samples: list[Json], *, due: bool) -> str | None:
+    """Why a probe took no sample during the trial, though one was `due`; the first of these is from before it."""
+    if any("v" in sample for sample in samples[1:]):
+        return None
+    errors = [str(sample["error"]) for sample in samples if "error" in sample]
+    return errors[-1] if errors else "none came in time" if due else None
 
 
 def _own_cores(samples: list[Json], ended: Ended | None) -> float:
