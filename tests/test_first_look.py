@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -116,6 +117,19 @@ def test_a_command_means_the_same_by_way_of_a_login_shell(command: str) -> None:
     assert (login_shell.said(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
     assert login_shell.ran(by_way.stdout)
     assert login_shell.said("what a shell said that ran nothing") == "what a shell said that ran nothing"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["echo", "plain"], ["printf", "%s|", "it's", "a!b", "two\nlines", "é", "$HOME"], ["false"], ["no-such-program"]],
+)
+def test_a_program_means_the_same_by_way_of_a_login_shell(argv: list[str]) -> None:
+    command = f"exec {shlex.join(argv)}"
+    direct = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    by_way = subprocess.run(["sh", "-c", login_shell.program(argv)], capture_output=True, text=True, check=False)
+    assert (login_shell.said(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
+    assert login_shell.ran(by_way.stdout)
+    assert login_shell.ran(by_way.stderr)
 
 
 # -- the stand-ins for shells that are not installed --------------------------------------------------------------

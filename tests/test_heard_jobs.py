@@ -103,7 +103,7 @@ MARK = b"motd\n\x1ebenchbook\x1e\n"
 def opened(monkeypatch: pytest.MonkeyPatch, channel: Printing) -> OpenCommand:
     monkeypatch.setattr(open_command, "_begun", lambda *_: channel)
     monkeypatch.setattr(open_command, "hang_up", lambda _: None)
-    return OpenCommand(None, None, "db1", "start")  # type: ignore[arg-type]
+    return OpenCommand(None, None, "db1", ["start"])  # type: ignore[arg-type]
 
 
 def test_the_first_line_is_the_commands_own_and_hanging_up_twice_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:

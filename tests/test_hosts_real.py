@@ -184,6 +184,12 @@ def test_a_long_job_is_started_by_a_login_of_its_own(host: RemoteHost) -> None:
     assert set(map(int, first)) & set(map(int, second)) == above, "two starts share the listener and nothing below it"
 
 
+def test_a_program_that_is_started_takes_the_place_of_the_shells(host: RemoteHost) -> None:
+    """Else it inherits from them how many processes they have woken, and Linux spreads a load the more for it."""
+    parent = "import os; print(open(f'/proc/{os.getppid()}/comm').read())"
+    assert host.start(["python3", "-c", parent]).first_line(30).startswith("sshd")
+
+
 # -- commands -----------------------------------------------------------------------------------------------------
 
 HARD = [

@@ -15,7 +15,7 @@ _ENVIRONMENT = """HOME="$HOME" USER="$USER" LC_ALL=C PATH="$PATH"':/usr/local/sb
 
 # Printed on both outputs before the command's own: what stands before it was printed by the login shell.
 _MARK = "\x1ebenchbook\x1e\n"
-_SAY_MARK = 'printf "\\036benchbook\\036\\n"; printf "\\036benchbook\\036\\n" >&2; '
+_SAY_MARK = 'printf "\\036benchbook\\036\\n"; printf "\\036benchbook\\036\\n" >&2'
 
 _PLAIN = re.compile(r"[ -~]*")
 _SAFE = re.compile(r"[A-Za-z0-9 _./:=,+-]")
@@ -31,10 +31,22 @@ def words(command: str, keep: Sequence[str] = ()) -> str:
 
     `keep` names variables of the login that it needs all the same; each must be set there.
     """
+    return _line(f"{_SAY_MARK}; ", command, keep)
+
+
+def program(argv: Sequence[object]) -> str:
+    """The same for a program that takes the place of sh, as sh takes that of the login shell.
+
+    The mark is printed by a process of its own, which ends: sh itself wakes nobody (`RemoteHost.start` has the reason).
+    """
+    return _line(f"({_SAY_MARK}); ", f"exec {quote(argv)}", ())
+
+
+def _line(say_mark: str, command: str, keep: Sequence[str]) -> str:
     if _PLAIN.fullmatch(command) and not set(command) & set("!\\"):
-        body = f"'{_SAY_MARK}'{shlex.quote(command)}"
+        body = f"'{say_mark}'{shlex.quote(command)}"
     else:
-        body = f"'{_SAY_MARK}eval \"$(printf %b \"$1\")\"' sh '{_octal(command)}'"
+        body = f"'{say_mark}eval \"$(printf %b \"$1\")\"' sh '{_octal(command)}'"
     kept = "".join(f'{name}="${name}" ' for name in keep)
     return f"exec env -i {kept}{_ENVIRONMENT} sh -c {body}"
 

@@ -133,13 +133,13 @@ class Logins:
         """Open the login of the next `begin` now, in a thread."""
         self._spare.open_ahead()
 
-    def begin(self, command: str, sent: str) -> OpenCommand:
-        """Run a command by a login of its own, which ends with it; `sent` goes to its stdin.
+    def begin(self, argv: Sequence[object], sent: str) -> OpenCommand:
+        """Run a program by a login of its own, which ends with it; `sent` goes to its stdin.
 
         Raises HostUnusable, HostUnreachable and ConnectionLost.
         """
         connection = self._spare.take() or self._login.open()
-        return OpenCommand(connection, self.inventory, self.name, command, sent)
+        return OpenCommand(connection, self.inventory, self.name, argv, sent)
 
     def _anyhow(self, command: str, timeout: float, keep: Sequence[str] = ()) -> Result:
         try:

@@ -1,10 +1,11 @@
-"""A command by a login of its own that is heard while it runs: its first line at once, and its end when it comes."""
+"""A program by a login of its own that is heard while it runs: its first line at once, and its end when it comes."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchbook.errors import ConnectionLost, RemoteFailed
@@ -25,20 +26,20 @@ _LOOKS_S = 1.0
 
 
 class OpenCommand:
-    """Runs `command` over `connection`, which is this command's alone and ends with it; `sent` goes to its stdin.
+    """Runs a program over `connection`, which is this program's alone and ends with it; `sent` goes to its stdin.
 
-    `over` is set when the command has ended, or its connection broke. Raises ConnectionLost, and HostUnusable where the
+    `over` is set when the program has ended, or its connection broke. Raises ConnectionLost, and HostUnusable where the
     login may run nothing.
     """
 
     def __init__(
-        self, connection: fabric.Connection, inventory: Inventory, name: str, command: str, sent: str = ""
+        self, connection: fabric.Connection, inventory: Inventory, name: str, argv: Sequence[object], sent: str = ""
     ) -> None:
         self.over = threading.Event()
-        self._connection, self._name, self._command = connection, name, command
+        self._connection, self._name, self._command = connection, name, login_shell.quote(argv)
         self._heard, self._printed, self._status = threading.Condition(), bytearray(), -1
         try:
-            self._channel = _begun(connection, inventory, name, command, sent)
+            self._channel = _begun(connection, inventory, name, argv, sent)
         except BaseException:
             hang_up(connection)
             raise
@@ -99,16 +100,19 @@ class OpenCommand:
         return RemoteFailed(self._name, self._command, self._status, login_shell.said(_rest(self._channel)))
 
 
-def _begun(connection: fabric.Connection, inventory: Inventory, name: str, command: str, sent: str) -> paramiko.Channel:
+def _begun(
+    connection: fabric.Connection, inventory: Inventory, name: str, argv: Sequence[object], sent: str
+) -> paramiko.Channel:
     try:
         channel: paramiko.Channel = connection.transport.open_session()
-        channel.exec_command(login_shell.words(command))
+        channel.exec_command(login_shell.program(argv))
         if sent:
             channel.sendall(sent.encode())
         channel.shutdown_write()
     except LOST as problem:
         if no_session(problem, connection):
             raise first_look.no_sessions(inventory, name) from problem
+        command = login_shell.quote(argv)
         raise ConnectionLost(f"{name}: the connection broke during `{command}`: {problem!r}") from problem
     return channel
 
