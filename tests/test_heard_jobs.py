@@ -101,7 +101,7 @@ MARK = b"motd\n\x1ebenchbook\x1e\n"
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, channel: Printing) -> OpenCommand:
-    monkeypatch.setattr(open_command, "_begun", lambda *_: channel)
+    monkeypatch.setattr(OpenCommand, "_begun", lambda *_: channel)
     monkeypatch.setattr(open_command, "hang_up", lambda _: None)
     return OpenCommand(None, None, "db1", ["start"])  # type: ignore[arg-type]
 

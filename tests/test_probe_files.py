@@ -254,22 +254,24 @@ def test_the_schedule_is_absolute_and_never_caught_up(due: float, moment: float,
 
 
 @pytest.mark.parametrize(
-    ("found", "due", "said"),
+    ("before", "fresh", "due", "said"),
     [
-        ([], False, None),
-        ([{"t": 1, "error": "x"}], False, "x"),
-        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "error": "y"}], True, "y"),
-        ([{"t": 1, "error": "before"}, {"t": 2, "v": {}}], True, None),
-        ([{"t": 1, "v": {}}, {"t": 2, "error": "x"}, {"t": 3, "v": {}}], True, None),
+        ([], [], False, None),
+        ([{"t": 1, "error": "x"}], [], False, "x"),
+        ([{"t": 1, "v": {}}], [{"t": 2, "error": "x"}, {"t": 3, "error": "y"}], True, "y"),
+        ([{"t": 1, "error": "before"}], [{"t": 2, "v": {}}], True, None),
+        ([{"t": 1, "v": {}}], [{"t": 2, "error": "x"}, {"t": 3, "v": {}}], True, None),
+        # It was not waited for, and looked once in the trial: that is no look of before.
+        ([], [{"t": 2, "v": {}}], True, None),
         # A load that is over before the next sample is due takes nothing away from anybody.
-        ([{"t": 1, "v": {}}], False, None),
-        ([{"t": 1, "v": {}}], True, "none came in time"),
+        ([{"t": 1, "v": {}}], [], False, None),
+        ([{"t": 1, "v": {}}], [], True, "none came in time"),
     ],
 )
 def test_a_probe_has_failed_when_it_took_no_sample_in_the_trial(
-    found: list[dict[str, Any]], due: bool, said: str | None
+    before: list[dict[str, Any]], fresh: list[dict[str, Any]], due: bool, said: str | None
 ) -> None:
-    assert _failure(found, due=due) == said
+    assert _failure(before, fresh, due=due) == said
 
 
 @pytest.mark.real

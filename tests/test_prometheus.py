@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -21,9 +22,11 @@ import pytest
 from benchbook.errors import BadInput, OutputNotParseable
 from benchbook.hosts.jobs import Job
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.probes import prometheus as prom
+from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.remote import sample_prometheus as sampler
-from benchbook.probes.scrape import StandingSampler, Target, own_cores
+from benchbook.probes.scrape import StandingSampler, Target, scraping
 
 FIXTURES = Path(__file__).parent / "fixtures" / "dm"
 
@@ -300,19 +303,51 @@ def line(t: float, cpu: float = 0.0) -> bytes:
 def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_first_rate() -> None:
     host = Growing()
     there = cast(RemoteHost, host)
-    one = StandingSampler(Target(there, "s", "http://s/", "c"), Job(there, "/j", "", 1), 0.5)
+    one = StandingSampler(Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", "", 1)), 0.5)
     host.content = line(1.0) + line(1.5)
-    one.begin()
+    one.file.look()
     # The last line is still being written: it belongs to whoever looks next.
     host.content += line(2.0) + line(2.5) + line(3.0)[:9]
     assert [json.loads(each)["t"] for each in one.seen()] == [1.5, 2.0, 2.5]
     host.content = host.content[:-9] + line(3.0)
-    one.begin()
+    one.file.look()
     # A server was down for a while: its counters may have begun anew, and what they were is no baseline.
     host.content += line(5.0)
     assert [json.loads(each)["t"] for each in one.seen()] == [5.0]
 
 
 def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:
-    assert own_cores([line(10.0, 3.0).decode(), line(12.0, 3.5).decode()]) == 0.25
-    assert own_cores([line(10.0, 3.0).decode()]) == own_cores([]) == 0.0
+    assert own_cores([json.loads(line(10.0, 3.0)), json.loads(line(12.0, 3.5))]) == 0.25
+    assert own_cores([json.loads(line(10.0, 3.0))]) == own_cores([]) == 0.0
+
+
+def test_the_load_begins_when_a_sampler_that_was_started_for_it_has_looked() -> None:
+    """Here it looks at the third time of asking; one that has ended is waited for no more."""
+    host, asked = Growing(), []
+
+    class Sampling:
+        folder = "/j"
+
+        def __init__(self) -> None:
+            self.host = host
+
+        def status(self) -> None:
+            asked.append(None)
+            if len(asked) == 2:
+                host.content = line(1.0)
+
+    file = Followed(cast(Job, Sampling()))
+    file.await_first()
+    assert (len(asked), file.last) == (2, line(1.0).decode())
+    ended = Followed(cast(Job, SimpleNamespace(host=Growing(), folder="/j", status=lambda: "killed")))
+    ended.await_first()
+    assert ended.last == ""
+
+
+@pytest.mark.real
+def test_a_sampler_has_looked_before_the_load_begins(session: Session) -> None:
+    """The block here takes no time at all: what is seen of it was seen before. Nobody listens at the endpoint."""
+    target = Target(session.hosts["db1"], "s", "http://127.0.0.1:1/metrics", "c")
+    with scraping(session, [target]):
+        key = next(key for key in session.standing if key[0] == "scrape")
+        assert "error" in session.standing[key].file.last

@@ -39,11 +39,25 @@ class OpenCommand:
         self._connection, self._name, self._command = connection, name, login_shell.quote(argv)
         self._heard, self._printed, self._status = threading.Condition(), bytearray(), -1
         try:
-            self._channel = _begun(connection, inventory, name, argv, sent)
+            self._channel = self._begun(inventory, argv, sent)
         except BaseException:
             hang_up(connection)
             raise
         threading.Thread(target=self._listen, name="open-command", daemon=True).start()
+
+    def _begun(self, inventory: Inventory, argv: Sequence[object], sent: str) -> paramiko.Channel:
+        try:
+            channel: paramiko.Channel = self._connection.transport.open_session()
+            channel.exec_command(login_shell.program(argv))
+            if sent:
+                channel.sendall(sent.encode())
+            channel.shutdown_write()
+        except LOST as problem:
+            if no_session(problem, self._connection):
+                raise first_look.no_sessions(inventory, self._name) from problem
+            broke = f"{self._name}: the connection broke during `{self._command}`: {problem!r}"
+            raise ConnectionLost(broke) from problem
+        return channel
 
     def first_line(self, timeout: float) -> str:
         """Its first line, without the end of it.
@@ -98,23 +112,6 @@ class OpenCommand:
         if self._status < 0:
             return ConnectionLost(f"{self._name}: the connection broke during `{self._command}`")
         return RemoteFailed(self._name, self._command, self._status, login_shell.said(_rest(self._channel)))
-
-
-def _begun(
-    connection: fabric.Connection, inventory: Inventory, name: str, argv: Sequence[object], sent: str
-) -> paramiko.Channel:
-    try:
-        channel: paramiko.Channel = connection.transport.open_session()
-        channel.exec_command(login_shell.program(argv))
-        if sent:
-            channel.sendall(sent.encode())
-        channel.shutdown_write()
-    except LOST as problem:
-        if no_session(problem, connection):
-            raise first_look.no_sessions(inventory, name) from problem
-        command = login_shell.quote(argv)
-        raise ConnectionLost(f"{name}: the connection broke during `{command}`: {problem!r}") from problem
-    return channel
 
 
 def _rest(channel: paramiko.Channel) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchbook.campaign.overhead import phase
-from benchbook.hosts.jobs import Command, Job, remote_program
+from benchbook.hosts.jobs import Command, remote_program
+from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import LONGEST_S
 from benchbook.probes.watch import refuse_killed
 
@@ -58,31 +59,19 @@ def command(host: RemoteHost, target: Target, interval_s: float) -> Command:
     return Command(argv, timeout_s=LONGEST_S)
 
 
-@dataclass
+@dataclass(frozen=True)
 class StandingSampler:
-    """A sampler that stands as long as the session: how far its file has been read, and the line before that."""
+    """A sampler that stands as long as the session, and the file that it writes every `interval_s`."""
 
     target: Target
-    job: Job
+    file: Followed
     interval_s: float
-    offset: int = 0
-    before: str = ""
-
-    def begin(self) -> None:
-        """What is read next begins here: with the last line so far, if no tick is missed after it."""
-        self.before = "".join(self._whole_lines()[-1:])
 
     def seen(self) -> list[str]:
-        """The lines since `begin`."""
-        lines = self._whole_lines()
-        near = self.before and lines and _time(lines[0]) - _time(self.before) < 1.5 * self.interval_s
-        return [self.before, *lines] if near else lines
-
-    def _whole_lines(self) -> list[str]:
-        data = self.job.host.read(f"{self.job.folder}/samples", offset=self.offset)
-        whole = data[: data.rfind(b"\n") + 1]
-        self.offset += len(whole)
-        return whole.decode().splitlines(keepends=True)
+        """The lines since the last look; with the one before them, if no tick was missed after it."""
+        before, lines = self.file.look()
+        near = before and lines and _time(lines[0]) - _time(before) < 1.5 * self.interval_s
+        return [before, *lines] if near else lines
 
 
 def _time(line: str) -> float:
@@ -93,9 +82,9 @@ def _time(line: str) -> float:
 def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.0) -> Iterator[Scraped]:
     """Scrape while the block runs; afterwards the samples are in what was yielded.
 
-    The samplers go on until the session ends: starting and ending two of them took longer than a short load. Between
-    trials a server may be down, which is a line with an error in a sampler's file, and read by nobody. Raises
-    ProbeFailed for one that was killed meanwhile.
+    The samplers go on until the session ends: starting and ending two of them took longer than a short load. The block
+    begins when each has looked once. Between trials a server may be down, which is a line with an error in a sampler's
+    file, and read by nobody. Raises ProbeFailed for one that was killed meanwhile.
     """
     wanted, scraped = list(targets), Scraped()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="scrape") as pool:
@@ -109,22 +98,19 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
 def _collect(running: Iterable[StandingSampler], seen: Iterable[list[str]], scraped: Scraped) -> None:
     for one, lines in zip(running, seen, strict=True):
         scraped.samples += "".join(lines)
-        scraped.cores[f"prometheus@{one.target.source}"] = own_cores(lines)
-        refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.job.status())
+        scraped.cores[f"prometheus@{one.target.source}"] = own_cores(
+            [json.loads(line) for line in lines[:1] + lines[-1:]]
+        )
+        refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.file.job.status())
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:
     key = ("scrape", target.host.name, target.source, target.url, target.match, str(interval_s))
     one: StandingSampler | None = session.standing.get(key)
-    if one is None or one.job.status() is not None:
-        job = session.start(target.host, f"scrape-{target.source}", command(target.host, target, interval_s))
-        one = session.standing[key] = StandingSampler(target, job, interval_s)
-    one.begin()
+    if one is not None and one.file.job.status() is None:
+        one.file.look()
+        return one
+    job = session.start(target.host, f"scrape-{target.source}", command(target.host, target, interval_s))
+    one = session.standing[key] = StandingSampler(target, Followed(job), interval_s)
+    one.file.await_first()
     return one
-
-
-def own_cores(lines: list[str]) -> float:
-    """CPU that the sampler used itself while these lines were written, in cores, by its own account."""
-    ends = [json.loads(line) for line in (lines[:1] + lines[-1:])]
-    seconds = ends[-1]["t"] - ends[0]["t"] if ends else 0.0
-    return float((ends[-1]["cpu"] - ends[0]["cpu"]) / seconds) if seconds > 0 else 0.0

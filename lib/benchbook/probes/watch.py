@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import (
@@ -29,8 +28,9 @@ from benchbook.errors import (
 )
 from benchbook.hosts import stops
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.jobs import Ended
 from benchbook.hosts.stops import Stop
+from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
 
@@ -38,29 +38,16 @@ from benchbook.probes.samples import empty, to_series
 if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
-# A probe that is started gets so long for its first sample before the load begins without it.
-FIRST_S, LOOKS_S = 10.0, 0.02
 # A probe of which no sample comes in so many intervals has got no time.
 DUE = 3
 
 
-@dataclass
-class Standing:
-    """A running probe: how far its file has been read, and the last sample before that, which the next rate needs."""
+@dataclass(frozen=True)
+class Running:
+    """A probe, and the file that it writes."""
 
     probe: Probe
-    job: Job
-    offset: int = 0
-    last: list[Json] = field(default_factory=list)
-
-    def fresh(self) -> list[Json]:
-        """The whole samples written since the last look, after the one before them."""
-        data = self.job.host.read(f"{self.job.folder}/samples", offset=self.offset)
-        whole = data[: data.rfind(b"\n") + 1]
-        self.offset += len(whole)
-        samples = [*self.last, *(json.loads(line) for line in whole.splitlines())]
-        self.last = samples[-1:]
-        return samples
+    file: Followed
 
 
 @dataclass
@@ -68,7 +55,7 @@ class Watched:
     """Filled when the watch ends.
 
     `series` is the long table (t, host, source, metric, value, unit); `cores` the CPU that each probe used itself;
-    `failed` the last error of each probe that took not one sample; `stopped` which jobs of the session, servers and
+    `failed` why each probe that took not one sample took none; `stopped` which jobs of the session, servers and
     load and probes, stood still meanwhile.
     """
 
@@ -95,7 +82,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     began = time.time()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
         with phase("probes"):
-            running = list(pool.map(lambda probe: _standing(session, probe), wanted))
+            running = list(pool.map(lambda probe: _running(session, probe), wanted))
         watched_from = time.monotonic()
         try:
             yield watched
@@ -103,7 +90,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             # What went wrong is to be told, not what the probes say of it.
             for one in running:
                 if not one.probe.standing:
-                    session.abandon(one.job)
+                    session.abandon(one.file.job)
             if isinstance(problem, (TrialFailed, RemoteFailed)) and not isinstance(problem, HostUnreachable):
                 _blame_what_stands(session, problem)
             raise
@@ -125,45 +112,42 @@ def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) ->
             raise LeftStopped(f"{'; '.join(map(str, standing))}: {problem}", output=problem.output) from problem
 
 
-def _standing(session: Session, probe: Probe) -> Standing:
+def _running(session: Session, probe: Probe) -> Running:
     """The probe, running: one that stands already is only told where this trial begins."""
     command = probe.command()
     key = (probe.host.name, probe.name, probe.about, *map(str, command.argv))
-    one = session.standing.get(key)
-    if one is None or one.job.status() is not None:
-        one = Standing(probe, session.start(probe.host, f"probe-{probe.name}", command))
-        if probe.standing:
-            session.standing[key] = one
-            _await_first(one)
-    one.fresh()
+    one: Running | None = session.standing.get(key)
+    if one is not None and one.file.job.status() is None:
+        one.file.look()
+        return one
+    one = Running(probe, Followed(session.start(probe.host, f"probe-{probe.name}", command)))
+    if probe.standing:
+        session.standing[key] = one
+    one.file.await_first()
     return one
 
 
-def _await_first(one: Standing) -> None:
-    """Until it has looked once: what a probe takes to begin would slow the load, and one that starves sees nothing."""
-    looks = Retrying(
-        stop=stop_after_delay(FIRST_S),
-        wait=wait_fixed(LOOKS_S),
-        retry=retry_if_result(bool),
-        retry_error_callback=lambda late: None,
-    )
-    looks(lambda: not one.fresh() and one.job.status() is None)
+def _cut(session: Session, one: Running, watched: Watched, lasted_s: float) -> pd.DataFrame:
+    """What the probe saw during this trial, after the sample before it, which the first rate needs.
 
-
-def _cut(session: Session, one: Standing, watched: Watched, lasted_s: float) -> pd.DataFrame:
-    """What the probe saw during this trial; a probe of the trial's own ends with it."""
-    probe, ended = one.probe, one.job.status()
-    refuse_killed(f"probe {probe.name} on {probe.host.name}", ended)
+    A probe of the trial's own ends with it.
+    """
+    probe, job = one.probe, one.file.job
+    refuse_killed(f"probe {probe.name} on {probe.host.name}", job.status())
     if not probe.standing:
-        session.end(one.job)
-    samples = one.fresh()
+        session.end(job)
+    last, lines = one.file.look()
+    before: list[Json] = [json.loads(last)] if last else []
+    fresh: list[Json] = [json.loads(line) for line in lines]
     who = f"{probe.name}@{probe.about}"
-    watched.cores[who] = _own_cores(samples, None if probe.standing else one.job.status())
-    if problem := _failure(samples, due=lasted_s >= DUE * probe.every_s):
+    # Of one that stands only its own account tells what it used in this trial.
+    ended = None if probe.standing else job.status()
+    watched.cores[who] = ended.cpu_s / (ended.ended - ended.started) if ended else own_cores([*before, *fresh])
+    if problem := _failure(before, fresh, due=lasted_s >= DUE * probe.every_s):
         watched.failed[who] = problem
     if not probe.standing:
-        one.job.remove()
-    return to_series(samples, probe.about, probe.name, probe.file.metrics)
+        job.remove()
+    return to_series([*before, *fresh], probe.about, probe.name, probe.file.metrics)
 
 
 def refuse_killed(who: str, ended: Ended | None) -> None:
@@ -174,18 +158,11 @@ def refuse_killed(who: str, ended: Ended | None) -> None:
         raise ProbeFailed(f"{who} was killed by signal {ended.signal}")
 
 
-def _failure(samples: list[Json], *, due: bool) -> str | None:
-    """Why a probe took no sample during the trial, though one was `due`; the first of these is from before it."""
-    if any("v" in sample for sample in samples[1:]):
+def _failure(before: list[Json], fresh: list[Json], *, due: bool) -> str | None:
+    """Why a probe took no `fresh` sample during the trial, though one was `due`; or at all, by the one before."""
+    if any("v" in sample for sample in fresh):
         return None
-    errors = [str(sample["error"]) for sample in samples if "error" in sample]
-    return errors[-1] if errors else "none came in time" if due else None
-
-
-def _own_cores(samples: list[Json], ended: Ended | None) -> float:
-    """CPU that the probe used itself, in cores: by its own account, or as the host's supervisor saw it end."""
-    if ended is not None:
-        return ended.cpu_s / (ended.ended - ended.started)
-    first, last = (samples[0], samples[-1]) if samples else ({}, {})
-    seconds = last.get("t", 0.0) - first.get("t", 0.0)
-    return float((last.get("cpu", 0.0) - first.get("cpu", 0.0)) / seconds) if seconds > 0 else 0.0
+    errors = [str(sample["error"]) for sample in (*before, *fresh) if "error" in sample]
+    if errors:
+        return errors[-1]
+    return "none came in time" if due else None
