@@ -232,6 +232,21 @@ def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: 
     assert text(soup.select_one(".claims h3")) == "✓ 1 holds here"
 
 
+def test_a_claim_that_is_not_settled_says_how_it_leans_or_why_it_cannot_be_tested(tmp_path: Path) -> None:
+    bare = {"effect": None, "interval": None, "region": None, "published": None}
+    claims = [
+        judged(verdict="inconclusive", leaning=0.934),
+        judged(verdict="inconclusive", leaning=0.5),
+        judged(verdict="not testable here", **bare, reason="98% of 2 cores are busy at 1 thread"),
+        # Of a file from before `reason` was written.
+        judged(verdict="not testable here", **bare),
+    ]
+    soup = rendered(tmp_path, cells(), claims=[judged(), *claims])
+    beneath = [each.small and text(each.small) for each in soup.select(".claim .statement")]
+    assert beneath == [None, "leans to holding, 0.93", "nothing known", "98% of 2 cores are busy at 1 thread", None]
+    assert "the probability that it holds here" in text(soup.select_one(".claims > .note"))
+
+
 def test_a_strip_puts_effect_interval_and_range_on_one_scale(tmp_path: Path) -> None:
     # The scale runs from 0.5 / 1.2 to 4 * 1.2 (11.52 times as much), between the edges at 2% and 98%.
     far = judged(id="far", effect=4.0, interval=[1.0, None])

@@ -185,7 +185,8 @@ def test_a_machine_without_room_contradicts_no_rise(
     (found,) = judge.judge(ledger(claim), toy, evidence(y(truth)), judge.JudgedSystem("s"), busy=cells)
     assert found.verdict == verdict
     if verdict == "not testable here" and cells[0].machines[0].server:
-        assert found.sentence.startswith("Not testable here: 98% of 2 cores are busy at x 1 already. Measured all the")
+        assert found.reason == "98% of 2 cores are busy at x 1 already"
+        assert found.sentence.startswith(f"Not testable here: {found.reason}. Measured all the")
         assert "scaled levels" in found.decide
 
 

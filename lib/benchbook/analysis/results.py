@@ -108,6 +108,7 @@ class JudgedClaim(_Open):
     repetitions. `p_value` is adjusted for all claims of the ledger (Holm). `decide` says what would settle it, `needed`
     how many repetitions at the spread seen (null where it is settled, or where no number up to 100 would do).
     `leaning` is the probability that the claim holds here, 0 to 1 (null below two repetitions, and in older files).
+    `reason` is why it cannot be tested here (empty for the others, and in older files).
     `chances` is not written: that it is decided by 1, 2, ... further repetitions, for who has some to give.
     """
 
@@ -130,6 +131,7 @@ class JudgedClaim(_Open):
     needed: int | None = None
     leaning: float | None = Field(default=None, ge=0, le=1)
     chances: tuple[float, ...] = Field(default=(), exclude=True)
+    reason: str = ""
     sentence: str = ""
     parts: list[ClaimPart] = []
 

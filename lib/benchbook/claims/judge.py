@@ -148,11 +148,11 @@ def _belongs(claim: Hypothesis, arm: Arm) -> bool:
 
 
 class NotTestable(BenchbookError):
-    """A condition under which a claim has no meaning here; `needs` says what would decide it."""
+    """A condition under which a claim has no meaning here; `needs` says what would decide it, `measured` what was."""
 
-    def __init__(self, why: str, needs: str) -> None:
+    def __init__(self, why: str, needs: str, measured: str = "") -> None:
         super().__init__(why)
-        self.needs = needs
+        self.needs, self.measured = needs, measured
 
 
 def _refuse_conditions(claim: Hypothesis, system: JudgedSystem) -> None:
@@ -169,7 +169,7 @@ def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
 
 
 def _measured_all_the_same(lacked: NoRoom, decision: Decision) -> NotTestable:
-    return NotTestable(f"{lacked.why}. Measured all the same: {words.measured(decision)}", lacked.needs)
+    return NotTestable(lacked.why, lacked.needs, words.measured(decision))
 
 
 def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[Part]:
@@ -253,8 +253,14 @@ def _part(part: Part) -> results.ClaimPart:
 
 
 def _not_testable(claim: Hypothesis, system: JudgedSystem, why: NotTestable) -> results.JudgedClaim:
-    said = f"Not testable here: {why}."
-    return results.JudgedClaim(**_head(claim, system), verdict="not testable here", decide=why.needs, sentence=said)
+    measured = f" Measured all the same: {why.measured}." if why.measured else ""
+    return results.JudgedClaim(
+        **_head(claim, system),
+        verdict="not testable here",
+        reason=str(why),
+        decide=why.needs,
+        sentence=f"Not testable here: {why}.{measured}",
+    )
 
 
 def _head(claim: Hypothesis, system: JudgedSystem) -> dict[str, Any]:

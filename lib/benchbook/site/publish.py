@@ -243,7 +243,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
-    environment.filters.update(effect=words.effect)
+    environment.filters.update(effect=words.effect, leans=words.leans)
     environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=_forest)
     said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
     environment.globals.update({each.__name__: each for each in said})
