@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from kit import Home, until
 
 from benchbook.display import differences
 from benchbook.errors import HostUnusable
+from benchbook.hosts import host_facts
+from benchbook.hosts.about import HostFacts
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
@@ -22,6 +26,8 @@ from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import tune
 
 TUNE = remote_program("hosts", "tune.py")
+SLEEPS = list(Path("/sys/devices/system/cpu/cpu0/cpuidle").glob("state[0-9]*"))
+WAKES_WITHIN = Path("/dev/cpu_dma_latency")
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 needs_root = pytest.mark.skipif(not os.access(SWAPPINESS, os.W_OK), reason="host settings are root's to change")
 
@@ -64,6 +70,29 @@ def test_settings_are_held_until_the_program_ends_and_then_put_back(tree: Path, 
     running.send_signal(number)
     running.communicate()
     until(lambda: contents(tree) == ["powersave", "performance", "0", "always"], "what was there before is back")
+
+
+def test_cpus_stay_awake_for_as_long_as_the_limit_is_held(tree: Path) -> None:
+    limit = tree / "dev" / "cpu_dma_latency"
+    limit.parent.mkdir()
+    # As a kernel tells it to whom nobody has asked: 2,000 s, in microseconds.
+    limit.write_bytes(struct.pack("i", 2_000_000_000))
+    running = start(tree, "idle")
+    _, complaint = running.communicate()
+    assert complaint.strip() == "idle: this host does not expose it", "a kernel that sleeps without asking anybody"
+    (tree / "sys/devices/system/cpu/cpu0/cpuidle/state0").mkdir(parents=True)
+    running = start(tree, "idle", "thp")
+    assert running.stdout is not None
+    said = json.loads(running.stdout.readline())
+    assert said["idle"] == {"was": "may sleep", "now": "awake"}
+    assert struct.unpack("i", limit.read_bytes()) == (0,)
+    assert limit in {file for child in psutil.Process(running.pid).children() for file in opened(child)}
+    running.terminate()
+    running.communicate()
+
+
+def opened(process: psutil.Process) -> list[Path]:
+    return [each.readlink() for each in Path(f"/proc/{process.pid}/fd").iterdir()]
 
 
 def test_where_one_cannot_be_set_none_is(tree: Path) -> None:
@@ -122,8 +151,29 @@ def test_a_driver_that_is_gone_leaves_no_setting_behind(lab_home: Home, lab: Inv
 def test_a_setting_that_a_host_does_not_have_is_refused_with_the_fix(lab: Inventory) -> None:
     if Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").exists():
         pytest.skip("this machine has a governor")
-    with Session(allowing(lab, "governor"), lab.hosts) as session, pytest.raises(HostUnusable) as caught:
+    on_hosts = allowing(lab, "governor").model_copy(update={"lab": False})
+    with Session(on_hosts, lab.hosts) as session, pytest.raises(HostUnusable) as caught:
         tune(session)
     assert caught.value.key == "hosts.db1.tune"
     assert "governor: this host does not expose it" in str(caught.value)
     assert "take it off the list" in str(caught.value.fix)
+    with Session(allowing(lab, "governor"), lab.hosts) as session:
+        assert tune(session) == {}, "a lab is whatever machine somebody has"
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not (SLEEPS and os.access(WAKES_WITHIN, os.W_OK)), reason="its CPUs sleep as they like")
+def test_cpus_of_a_lab_stay_awake_until_the_session_ends(lab: Inventory) -> None:
+    with Session(allowing(lab, "idle"), lab.hosts) as session:
+        environment = survey(session, disk_gb=0.1)
+        assert environment.tuned["db1"]["idle"]["now"] == "awake"
+        # One machine: the other host of the lab is awake too, and neither is a known problem.
+        assert {about.idle for about in environment.hosts.values()} == {"awake"}
+        assert "CPUs without work" not in {finding.what for finding in environment.findings}
+        assert struct.unpack("i", WAKES_WITHIN.read_bytes()) == (0,)
+
+
+def test_cpus_that_sleep_are_a_known_problem() -> None:
+    (found,) = (f for f in host_facts._findings("db1", HostFacts(idle="sleeps: C1, C6")) if f.what.startswith("CPUs"))
+    assert (found.found, found.waived) == ("sleeps: C1, C6", True)
+    assert "`tune: [idle]`" in found.wanted

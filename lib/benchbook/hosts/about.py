@@ -65,6 +65,7 @@ class HostFacts(Noted):
     cores_allowed: int = 0
     numa_nodes: int = 1
     governor: str = "not exposed"
+    idle: str = "not exposed"
     turbo: str = "not exposed"
     virtual: bool = False
     memory_bytes: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnusable
@@ -48,9 +49,14 @@ def _clock_offset(host: RemoteHost) -> tuple[float, float]:
     return offset, error
 
 
-def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, HostFacts], list[HostFinding]]:
-    """Facts per host and what is off. Raises HostUnusable where the disk cannot hold what the run will write."""
-    facts = session.each("reading host facts", patiently(gather))
+def preflight(
+    session: Session, *, disk_bytes: int, awake: Collection[str] = ()
+) -> tuple[dict[str, HostFacts], list[HostFinding]]:
+    """Facts per host and what is off; `awake`: hosts whose CPUs are kept so.
+
+    Raises HostUnusable where the disk cannot hold what the run will write.
+    """
+    facts = _seen_awake(session.each("reading host facts", patiently(gather)), awake)
     for name, about in facts.items():
         if about.disk_free_bytes < disk_bytes:
             raise HostUnusable(
@@ -67,13 +73,22 @@ def preflight(session: Session, *, disk_bytes: int) -> tuple[dict[str, HostFacts
     return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
+def _seen_awake(facts: dict[str, HostFacts], awake: Collection[str]) -> dict[str, HostFacts]:
+    """Only root can read that CPUs are kept awake; hosts of a lab are one machine."""
+    machines = {facts[name].boot_id for name in awake} - {""}
+    return {
+        name: about.model_copy(update={"idle": "awake"}) if name in awake or about.boot_id in machines else about
+        for name, about in facts.items()
+    }
+
+
 def survey(session: Session, *, disk_gb: float) -> Survey:
     """The part of a campaign's environment that every experiment has: `hosts` (facts), `findings`, what was `tuned`.
 
     The inventory's `tune` is applied first, so that the facts are those that the run was measured under.
     """
     tuned = tune(session)
-    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9))
+    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), awake={n for n in tuned if "idle" in tuned[n]})
     return Survey(hosts=facts, findings=findings, tuned=tuned)
 
 
@@ -86,6 +101,12 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
     checks = [
         (about.governor not in ("performance", "not exposed"), "CPU governor", about.governor, "performance"),
         (about.turbo == "on", "turbo", "on", "off, or a note: clock speed varies with load and heat"),
+        (
+            about.idle.startswith("sleeps"),
+            "CPUs without work",
+            about.idle,
+            "kept awake (`tune: [idle]`, as root): one that sleeps is late for every statement",
+        ),
         (about.thp == "always", "transparent huge pages", "always", "madvise or never"),
         (about.numa_nodes > 1, "NUMA nodes", str(about.numa_nodes), "servers pinned, or one node"),
         (about.virtual, "virtual machine", "yes", "no: other guests share the cores"),

@@ -90,8 +90,9 @@ class Host(Strict):
     """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it.
 
     `tune` lists what the kit may set on it for the time of a run (hosts/remote/tune.py says to what); it needs root, or
-    `sudo -n`. `cpus` are the processors that what the kit starts there is bound to (by affinity); without any, all. It
-    keeps the load and the servers of a lab, whose hosts share a machine, apart where there are enough of them.
+    `sudo -n`. In a lab, which is whatever machine somebody has, it is set where it can be. `cpus` are the processors
+    that what the kit starts there is bound to (by affinity); without any, all. It keeps the load and the servers of a
+    lab, whose hosts share a machine, apart where there are enough of them.
     """
 
     address: Address
@@ -100,7 +101,7 @@ class Host(Strict):
     ssh_port: Port | None = None
     user: Account | None = None
     workdir: Annotated[Location, AfterValidator(_folder_of_its_own)] | None = None
-    tune: tuple[Literal["governor", "turbo", "thp", "swappiness"], ...] = ()
+    tune: tuple[Literal["governor", "turbo", "idle", "thp", "swappiness"], ...] = ()
     cpus: tuple[Annotated[int, Field(ge=0, le=65_535, strict=True)], ...] = ()
 
 

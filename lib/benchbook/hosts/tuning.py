@@ -21,12 +21,13 @@ SET_WITHIN_S = 30.0
 
 
 def tune(session: Session) -> dict[str, Tuned]:
-    """Per host that allows any: knob -> was, now. They are put back when the session ends or its lease runs out.
+    """Per host on which any was set: knob -> was, now. They are put back when the session ends or its lease runs out.
 
-    Raises HostUnusable where a knob that is allowed cannot be set.
+    Raises HostUnusable where a knob that is allowed cannot be set, except in a lab: whose machine that is, nobody knew.
     """
     hosts = [host for host in session.hosts.values() if host.host.tune]
-    return on_each("tuning", hosts, lambda host: _tune(session, host))
+    found = on_each("tuning", hosts, lambda host: _tune(session, host))
+    return {name: knobs for name, knobs in found.items() if knobs}
 
 
 def _tune(session: Session, host: RemoteHost) -> Tuned:
@@ -35,6 +36,8 @@ def _tune(session: Session, host: RemoteHost) -> Tuned:
     argv = ["python3", program, "/", "no" if is_root else "yes", *host.host.tune]
     job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))
     said, ended = _answer(job)
+    if ended and session.inventory.lab:
+        return {}
     if ended or not said:
         raise HostUnusable(
             f"a setting cannot be changed: {job.stderr().strip() or 'no answer'}",

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import resource
+import struct
 import subprocess
 import sys
 import time
@@ -37,9 +38,25 @@ def cpu():
         "cores_allowed": len(os.sched_getaffinity(0)),
         "numa_nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or 1,
         "governor": text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "not exposed"),
+        "idle": idle(),
         "turbo": {"1": "on", "0": "off"}.get(turbo) or {"1": "off", "0": "on"}.get(no_turbo, "not exposed"),
         "virtual": "hypervisor" in fields.get("flags", "").split(),
     }
+
+
+def idle():
+    """What a CPU without work does: it stays awake, or the states that it may sleep in."""
+    states = []
+    for state in sorted(glob.glob("/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*")):
+        if text(state + "/name") != "POLL" and text(state + "/disable") != "1":
+            states.append(text(state + "/name"))
+    try:
+        # Root's to read: the longest that one may take to wake, in microseconds.
+        with open("/dev/cpu_dma_latency", "rb") as limit:
+            awake = bool(states) and struct.unpack("i", limit.read(4)) == (0,)
+    except OSError:
+        awake = False
+    return "awake" if awake else "sleeps: " + ", ".join(states) if states else "not exposed"
 
 
 def mount_of(folder):
