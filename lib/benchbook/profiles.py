@@ -127,8 +127,9 @@ class Profile(Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
 
     `levels`: the published ones are run, or, where a kind of report has levels that go with cores (threads), those
-    scaled to the cores here. `repeat` adds repetitions where they can decide a claim. `tries`: a trial from whose hosts
-    others took CPU is measured at most so often, and the least disturbed measurement counts.
+    scaled to the cores here. `rehearse_s`: where data is restored, a system is first loaded for so long at most, before
+    anything is measured (reports/load/rehearsal.py). `repeat` adds repetitions where they can decide a claim. `tries`:
+    a trial from whose hosts others took CPU is measured at most so often, and the least disturbed measurement counts.
 
     With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`
     holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what watches
@@ -147,6 +148,7 @@ class Profile(Strict):
         ),
     ]
     buffer_pool_mb: Megabytes = 512
+    rehearse_s: Annotated[float, Field(ge=0, le=3600)] = 0
     sysbench: SysbenchSize
     stopping: Stopping | None = None
     repeat: Repeating | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnusable
-from benchbook.hosts.about import HostFacts, HostFinding, Survey
+from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.patience import patiently
 from benchbook.hosts.tuning import tune
@@ -50,13 +51,13 @@ def _clock_offset(host: RemoteHost) -> tuple[float, float]:
 
 
 def preflight(
-    session: Session, *, disk_bytes: int, awake: Collection[str] = ()
+    session: Session, *, disk_bytes: int, tuned: Mapping[str, Tuned] = MappingProxyType({})
 ) -> tuple[dict[str, HostFacts], list[HostFinding]]:
-    """Facts per host and what is off; `awake`: hosts whose CPUs are kept so.
+    """Facts per host, where these were tuned, and what is off.
 
     Raises HostUnusable where the disk cannot hold what the run will write.
     """
-    facts = _seen_awake(session.each("reading host facts", patiently(gather)), awake)
+    facts = _as_tuned(session.each("reading host facts", patiently(gather)), tuned)
     for name, about in facts.items():
         if about.disk_free_bytes < disk_bytes:
             raise HostUnusable(
@@ -73,11 +74,11 @@ def preflight(
     return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
-def _seen_awake(facts: dict[str, HostFacts], awake: Collection[str]) -> dict[str, HostFacts]:
-    """Only root can read that CPUs are kept awake; hosts of a lab are one machine."""
-    machines = {facts[name].boot_id for name in awake} - {""}
+def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:
+    """What CPUs without work do can only root read; hosts of a lab are one machine."""
+    now = {facts[name].boot_id or name: knobs["idle"]["now"] for name, knobs in tuned.items() if "idle" in knobs}
     return {
-        name: about.model_copy(update={"idle": "awake"}) if name in awake or about.boot_id in machines else about
+        name: about.model_copy(update={"idle": now.get(about.boot_id or name, about.idle)})
         for name, about in facts.items()
     }
 
@@ -88,7 +89,7 @@ def survey(session: Session, *, disk_gb: float) -> Survey:
     The inventory's `tune` is applied first, so that the facts are those that the run was measured under.
     """
     tuned = tune(session)
-    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), awake={n for n in tuned if "idle" in tuned[n]})
+    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned)
     return Survey(hosts=facts, findings=findings, tuned=tuned)
 
 
@@ -102,10 +103,10 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
         (about.governor not in ("performance", "not exposed"), "CPU governor", about.governor, "performance"),
         (about.turbo == "on", "turbo", "on", "off, or a note: clock speed varies with load and heat"),
         (
-            about.idle.startswith("sleeps"),
+            about.idle.startswith("sleep:"),
             "CPUs without work",
             about.idle,
-            "kept awake (`tune: [idle]`, as root): one that sleeps is late for every statement",
+            "stay awake (`tune: [idle]`): one that sleeps is late for every statement",
         ),
         (about.thp == "always", "transparent huge pages", "always", "madvise or never"),
         (about.numa_nodes > 1, "NUMA nodes", str(about.numa_nodes), "servers pinned, or one node"),

@@ -30,6 +30,7 @@ def cpu():
     for line in text("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         fields.setdefault(key.strip(), value.strip())
+    virtual = "hypervisor" in fields.get("flags", "").split()
     turbo = text("/sys/devices/system/cpu/cpufreq/boost")
     no_turbo = text("/sys/devices/system/cpu/intel_pstate/no_turbo")
     return {
@@ -38,25 +39,30 @@ def cpu():
         "cores_allowed": len(os.sched_getaffinity(0)),
         "numa_nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or 1,
         "governor": text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "not exposed"),
-        "idle": idle(),
+        "idle": idle(virtual),
         "turbo": {"1": "on", "0": "off"}.get(turbo) or {"1": "off", "0": "on"}.get(no_turbo, "not exposed"),
-        "virtual": "hypervisor" in fields.get("flags", "").split(),
+        "virtual": virtual,
     }
 
 
-def idle():
-    """What a CPU without work does: it stays awake, or the states that it may sleep in."""
+def idle(virtual):
+    """What CPUs do that have nothing to do; any sleep of a virtual one takes its hypervisor to wake it."""
     states = []
-    for state in sorted(glob.glob("/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*")):
+    for state in glob.glob("/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*"):
         if text(state + "/name") != "POLL" and text(state + "/disable") != "1":
-            states.append(text(state + "/name"))
+            states.append((int(text(state + "/latency", "0")), text(state + "/name")))
+    states.sort()
     try:
-        # Root's to read: the longest that one may take to wake, in microseconds.
+        # Root's to read: how many microseconds a CPU may take to wake.
         with open("/dev/cpu_dma_latency", "rb") as limit:
-            awake = bool(states) and struct.unpack("i", limit.read(4)) == (0,)
+            (within_us,) = struct.unpack("i", limit.read(4))
     except OSError:
-        awake = False
-    return "awake" if awake else "sleeps: " + ", ".join(states) if states else "not exposed"
+        within_us = None
+    allowed = [state for state in states if within_us is None or state[0] <= within_us]
+    if not allowed:
+        return "stay awake" if states else "not exposed"
+    light = allowed == states[:1] and not virtual
+    return "sleep lightly (%s)" % allowed[0][1] if light else "sleep: " + ", ".join(name for _, name in allowed)
 
 
 def mount_of(folder):

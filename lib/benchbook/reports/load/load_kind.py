@@ -131,6 +131,7 @@ class LoadKind(Kind[LoadParameters]):
             **({"period_s": [systems.find(n, inventory).period_s for n in parameters.names()]} if early else {}),
             "rate": parameters.rate or size.rate,
             "reset": profile.reset,
+            **({"rehearse_s": profile.rehearse_s} if profile.rehearse_s else {}),
             "buffer_pool_mb": profile.buffer_pool_mb,
             "hosts": {name: host.address for name, host in inventory.hosts.items()},
         }

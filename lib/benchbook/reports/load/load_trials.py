@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,10 @@ from benchbook.campaign.early_stop import EarlierLoads
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.knee_asked import RATE
+from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity.disturbances import disturbances
 from benchbook.campaign.validity.looked_at import LookedAt
+from benchbook.errors import TrialFailed
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
@@ -23,6 +25,7 @@ from benchbook.hosts.session import Session
 from benchbook.knee.slo import Slo
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
+from benchbook.reports.load.rehearsal import rehearse
 from benchbook.reports.starting_state import StartingState
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
@@ -50,6 +53,7 @@ class LoadTrials:
     stop_rule: StopRule | None = None
     in_place_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
+    _rehearsed: set[str] = field(init=False, default_factory=set)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
@@ -67,6 +71,7 @@ class LoadTrials:
             version = self._driver.find()
             for system in self._systems.values():
                 system.install()
+            self._rehearsed.clear()
             yield Environment.of(surveyed, load_generator=version)
             session.tidy(self._start.stop)
 
@@ -81,7 +86,22 @@ class LoadTrials:
         """The block's system, alone, in the state that the profile's `reset` names."""
         self._driver.session.reach()
         brought = self._start.bring(block[0].cell.system, say)
+        if self._rehearse(block, say):
+            brought = self._start.bring(block[0].cell.system, say)
         return {name: self.as_restaged(about) for name, about in brought.items()}
+
+    def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
+        """Load a system for the first time, where what that leaves can be undone. Returns whether it has been."""
+        system = self._systems[block[0].cell.system]
+        undone = system.can_reset and self.profile.reset == "restore"
+        if not (self.profile.rehearse_s and undone) or system.name in self._rehearsed:
+            return False
+        self._rehearsed.add(system.name)
+        say(f"loading {system.name} for the first time, of which nothing is kept")
+        # What fails here fails again in a trial of its own, where it is told.
+        with phase("warm"), suppress(TrialFailed):
+            rehearse(self._driver, system, [trial.cell.levels for trial in block], self.profile.rehearse_s)
+        return True
 
     def as_restaged(self, about: SystemDescription) -> SystemDescription:
         """For the published version whose place it takes, unless it says that it is that version."""
