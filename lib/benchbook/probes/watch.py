@@ -43,7 +43,7 @@ DUE = 3
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningProbe:
     """A probe, and the file that it writes."""
 
     probe: Probe
@@ -112,22 +112,22 @@ def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) ->
             raise LeftStopped(f"{'; '.join(map(str, standing))}: {problem}", output=problem.output) from problem
 
 
-def _running(session: Session, probe: Probe) -> Running:
+def _running(session: Session, probe: Probe) -> RunningProbe:
     """The probe, running: one that stands already is only told where this trial begins."""
     command = probe.command()
     key = (probe.host.name, probe.name, probe.about, *map(str, command.argv))
-    one: Running | None = session.standing.get(key)
+    one: RunningProbe | None = session.standing.get(key)
     if one is not None and one.file.job.status() is None:
         one.file.look()
         return one
-    one = Running(probe, Followed(session.start(probe.host, f"probe-{probe.name}", command)))
+    one = RunningProbe(probe, Followed(session.start(probe.host, f"probe-{probe.name}", command)))
     if probe.standing:
         session.standing[key] = one
     one.file.await_first()
     return one
 
 
-def _cut(session: Session, one: Running, watched: Watched, lasted_s: float) -> pd.DataFrame:
+def _cut(session: Session, one: RunningProbe, watched: Watched, lasted_s: float) -> pd.DataFrame:
     """What the probe saw during this trial, after the sample before it, which the first rate needs.
 
     A probe of the trial's own ends with it.
