@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
-from kit import REPORT, Home
+from kit import REPORT, Home, words_of
 
 from benchbook import published
 from benchbook.campaign import design, store
@@ -62,7 +62,7 @@ class Victims:
         """kill -9 of the one process, or its supervisor, whose command line has these words."""
 
         def fault() -> None:
-            found = [p for p in self.home.processes(*words) if ("supervise.py" in _words(p)) == supervisor]
+            found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(words_of(p))) == supervisor]
             assert found, words
             for process in found:
                 # The login that hears a job out ends with its supervisor, whose command line it has.
@@ -86,12 +86,6 @@ class Victims:
             threading.Timer(seconds, labs.up, [self.lab], {"by_hand": True}).start()
 
         return fault
-
-
-def _words(process: psutil.Process) -> str:
-    with suppress(psutil.NoSuchProcess):
-        return " ".join(process.cmdline())
-    return ""
 
 
 def _sessions(sshd: int) -> list[psutil.Process]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,13 @@ class Home:
         return [
             p for p, line in command_lines() if lab in line and "sshd" not in line and all(w in line for w in words)
         ]
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Its command line; empty where it has ended since it was found."""
+    with suppress(psutil.NoSuchProcess):
+        return process.cmdline()
+    return []
 
 
 def command_lines() -> Iterator[tuple[psutil.Process, str]]:

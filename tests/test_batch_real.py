@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from kit import PATIENCE_S, PROFILE, REPORT, Home, inventory, until
+from kit import PATIENCE_S, PROFILE, REPORT, Home, inventory, until, words_of
 
 from benchbook.campaign.store import Campaign
 from benchbook.faults import round_home
@@ -83,7 +83,7 @@ def logs(home: Home) -> list[str]:
 def kill_the_worker_of(batch: subprocess.Popen[str], lab: str) -> None:
     """The leash of the cell that runs there is a child of its worker."""
     family = psutil.Process(batch.pid).children(recursive=True)
-    (leash,) = [p for p in family if "leash.py" in (line := " ".join(p.cmdline())) and f"--inventory {lab} " in line]
+    (leash,) = [p for p in family if "leash.py" in (line := " ".join(words_of(p))) and f"--inventory {lab} " in line]
     leash.parent().kill()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from driver import Driver
-from kit import INVENTORY, Home, inventory, until
+from kit import INVENTORY, Home, inventory, until, words_of
 from rich.console import Console
 
 from benchbook import restage
@@ -155,7 +155,7 @@ def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_co
     stalled.tell("wait")
     os.kill(stalled.pid, signal.SIGSTOP)
     taking = drive(second, ELSEWHERE, "db1").loading()
-    until(lambda: not [p for p in loads(first) if "/db1/" in " ".join(p.cmdline())], "its job on db1 has ended")
+    until(lambda: not [p for p in loads(first) if "/db1/" in " ".join(words_of(p))], "its job on db1 has ended")
     os.kill(stalled.pid, signal.SIGCONT)
     said = stalled.hear()
     assert "lost its reservation of db1 to " in said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from kit import INVENTORY, Home, inventory, until
+from kit import INVENTORY, Home, inventory, until, words_of
 
 from benchbook.campaign.store import Campaign
 from benchbook.hosts import lab as labs
@@ -42,7 +42,7 @@ def killed_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[
 def kill(run: subprocess.Popen[str]) -> None:
     """The command and its kernel, at once and without a chance to clean up."""
     family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
-    assert any("ipykernel" in " ".join(p.cmdline()) for p in family), "the kernel is among them"
+    assert any("ipykernel" in " ".join(words_of(p)) for p in family), "the kernel is among them"
     for process in family:
         process.kill()
     run.communicate()
@@ -51,7 +51,7 @@ def kill(run: subprocess.Popen[str]) -> None:
 def printed(home: Home) -> str:
     """What the sysbench that is running now has printed."""
     running = home.processes("sysbench", " run ", "--config-file=")
-    words = [word for process in running for word in process.cmdline() if word.startswith("--config-file=")]
+    words = [word for process in running for word in words_of(process) if word.startswith("--config-file=")]
     outputs = [Path(word.partition("=")[2]).with_name("stdout") for word in words]
     return "".join(output.read_text() for output in outputs if output.exists())
 

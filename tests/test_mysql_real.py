@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from kit import Home, until
+from kit import Home, until, words_of
 
 from benchbook import systems
 from benchbook.errors import SystemFailed
@@ -70,7 +70,7 @@ def is_as_it_should_be(server: InnodbServer, client: RemoteHost, home: Home) -> 
     durable = ("innodb_flush_log_at_trx_commit", "sync_binlog", "innodb_doublewrite", "gtid_mode", "binlog_format")
     assert [about.config["variables"][key] for key in durable] == ["1", "1", "ON", "ON", "ROW"]
     assert query(client, at, "SELECT user, host FROM mysql.user WHERE account_locked = 'N'") == [("root", "%")]
-    assert [line for p in home.processes() if at.password in (line := " ".join(p.cmdline()))] == []
+    assert [line for p in home.processes() if at.password in (line := " ".join(words_of(p)))] == []
     assert try_login(client, Endpoint(at.address, at.port, at.user, "")) == "denied"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 from faulty import Victims, loses_what_was_killed, planned, reasons
-from kit import INVENTORY, REPORT, Home, until
+from kit import INVENTORY, REPORT, Home, until, words_of
 
 from benchbook.campaign import run as campaign_run
 from benchbook.hosts import lab as labs
@@ -121,7 +121,7 @@ def test_a_killed_kernel_is_a_sentence_and_a_page(lab_home: Home) -> None:
     asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[3]"]
     run = lab_home.start(*lab_home.report_words(*asked))
     until(lambda: lab_home.processes("sysbench", " run ") or run.poll() is not None, "a load runs")
-    (kernel,) = [p for p in psutil.Process(run.pid).children(recursive=True) if "ipykernel" in " ".join(p.cmdline())]
+    (kernel,) = [p for p in psutil.Process(run.pid).children(recursive=True) if "ipykernel" in " ".join(words_of(p))]
     kernel.kill()
     said, _ = run.communicate(timeout=120)
     assert run.returncode == 1, said

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from faulty import Victims, loses_what_was_killed, planned
-from kit import PROFILE, Home
+from kit import PROFILE, Home, words_of
 
 from benchbook.build import programs
 from benchbook.campaign import run as campaign_run
@@ -92,7 +92,7 @@ def content(cluster: TiDBCluster) -> list[list[Sequence[Any]]]:
 def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inventory, cluster_home: Home) -> None:
     with running(deployed) as cluster:
         cluster.refresh(None)
-        (store,) = [p for p in cluster_home.processes("--status-addr=") if "supervise.py" not in " ".join(p.cmdline())]
+        (store,) = [p for p in cluster_home.processes("--status-addr=") if "supervise.py" not in " ".join(words_of(p))]
         assert store.cmdline()[0] == str(cluster_home.path / "deploy" / "tikv-20160" / "bin" / "tikv-server")
         one, two = cluster.endpoints()
         via = cluster.carriers[0]
