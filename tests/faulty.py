@@ -70,6 +70,16 @@ class Victims:
 
         return fault
 
+    def kill_untold(self, *words: str, of: str) -> Fault:
+        """kill -9 of it while its supervisor, which names jobs `of`, is stopped: nobody says that it has ended."""
+
+        def fault() -> None:
+            for process in self.home.processes("supervise.py", of):
+                process.suspend()
+            self.kill(*words)()
+
+        return fault
+
     def cut(self) -> None:
         """Every connection to every host, as a broken network would; who listens goes on."""
         for host in labs.lab_hosts(self.lab):

@@ -17,6 +17,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.reservation import Hold, Reservation
 from benchbook.hosts.session import Session
 from benchbook.reports.load.load_kind import LoadParameters
+from benchbook.systems import kept_servers
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -44,7 +45,9 @@ def victims(lab_home: Home, short: Inventory) -> Iterator[Victims]:
     until(lambda: not lab_home.processes("work/"), "nothing is left on the hosts", within_s=LEASE_S + 10)
 
 
-def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims, short: Inventory) -> None:
+def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(
+    victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     killed = {
         1: (victims.kill("jobs/sysbench-", supervisor=True), "the supervisor of sysbench on executor was killed"),
         2: (victims.kill("sysbench", " run "), "sysbench on executor was killed by signal 9"),
@@ -55,7 +58,12 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(victims: Victims,
             victims.kill("/db1/", "jobs/probe-mysql-", supervisor=True),
             "the supervisor of probe mysql on db1 was killed",
         ),
+        7: (
+            victims.kill_untold("mariadbd", "--datadir", of="jobs/mariadb-"),
+            "mariadb on db1 does not serve after 1 s",
+        ),
     }
+    monkeypatch.setattr(kept_servers, "DYING_S", 1.0)
     experiment, campaign = planned(short, WHAT, len(killed) + 1, "kills")
     loses_what_was_killed(campaign, experiment, killed)
 

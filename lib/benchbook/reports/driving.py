@@ -104,9 +104,8 @@ class Driver:
     def warm(self, system: System, levels: Mapping[str, Level]) -> None:
         """The load, of which nothing is kept. Raises TrialFailed."""
         with blaming(system):
-            crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
-            ran = crowd.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s)
-        self._checked(ran)
+            crowd = self._crowd(system, levels)
+            self._checked(crowd.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s))
 
     def measure(
         self,
@@ -120,19 +119,23 @@ class Driver:
         `rule` takes the place of `stop_rule` for this one load.
         """
         judged = rule or self.stop_rule
-        with phase("prove"), blaming(system):
-            self.generator.before(self.clients[0], system)
-        with blaming(system), watching(self.session, self.probes(system)) as watched:
-            with phase("start"):
-                crowd = Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
-            watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
-            with phase("load"):
-                ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
-        with phase("figures"), blaming_disks(self.clients):
-            outcome = self._outcome(ran)
-        with phase("prove"), blaming(system):
-            proof = self.generator.prove(self.clients[0], system, levels, outcome)
+        with blaming(system):
+            with phase("prove"):
+                self.generator.before(self.clients[0], system)
+            with watching(self.session, self.probes(system)) as watched:
+                with phase("start"):
+                    crowd = self._crowd(system, levels)
+                watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
+                with phase("load"):
+                    ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
+            with phase("figures"), blaming_disks(self.clients):
+                outcome = self._outcome(ran)
+            with phase("prove"):
+                proof = self.generator.prove(self.clients[0], system, levels, outcome)
         return self._measurement(ran, outcome, watched, {**proof, **({"stopping": watcher.proof()} if watcher else {})})
+
+    def _crowd(self, system: System, levels: Mapping[str, Level]) -> Crowd:
+        return Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
 
     def _outcome(self, ran: Sequence[Ran]) -> Outcome:
         return self._checked(ran) or self.generator.outcome(ran)
