@@ -1,8 +1,9 @@
 """Sets what spoils a measurement on this host for as long as a run lasts, and puts it back.
 
-    tune.py ROOT SUDO KNOB ...      ROOT is /; SUDO is yes or no
+    tune.py ROOT SUDO ALL KNOB ...      ROOT is /; SUDO and ALL are yes or no
 
-Prints one line of JSON, {knob: {"was": ..., "now": ...}}, once all is set, then waits to be ended. The settings are
+Prints one line of JSON, {knob: {"was": ..., "now": ...}}, once all is set, then waits to be ended. Where one cannot be
+set, none is, and it ends with status 1; if not ALL are asked for, the others are. The settings are
 held by a second process in a session of its own (under `sudo -n` if asked for), which puts them back when its standard
 input ends: whatever becomes of the first one, kill -9 included, the pipe between them closes.
 """
@@ -53,10 +54,11 @@ def find(root, knob):
 
 
 def lightest_sleep(root):
-    """(us to wake, name) of the lightest sleep of a CPU; state 0 is often none."""
+    """(us to wake, name) of the lightest sleep of a CPU that nobody has disabled; state 0 is often none."""
     states = []
     for state in glob.glob(os.path.join(root, CPU + "cpu0/cpuidle/state[0-9]*")):
-        if read(state + "/name") != "POLL":
+        disabled = os.path.exists(state + "/disable") and read(state + "/disable") == "1"
+        if read(state + "/name") != "POLL" and not disabled:
             states.append((int(read(state + "/latency")), read(state + "/name")))
     if not states:
         raise OSError("this host does not expose it")
@@ -80,40 +82,47 @@ def keep_awake(root):
     return {"was": now if before_us <= within_us else "may sleep", "now": now}
 
 
+def set_files(root, knob, changed):
+    """Write what is wanted; what was written goes to `changed`, as (path, what it was)."""
+    paths, wanted, names = find(root, knob)
+    before = [read(path) for path in paths]
+    for path, was in zip(paths, before):  # noqa: B905 - Python 3.7 has no `strict`
+        if was != wanted:
+            write(path, wanted)
+            changed.append((path, was))
+    was = sorted({names.get(value, value) for value in before})
+    return {"was": ", ".join(was), "now": names.get(wanted, wanted)}
+
+
 def put_back(changed):
-    for path, was in reversed(changed):
-        write(path, was)
+    while changed:
+        write(*changed.pop())
 
 
-def hold(root, knobs):
+def hold(root, every, knobs):
     """Set the knobs, say so, and put them back when standard input ends."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    changed, said = [], {}
+    changed: "list[tuple[str, str]]" = []
+    said = {}
     for knob in knobs:
+        own: "list[tuple[str, str]]" = []
         try:
-            if knob == "idle":
-                said[knob] = keep_awake(root)
-                continue
-            paths, wanted, names = find(root, knob)
-            before = [read(path) for path in paths]
-            for path, was in zip(paths, before):  # noqa: B905 - Python 3.7 has no `strict`
-                if was != wanted:
-                    write(path, wanted)
-                    changed.append((path, was))
+            said[knob] = keep_awake(root) if knob == "idle" else set_files(root, knob, own)
         except OSError as problem:
-            put_back(changed)
-            sys.exit("%s: %s" % (knob, problem))
-        was = sorted({names.get(value, value) for value in before})
-        said[knob] = {"was": ", ".join(was), "now": names.get(wanted, wanted)}
+            put_back(own)
+            if every == "yes":
+                put_back(changed)
+                sys.exit("%s: %s" % (knob, problem))
+        changed += own
     print(json.dumps(said), flush=True)
     sys.stdin.read()
     put_back(changed)
 
 
-def main(root, sudo, knobs):
+def main(root, sudo, every, knobs):
     """Start the process that holds the settings; end it by closing its input, and only then end."""
-    words = [sys.executable, os.path.abspath(__file__), "hold", root] + knobs
+    words = [sys.executable, os.path.abspath(__file__), "hold", root, every] + knobs
     holder = subprocess.Popen(
         (["sudo", "-n"] if sudo == "yes" else []) + words, stdin=subprocess.PIPE, start_new_session=True
     )
@@ -125,6 +134,6 @@ def main(root, sudo, knobs):
 
 if __name__ == "__main__":
     if sys.argv[1] == "hold":
-        hold(sys.argv[2], sys.argv[3:])
+        hold(sys.argv[2], sys.argv[3], sys.argv[4:])
     else:
-        main(sys.argv[1], sys.argv[2], sys.argv[3:])
+        main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
