@@ -11,6 +11,7 @@ import pytest
 
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.errors import WorkloadFailed
+from benchbook.hosts.about import HostFacts
 from benchbook.reports.load import rehearsal
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.load.rehearsal import rehearse
@@ -27,10 +28,13 @@ class Host:
     def __init__(self, *left_mib: int) -> None:
         self.left = list(left_mib)
 
-    def run(self, argv: list[str]) -> SimpleNamespace:
-        assert argv == ["cat", "/proc/meminfo"]
-        kib = 1024 * (self.left.pop(0) if len(self.left) > 1 else self.left[0])
-        return SimpleNamespace(stdout=f"MemTotal: 1 kB\nMemFree: 7 kB\nMemAvailable:   {kib} kB\n")
+    def facts(self) -> HostFacts:
+        return HostFacts(memory_available_bytes=MIB * (self.left.pop(0) if len(self.left) > 1 else self.left[0]))
+
+
+@pytest.fixture(autouse=True)
+def _asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsal, "gather", Host.facts)
 
 
 @dataclass
@@ -66,7 +70,9 @@ def test_it_is_loaded_no_longer_than_the_profile_says(monkeypatch: pytest.Monkey
     assert len(rehearsed(*range(100_000, 0, -500), most_s=9.0)) == 4
 
 
-def trials_of(*, reset: str, rehearse_s: float, can_reset: bool = True, ends: bool = False) -> tuple[LoadTrials, Loads]:
+def trials_of(
+    *, reset: str, rehearse_s: float, can_reset: bool = True, timed: bool = True, ends: bool = False
+) -> tuple[LoadTrials, Loads]:
     """Of one system whose servers take no memory; with `ends` its loads fail."""
     driver = Loads()
 
@@ -76,7 +82,8 @@ def trials_of(*, reset: str, rehearse_s: float, can_reset: bool = True, ends: bo
     if ends:
         driver.warm = warm  # type: ignore[method-assign]
     profile = SimpleNamespace(reset=reset, rehearse_s=rehearse_s)
-    trials = LoadTrials(cast(Any, None), cast(Any, profile), ["x"], cast(Any, None), 2, 0)
+    generator = SimpleNamespace(timed=timed)
+    trials = LoadTrials(cast(Any, None), cast(Any, profile), ["x"], cast(Any, generator), 2, 0)
     system = SimpleNamespace(name="x", hosts=[Host(1000)], can_reset=can_reset)
     trials._systems, trials._driver = {"x": cast(Any, system)}, cast(Any, driver)
     return trials, driver
@@ -87,19 +94,21 @@ def block() -> list[Trial]:
 
 
 @pytest.mark.parametrize(
-    ("reset", "rehearse_s", "can_reset", "done"),
+    ("reset", "rehearse_s", "can_reset", "timed", "done"),
     [
-        ("restore", 20.0, True, True),
+        ("restore", 20.0, True, True, True),
         # What it would leave in the data stays there.
-        ("restart", 20.0, True, False),
-        ("restore", 20.0, False, False),
-        ("restore", 0.0, True, False),
+        ("restart", 20.0, True, True, False),
+        ("restore", 20.0, False, True, False),
+        # A load that counts its requests cannot be asked for a short one.
+        ("restore", 20.0, True, False, False),
+        ("restore", 0.0, True, True, False),
     ],
 )
-def test_only_where_what_it_leaves_can_be_undone_and_once(
-    reset: str, rehearse_s: float, can_reset: bool, done: bool
+def test_only_where_it_can_be_short_and_what_it_leaves_undone_and_once(
+    reset: str, rehearse_s: float, can_reset: bool, timed: bool, done: bool
 ) -> None:
-    trials, _ = trials_of(reset=reset, rehearse_s=rehearse_s, can_reset=can_reset)
+    trials, _ = trials_of(reset=reset, rehearse_s=rehearse_s, can_reset=can_reset, timed=timed)
     assert trials._rehearse(block(), lambda text: None) is done
     assert trials._rehearse(block(), lambda text: None) is False
 

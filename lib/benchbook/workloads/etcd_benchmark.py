@@ -78,6 +78,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
     workloads = frozenset(COMMANDS)
     known_options = frozenset({"key-size", "val-size", "sequential-keys", "key-space-size"})
     Size = EtcdSize
+    timed = False
     rate_unit = "requests/s"
 
     def __init__(self, size: EtcdSize, options: Sequence[str], seed: int) -> None:

@@ -122,6 +122,8 @@ class LoadGenerator(ABC, Generic[S]):
     known_options: ClassVar[frozenset[str]] = frozenset()
     # It offers `Load.rate` by a schedule that waits for no answer, and its latencies count from when each was due.
     open_loop: ClassVar[bool] = False
+    # Its loads last `Load.time_s`; one that counts its requests cannot be asked for a short load.
+    timed: ClassVar[bool] = True
     # What the rates of `rate_in` count in a second, for the progress line.
     rate_unit: ClassVar[str] = "tps"
     # It prints a rate every so many seconds whatever becomes of its load, and `outcome` has them in its series as `tps`

@@ -54,6 +54,7 @@ class RedisBenchmark(LoadGenerator[RedisSize]):
     protocols = ("redis",)
     workloads = frozenset({"get", "set"})
     Size = RedisSize
+    timed = False
     _told = 0
 
     def version(self, client: RemoteHost) -> str:

@@ -91,10 +91,10 @@ class LoadTrials:
         return {name: self.as_restaged(about) for name, about in brought.items()}
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
-        """Load a system for the first time, where what that leaves can be undone. Returns whether it has been."""
+        """Load a system for the first time, where that can be short and undone. Returns whether it has been."""
         system = self._systems[block[0].cell.system]
         undone = system.can_reset and self.profile.reset == "restore"
-        if not (self.profile.rehearse_s and undone) or system.name in self._rehearsed:
+        if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:
             return False
         self._rehearsed.add(system.name)
         say(f"loading {system.name} for the first time, of which nothing is kept")
@@ -148,10 +148,13 @@ class KneeTrials(LoadTrials):
 
     @classmethod
     def of(cls, trials: LoadTrials, slo: Slo) -> KneeTrials:
-        """On the same hosts and systems, by the same generator; loads are not ended early."""
+        """On the same hosts and systems, by the same generator; loads are not ended early.
+
+        Each has a short one before it: nothing is rehearsed.
+        """
         return cls(
             inventory=trials.inventory,
-            profile=trials.profile,
+            profile=trials.profile.model_copy(update={"rehearse_s": 0.0}),
             names=trials.names,
             generator=trials.generator,
             time_s=slo.time_s,

@@ -11,16 +11,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 from benchbook.hosts.fanout import on_each
+from benchbook.hosts.host_facts import gather
 from benchbook.reports.driving import Driver
 from benchbook.systems.base import System
 from benchbook.workloads.generator import Level
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
 
 # How long one load lasts, how much less memory is left after one while they still take it up, and how many loads in a
 # row must take less.
@@ -45,9 +41,4 @@ def rehearse(driver: Driver, system: System, loads: Sequence[Mapping[str, Level]
 
 def _available(system: System) -> dict[str, int]:
     """Bytes that programs could still have, by host."""
-    return on_each("reading free memory", system.hosts, _of_host)
-
-
-def _of_host(host: RemoteHost) -> int:
-    said = host.run(["cat", "/proc/meminfo"]).stdout
-    return 1024 * int(next(line for line in said.splitlines() if line.startswith("MemAvailable:")).split()[1])
+    return on_each("reading free memory", system.hosts, lambda host: gather(host).memory_available_bytes or 0)
