@@ -15,7 +15,7 @@ import pytest
 pytest.register_assert_rewrite("database", "driver", "faulty", "kit", "packages", "records", "rendered", "sshd")
 
 import database as databases
-from kit import INVENTORY, Home
+from kit import INVENTORY, Home, end_runs
 
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -55,6 +55,12 @@ def _no_connections(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def _no_run_goes_on() -> Iterator[None]:
+    yield
+    end_runs()
 
 
 @pytest.fixture

@@ -60,6 +60,20 @@ def inventory(net: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+_started: list[subprocess.Popen[str]] = []
+
+
+def end_runs() -> None:
+    """Those that a test has started and that still go on, for it has failed: it is run again, and would meet them."""
+    while _started:
+        run = _started.pop()
+        if run.poll() is None:
+            for process in (*psutil.Process(run.pid).children(recursive=True), run):
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            run.wait()
+
+
 @dataclass(frozen=True)
 class Home:
     """A project folder: env/, data/published and notebooks/ copied, the systems' sources linked, nothing else."""
@@ -108,11 +122,13 @@ class Home:
         return {**os.environ, "BENCHBOOK_HOME": str(self.path), "PYTHONPATH": str(ROOT / "lib"), "COLUMNS": "400"}
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """`python -m benchbook ARGUMENTS`, with both of its outputs in one pipe."""
-        return subprocess.Popen(
+        """`python -m benchbook ARGUMENTS`, both outputs in one pipe; it ends with the test at the latest."""
+        run = subprocess.Popen(
             [sys.executable, "-m", "benchbook", *arguments], env={**self.environment, **environment}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.path, start_new_session=True,
         )  # fmt: skip
+        _started.append(run)
+        return run
 
     def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """The same, to its end: (exit status, what it said)."""
