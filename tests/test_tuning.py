@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import struct
 import subprocess
@@ -29,6 +30,7 @@ TUNE = remote_program("hosts", "tune.py")
 SLEEPS = list(Path("/sys/devices/system/cpu/cpu0/cpuidle").glob("state[0-9]*"))
 ASLEEP = [state for state in SLEEPS if (state / "name").read_text() != "POLL\n"]
 WAKES_WITHIN = Path("/dev/cpu_dma_latency")
+REPORTS_FROM = Path("/sys/module/page_reporting/parameters/page_reporting_order")
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 needs_root = pytest.mark.skipif(not os.access(SWAPPINESS, os.W_OK), reason="host settings are root's to change")
 
@@ -100,6 +102,50 @@ def test_cpus_sleep_as_lightly_as_may_be_while_the_limit_is_held(
     assert limit in {file for child in psutil.Process(running.pid).children() for file in opened(child)}
     running.terminate()
     running.communicate()
+
+
+@pytest.mark.parametrize(
+    ("reports_from", "was", "meanwhile"), [("9", "given back when free", "11"), ("4294967295", "kept", "4294967295")]
+)
+def test_a_virtual_machine_keeps_its_memory_while_the_run_lasts(
+    tree: Path, reports_from: str, was: str, meanwhile: str
+) -> None:
+    (tree / "proc").mkdir()
+    (tree / "proc" / "cpuinfo").write_text("flags\t\t: fpu vme\n")
+    _, complaint = start(tree, "memory").communicate()
+    assert complaint.strip() == "memory: nobody takes memory from a host that is no virtual machine"
+    (tree / "proc" / "cpuinfo").write_text("flags\t\t: fpu hypervisor\n")
+    # Linux 6.18: free blocks of 1 to 1,024 pages. Programs may still have 300 MiB: a third of it is used once.
+    (tree / "proc" / "buddyinfo").write_text(
+        "Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1      3 \n"
+        "Node 0, zone    DMA32      1      1      4      2      5      4      3      3      4      2    752 \n"
+    )
+    (tree / "proc" / "meminfo").write_text("MemTotal:  999999 kB\nMemFree:  1 kB\nMemAvailable:  307200 kB\n")
+    # What it is on a Firecracker machine, and where no hypervisor has asked for reports.
+    order = tree / "sys/module/page_reporting/parameters/page_reporting_order"
+    order.parent.mkdir(parents=True)
+    order.write_text(f"{reports_from}\n")
+    running = start(tree, "memory")
+    assert running.stdout is not None
+    assert json.loads(running.stdout.readline()) == {"memory": {"was": was, "now": "kept, 0.1 GB of it used once"}}
+    assert order.read_text().strip() == meanwhile
+    running.terminate()
+    running.communicate()
+    until(lambda: order.read_text().strip() == reports_from, "what was there before is back")
+
+
+def test_no_more_memory_is_used_than_a_container_has(tree: Path) -> None:
+    for name, text in {
+        "proc/meminfo": "MemAvailable:  99999999 kB\n",
+        "sys/fs/cgroup/memory.max": "600000000\n",
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": "max\n",
+    }.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    program = runpy.run_path(str(TUNE))
+    assert program["to_touch"](str(tree)) == 200_000_000
+    (tree / "sys/fs/cgroup/memory.max").write_text("max\n")
+    assert program["to_touch"](str(tree)) == 6 << 30
 
 
 def opened(process: psutil.Process) -> list[Path]:
@@ -199,6 +245,24 @@ def test_what_cpus_of_a_lab_do_is_set_for_the_session(lab: Inventory) -> None:
         assert "CPUs without work" not in {finding.what for finding in environment.findings}
         (within_us,) = struct.unpack("i", WAKES_WITHIN.read_bytes())
         assert within_us <= min(int((state / "latency").read_text()) for state in ASLEEP)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not (REPORTS_FROM.exists() and os.access(REPORTS_FROM, os.W_OK)), reason="not to be set here")
+def test_what_a_lab_frees_is_kept_for_the_session(lab: Inventory) -> None:
+    before = REPORTS_FROM.read_text()
+    with Session(allowing(lab, "memory"), lab.hosts) as session:
+        environment = survey(session, disk_gb=0.1)
+        assert environment.tuned["db1"]["memory"]["now"].startswith("kept, ")
+        assert {about.page_reporting for about in environment.hosts.values()} == {"off"}
+        assert "free memory" not in {finding.what for finding in environment.findings}
+    assert REPORTS_FROM.read_text() == before
+
+
+def test_free_memory_that_is_given_back_is_a_known_problem() -> None:
+    (found,) = (f for f in host_facts._findings("db1", HostFacts(page_reporting="on")) if f.what == "free memory")
+    assert (found.found, found.waived) == ("given back to the hypervisor", True)
+    assert "`tune: [memory]`" in found.wanted
 
 
 def test_cpus_that_sleep_are_a_known_problem() -> None:

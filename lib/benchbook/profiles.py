@@ -127,8 +127,8 @@ class Profile(Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
 
     `levels`: the published ones are run, or, where a kind of report has levels that go with cores (threads), those
-    scaled to the cores here. `rehearse_s`: where data is restored, a system is first loaded for so long at most, before
-    anything is measured (reports/load/rehearsal.py). `repeat` adds repetitions where they can decide a claim. `tries`:
+    scaled to the cores here. `rehearse_s`: where data is restored and a hypervisor takes free memory, a system is first
+    loaded for so long at most, before anything is measured (reports/load/rehearsal.py). `repeat` adds repetitions where they can decide a claim. `tries`:
     a trial from whose hosts others took CPU is measured at most so often, and the least disturbed measurement counts.
 
     With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`

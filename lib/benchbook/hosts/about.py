@@ -71,6 +71,7 @@ class HostFacts(Noted):
     memory_bytes: int | None = None
     memory_available_bytes: int | None = None
     swap_bytes: int | None = None
+    page_reporting: str = "not exposed"
     thp: str = "not exposed"
     swappiness: str = ""
     disk_device: str = ""

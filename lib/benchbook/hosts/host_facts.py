@@ -108,6 +108,12 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
             about.idle,
             "stay awake (`tune: [idle]`): one that sleeps is late for every statement",
         ),
+        (
+            about.page_reporting == "on",
+            "free memory",
+            "given back to the hypervisor",
+            "kept (`tune: [memory]`): to have a page again takes longer than to use it",
+        ),
         (about.thp == "always", "transparent huge pages", "always", "madvise or never"),
         (about.numa_nodes > 1, "NUMA nodes", str(about.numa_nodes), "servers pinned, or one node"),
         (about.virtual, "virtual machine", "yes", "no: other guests share the cores"),

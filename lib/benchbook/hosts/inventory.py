@@ -101,7 +101,7 @@ class Host(Strict):
     ssh_port: Port | None = None
     user: Account | None = None
     workdir: Annotated[Location, AfterValidator(_folder_of_its_own)] | None = None
-    tune: tuple[Literal["governor", "turbo", "idle", "thp", "swappiness"], ...] = ()
+    tune: tuple[Literal["governor", "turbo", "idle", "memory", "thp", "swappiness"], ...] = ()
     cpus: tuple[Annotated[int, Field(ge=0, le=65_535, strict=True)], ...] = ()
 
 

@@ -45,6 +45,16 @@ def cpu():
     }
 
 
+def page_reporting():
+    """Whether free memory is given back to the hypervisor: its blocks from so many pages upwards (a power of two)."""
+    from_order = text("/sys/module/page_reporting/parameters/page_reporting_order")
+    if not from_order:
+        return "not exposed"
+    # Node, zone, and the number of free blocks of 1, 2, 4, ... pages; where nobody asks for reports they begin above.
+    orders = len(text("/proc/buddyinfo").partition("\n")[0].split()) - 4
+    return "on" if int(from_order) < orders else "off"
+
+
 def idle(virtual):
     """What CPUs do that have nothing to do; any sleep of a virtual one takes its hypervisor to wake it."""
     states = []
@@ -102,6 +112,7 @@ def memory():
         "memory_bytes": values.get("MemTotal"),
         "memory_available_bytes": values.get("MemAvailable"),
         "swap_bytes": values.get("SwapTotal"),
+        "page_reporting": page_reporting(),
         "thp": chosen("/sys/kernel/mm/transparent_hugepage/enabled") or "not exposed",
         "swappiness": text("/proc/sys/vm/swappiness"),
     }

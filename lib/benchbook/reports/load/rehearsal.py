@@ -3,6 +3,7 @@
 Memory that a virtual machine uses for the first time comes page by page from its host: 15 to 20 us each, where memory
 that it has used before takes 4 (two virtual cores, Linux 6.18). TiDB took up 3 GB within 15 s of load, and did half to
 two thirds meanwhile of what it did later. The machine has it from then on, and the servers of later blocks find it.
+Where it keeps its memory (hosts/remote/tune.py) there is no need of them.
 """
 
 from __future__ import annotations
