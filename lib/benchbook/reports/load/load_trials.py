@@ -96,7 +96,7 @@ class LoadTrials:
         return {name: self.as_restaged(about) for name, about in brought.items()}
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
-        """Load a system for the first time, where that helps, is short, and can be undone. Returns whether it has been."""
+        """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""
         system = self._systems[block[0].cell.system]
         undone = system.can_reset and self.profile.reset == "restore"
         if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:
