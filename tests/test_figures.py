@@ -16,6 +16,7 @@ from benchbook.claims import claims_plot
 from benchbook.errors import BadInput
 from benchbook.plots import curves, mime, picture, ratio_plot, style, timelines
 from benchbook.plots.forest import Scale, forest
+from benchbook.plots.placed import placed
 from benchbook.plots.style import DPI, Look
 
 
@@ -326,9 +327,11 @@ def _two_panels() -> Figure:
 def test_a_figure_is_drawn_once_while_it_stays_as_it_is() -> None:
     """And it looks as matplotlib's own way of drawing it, which finds its place anew for every file."""
     figure, again = _two_panels(), _two_panels()
-    plain = io.BytesIO()
-    again.savefig(plain, format="png", dpi=DPI, bbox_inches="tight", metadata={"Description": "alt"})
     drawn = mime.png(figure, "alt")
+    with placed(again) as part:
+        again.set_layout_engine("constrained")
+        plain = io.BytesIO()
+        again.savefig(plain, format="png", dpi=DPI, bbox_inches=part, metadata={"Description": "alt"})
     assert drawn == plain.getvalue()
     assert mime.png(figure, "alt") is drawn
     assert (figure.dpi, type(figure.get_layout_engine())) == (again.dpi, type(again.get_layout_engine()))
@@ -338,6 +341,21 @@ def test_a_figure_is_drawn_once_while_it_stays_as_it_is() -> None:
     again.axes[0].set_title("another")
     assert changed == mime.png(again, "alt")
     assert mime.png(figure, "other words") != changed
+
+
+@pytest.mark.parametrize("title", ["short", "a title that is longer than the panel below it is wide, on either side"])
+def test_nothing_of_a_figure_is_cut_off(title: str) -> None:
+    figure = _two_panels()
+    for axis in figure.axes:
+        axis.set_title(title)
+    # Widths of letters are rounded: they are those of the size that is drawn.
+    figure.dpi = DPI
+    with placed(figure) as part:
+        seen = figure.get_tightbbox()
+    assert part.x0 <= seen.x0 < seen.x1 <= part.x1
+    assert part.y0 <= seen.y0 < seen.y1 <= part.y1
+    # What is around it is an edge, no empty space.
+    assert max(seen.x0 - part.x0, part.x1 - seen.x1, seen.y0 - part.y0, part.y1 - seen.y1) < 0.2
 
 
 def test_an_svg_of_too_many_characters_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,13 @@ from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from benchbook.plots.style import DPI
+
+# Around a figure that its engine has filled but for a narrow edge (inches).
+_EDGE = 0.05
 
 _parts: WeakKeyDictionary[Figure, Bbox] = WeakKeyDictionary()
 
@@ -38,10 +42,20 @@ def placed(figure: Figure) -> Iterator[Bbox]:
 
 
 def _place(figure: Figure) -> Bbox:
-    """By its layout engine alone: what a draw would do besides, the box finds out for itself."""
+    """By its layout engine, which keeps within the figure all that it makes room for; without one, by what is there."""
     dpi, figure.dpi = figure.dpi, DPI
-    if (engine := figure.get_layout_engine()) is not None:
+    if (engine := figure.get_layout_engine()) is None:
+        part = figure.get_tightbbox().padded(float(mpl.rcParams["savefig.pad_inches"]))
+    else:
         engine.execute(figure)
-    part = figure.get_tightbbox().padded(float(mpl.rcParams["savefig.pad_inches"]))
+        boxes = [figure.bbox, *(text.get_window_extent() for text in _without_room(figure))]
+        part = Bbox.union(boxes).transformed(figure.dpi_scale_trans.inverted()).padded(_EDGE)
     figure.dpi = dpi
     return part
+
+
+def _without_room(figure: Figure) -> Iterator[Text]:
+    """Titles and labels that may be longer than their panel: a layout engine makes no room for their length."""
+    for panel in figure.axes:
+        if panel.get_visible():
+            yield from (t for t in (panel.title, panel.xaxis.label, panel.yaxis.label) if t.get_text())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Literal
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -58,7 +59,8 @@ AS_PUBLISHED = Look(PUBLISHED, "s", (4, 2))
 @contextmanager
 def styled() -> Iterator[None]:
     """Seaborn's style and context, while a figure is made; also a decorator."""
-    with sns.axes_style("ticks", rc=_AXES), sns.plotting_context("paper", rc=_SIZES):
+    # A title without a place is looked for a free one at each pass of a layout; no panel has ticks on top.
+    with sns.axes_style("ticks", rc=_AXES), sns.plotting_context("paper", rc=_SIZES), rc_context({"axes.titley": 1.0}):
         yield
 
 
@@ -94,7 +96,17 @@ def _handle(name: str, look: Look, *, line: bool) -> Line2D:
 
 
 def laid_out(figure: Figure) -> Figure:
-    """The figure with room for its labels and for a legend outside of its panels."""
+    """The figure with room for its labels and for a legend outside of its panels.
+
+    What takes no room of its own is not asked for any: lines around a panel stand inside of its labels, and a label
+    without text needs no place. matplotlib works out all ticks of an axis anew for each such question.
+    """
+    for panel in figure.axes:
+        for spine in panel.spines.values():
+            spine.set_in_layout(False)
+        for axis in (panel.xaxis, panel.yaxis):
+            if not axis.label.get_text():
+                axis.set_label_coords(0, 0)
     figure.set_layout_engine("constrained")
     return figure
 

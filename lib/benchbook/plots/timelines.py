@@ -49,13 +49,15 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
     shown = looks(sorted(set(data.repetition), key=lambda name: int(name.split()[-1])))
     across = max(3, int(data.place.max()) + 1)
     facets = {"row": row, "row_order": list(dict.fromkeys(data[row])), "col": "place", "col_order": list(range(across))}
-    size = {"height": _HEIGHT, "aspect": _WIDTH / across / _HEIGHT, "sharex": "row", "sharey": "row"}
+    size = {"height": _HEIGHT, "aspect": _WIDTH / across / _HEIGHT, "sharex": False, "sharey": False}
     grid = line_panels(data, {**facets, **size}, x="t", y="value", by="repetition", shown=shown, **_SMALL)
     for (name, place), axis in grid.axes_dict.items():
         part = data[(data[row] == name) & (data.place == place)]
         axis.set_visible(not part.empty)
         if not part.empty:
-            axis.set_ylim(0, _top(data[data[row] == name].value))
+            whole = data[data[row] == name]
+            axis.set(xlim=(0, _top(whole.t)), ylim=(0, _top(whole.value)))
+            axis.tick_params(labelleft=place == 0)
             axis.set_title(f"{name}, {column} {_plain(part[column].iloc[0])}", fontsize=8)
     # Of more lines than there are looks two have one: a legend would tell nothing apart.
     if len(shown) <= len(COLOURS):
