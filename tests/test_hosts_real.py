@@ -16,7 +16,6 @@ import paramiko
 import psutil
 import pytest
 from database import Database
-from invoke.runners import Runner
 from kit import Home, command_lines, until
 
 from benchbook import headless
@@ -231,13 +230,22 @@ def test_a_command_s_end_is_told_apart(host: RemoteHost) -> None:
         host.run(["sleep", "30"], timeout=0.2)
 
 
-def test_a_command_that_is_given_up_at_this_very_moment_was_not_in_time(
-    host: RemoteHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What invoke says while its thread that gave the command up is still alive: seen once, on busy cores.
-    monkeypatch.setattr(Runner, "timed_out", False)
-    with pytest.raises(RemoteFailed, match=r"no end within 0\.2 s"):
-        host.run(["sleep", "30"], timeout=0.2)
+def test_a_command_may_print_as_much_as_it_likes_on_either_output_first(host: RemoteHost) -> None:
+    """More than a channel holds (2 MB): who read one output to its end before the other would wait for ever."""
+    program = "import sys; [print('x' * 3_000_000, file=to) for to in (sys.stderr, sys.stdout, sys.stderr)]"
+    done = host.run([host.python, "-c", program], timeout=30)
+    assert (len(done.stdout), len(done.stderr)) == (3_000_001, 6_000_002)
+
+
+def test_a_command_that_closes_its_outputs_is_waited_for(host: RemoteHost) -> None:
+    assert host.run(["sh", "-c", "exec >&- 2>&-; sleep 0.5; exit 7"], check=False).status == 7
+    with pytest.raises(RemoteFailed, match=r"no end within 0\.3 s"):
+        host.run(["sh", "-c", "exec >&- 2>&-; sleep 30"], timeout=0.3)
+
+
+def test_a_command_that_prints_all_the_time_is_given_up_in_time(host: RemoteHost) -> None:
+    with pytest.raises(RemoteFailed, match=r"no end within 0\.5 s"):
+        host.run(["sh", "-c", "while :; do echo still here; sleep 0.01; done"], timeout=0.5)
 
 
 def test_the_user_s_shell_profile_changes_nothing(host: RemoteHost) -> None:

@@ -14,7 +14,6 @@ from paramiko.hostkeys import InvalidHostKey
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
-from benchbook.hosts.eager_runner import EagerRunner
 from benchbook.hosts.hang_up import LOST, hang_up
 from benchbook.hosts.hops import Hop, connection_to, way_to
 from benchbook.hosts.login_keys import KeyOffer, KeysNamed
@@ -72,7 +71,6 @@ def _opened(connection: fabric.Connection, inventory: Inventory, name: str, whic
         "channel_timeout": ssh.connect_timeout_s,
         "transport_factory": _undelayed,
     }
-    connection.config.runners.remote = EagerRunner
     # Fabric trusts any key by default; here a host must be known before it is spoken to.
     connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
     _load_known_hosts(connection, inventory)

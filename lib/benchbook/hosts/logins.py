@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import fabric
 import paramiko
-from invoke.exceptions import CommandTimedOut, ThreadException
 
 from benchbook.errors import ConnectionLost, RemoteFailed
-from benchbook.hosts import first_look, login_shell
+from benchbook.hosts import first_look, login_shell, whole_command
 from benchbook.hosts.connection import open_connection, silence_s
 from benchbook.hosts.file_channel import NoSession, no_session, open_sftp, other_files
 from benchbook.hosts.first_look import Seen
@@ -21,25 +18,15 @@ from benchbook.hosts.hang_up import LOST, hang_up
 from benchbook.hosts.open_command import OpenCommand
 from benchbook.hosts.patient_login import PatientLogin
 from benchbook.hosts.spare_login import SpareLogin
+from benchbook.hosts.whole_command import NO_STATUS, OutOfTime, Result
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
     from benchbook.hosts.remote_host import RemoteHost
 
-# What paramiko says of a command that left no status: it was ended by a signal, or the connection is gone.
-_NO_STATUS = -1
 # A transport whose connection broke ends its thread within milliseconds of the channels that it carried.
 _GOODBYE_S = 0.5
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command left: its output as text, and its exit status."""
-
-    stdout: str
-    stderr: str
-    status: int
 
 
 class Logins:
@@ -158,25 +145,18 @@ class Logins:
             hang_up(connection)
 
     def _over(self, connection: fabric.Connection, command: str, timeout: float, keep: Sequence[str]) -> Result:
-        line, began = login_shell.words(command, keep), time.monotonic()
         try:
-            done = connection.run(line, hide=True, warn=True, in_stream=False, pty=False, timeout=timeout)
-        except CommandTimedOut as problem:
-            raise self._too_long(command, timeout) from problem
-        except (*LOST, ThreadException) as problem:
+            done = whole_command.run(connection, login_shell.words(command, keep), timeout)
+        except OutOfTime as problem:
+            raise RemoteFailed(self.name, command, None, str(problem)) from problem
+        except LOST as problem:
             if no_session(problem, connection):
                 raise NoSession(self.name) from problem
             connection.close()
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`: {problem!r}") from problem
-        if done.exited == _NO_STATUS and _is_over(connection):
+        if done.status == NO_STATUS and _is_over(connection):
             raise ConnectionLost(f"{self.name}: the connection broke during `{command}`")
-        # While invoke's thread that gives a command up still closes its channel, invoke says that it was in time.
-        if done.exited == _NO_STATUS and time.monotonic() - began >= timeout:
-            raise self._too_long(command, timeout)
-        return Result(done.stdout, done.stderr, done.exited)
-
-    def _too_long(self, command: str, timeout: float) -> RemoteFailed:
-        return RemoteFailed(self.name, command, None, f"no end within {timeout:g} s")
+        return done
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -19,8 +19,9 @@ from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.first_look import Seen
 from benchbook.hosts.hang_up import LOST
 from benchbook.hosts.login_shell import quote
-from benchbook.hosts.logins import Logins, Result
+from benchbook.hosts.logins import Logins
 from benchbook.hosts.open_command import OpenCommand
+from benchbook.hosts.whole_command import Result
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

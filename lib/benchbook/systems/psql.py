@@ -10,8 +10,8 @@ from benchbook.hosts.login_shell import quote
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.endpoint import Endpoint
-    from benchbook.hosts.logins import Result
     from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.whole_command import Result
 
 # Debian has a folder per major version, on nobody's PATH; what it has there in /usr/bin is a script that chooses one.
 _VERSIONS = "/usr/lib/postgresql/*/bin"
