@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -94,12 +94,16 @@ class Driver:
         return Load(levels, threads, self.time_s, rate, system.retried_errors, self.stop_rule is not None)
 
     def probes(self, system: System) -> list[Probe]:
-        """Those of every machine that takes part, and those of the system's servers."""
+        """Those of every machine that takes part, and those of the system's servers.
+
+        Machines are sampled so often that a whole interval lies within the shortest load.
+        """
         machines = {host.name: host for host in (*self.clients, *system.hosts)}
         named = [known_probes.find(name) for name in ("host", *self.watched_by)]
         of_machines = [of_file(one, host) for one in named if not one.of_server for host in machines.values()]
-        others = of_others(machines.values())
-        return [*of_machines, *others, *system.probes(self.clients[0], [one for one in named if one.of_server])]
+        every_s = min(1.0, self.time_s / 2)
+        often = [replace(one, every_s=every_s) for one in (*of_machines, *of_others(machines.values()))]
+        return [*often, *system.probes(self.clients[0], [one for one in named if one.of_server])]
 
     def warm(self, system: System, levels: Mapping[str, Level]) -> None:
         """The load, of which nothing is kept. Raises TrialFailed."""
