@@ -34,8 +34,8 @@ def test_the_next_load_of_its_kind_is_as_long_and_follows_sooner() -> None:
     warm = WarmUp(time_s=60, program="ab")
     warm.requests(LOAD, TRIED)
     warm.loaded(LOAD, ab.parse(LOADED).requests_per_s)
-    # 0.2 of 3 s at 320.24 requests/s, where the servers run; then 60 s of them, whatever the warm-up itself reached.
-    assert words(warm.command(LOAD)) == ["-n", "192", "-c", "10"]
+    # 0.1 of 3 s at 320.24 requests/s, where the servers run; then 60 s of them, whatever the warm-up itself reached.
+    assert words(warm.command(LOAD)) == ["-n", "96", "-c", "10"]
     assert warm.requests(LOAD, TRIED) == round(320.24 * 60)
     other = LOAD._replace(store="mariadb")
     assert words(warm.command(other))[0] == "-t", "another server has another rate"

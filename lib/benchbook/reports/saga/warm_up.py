@@ -13,8 +13,9 @@ from typing import NamedTuple
 from benchbook.hosts.jobs import Command
 from benchbook.workloads import ab, ab_command
 
-# Of the whole warm-up, where the servers run and have answered the same before: connections are open already.
-AGAIN = 0.2
+# Of the whole warm-up, where the servers run and have answered the same before: their connections are open already, and
+# some requests for each of the load's clients find the code and the data that they need near again.
+AGAIN = 0.1
 
 
 class LoadAsked(NamedTuple):
