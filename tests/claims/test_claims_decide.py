@@ -58,14 +58,15 @@ def test_an_interval_decides_alone_what_the_verdict_says() -> None:
 
 
 def test_holm_steps_down_over_the_claims_of_a_ledger() -> None:
-    # p of 0.004 and 0.03, two-sided, on 4 degrees of freedom: alone each is below 0.05, together 0.008 and 0.03.
+    # One-sided p of 0.02, 0.0015 and 0.01 on 4 degrees of freedom: three times the least, twice the next, and the last
+    # twice as well, so that its 95% interval lies in its region.
     shapes = np.array([-1, -0.5, 0, 0.5, 1]) / np.std([-1, -0.5, 0, 0.5, 1], ddof=1)
-    effects = [shapes + stats.t.isf(p / 2, 4) / math.sqrt(5) for p in (0.03, 0.004)]
-    second, first = decide([[part(e)] for e in effects])
-    assert (first.p_value, second.p_value) == pytest.approx((0.008, 0.03))
-    assert (first.alpha, second.alpha) == pytest.approx((0.025, 0.05))
-    assert {first.verdict, second.verdict} == {"reproduced"}
-    assert decide([[part(effects[0])], [part(effects[0])]])[0].verdict == "inconclusive"
+    effects = [shapes + stats.t.isf(p, 4) / math.sqrt(5) for p in (0.02, 0.0015, 0.01, 0.026)]
+    third, first, second = decide([[part(e)] for e in effects[:3]])
+    assert (first.p_value, second.p_value, third.p_value) == pytest.approx((0.0045, 0.02, 0.04))
+    assert (first.alpha, second.alpha, third.alpha) == pytest.approx((0.1 / 3, 0.05, 0.05))
+    assert {first.verdict, second.verdict, third.verdict} == {"reproduced"}
+    assert decide([[part(effects[3])]])[0].verdict == "inconclusive"
 
 
 def test_every_part_must_hold_and_one_is_enough_to_contradict() -> None:
