@@ -27,6 +27,7 @@ from benchbook.campaign.held import RunStopped
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.validity.looked_at import LookedAt
+from benchbook.display import differences
 from benchbook.errors import (
     BadInput,
     ConnectionLost,
@@ -89,6 +90,13 @@ class InMemory:
 def begun(**changes: Any) -> Campaign:
     asked = {**ASKED, **changes}
     return campaigns.start_or_continue("r", asked, plan(CELLS, 2, seed=1, asked=asked), seed=1)
+
+
+def test_a_plan_says_how_many_cells_are_measured_less_often_than_others() -> None:
+    trials = plan(CELLS, 3, seed=1, asked=ASKED, fewer={CELLS[0].key: 1})
+    shown = differences.plan(campaigns.start_or_continue("r", ASKED, trials, seed=1)).data
+    assert f"1 of {len(CELLS)} cells are measured once: they decide no claim that can be tested here" in shown
+    assert "measured once" not in differences.plan(begun(seed=2)).data
 
 
 def run(what: Campaign, experiment: InMemory) -> list[Progress]:

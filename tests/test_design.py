@@ -46,6 +46,17 @@ def test_the_order_inside_a_block_changes_from_repetition_to_repetition() -> Non
     assert first == {"tidb", "mariadb"}, "neither system is always the first of a repetition"
 
 
+def test_some_cells_stand_in_the_first_repetitions_alone_and_the_others_where_they_stood() -> None:
+    fewer = {CELLS[0].key: 1, CELLS[7].key: 2}
+    trials = plan(CELLS, 4, seed=1, asked=ASKED, fewer=fewer)
+    counts = {cell.key: [t.repetition for t in trials if t.cell == cell] for cell in CELLS}
+    assert {key: counts[key] for key in fewer} == {CELLS[0].key: [1], CELLS[7].key: [1, 2]}
+    assert all(counts[cell.key] == [1, 2, 3, 4] for cell in CELLS if cell.key not in fewer)
+    assert [t.order for t in trials] == list(range(48 - 3 - 2))
+    kept = [t.id for t in made() if t.repetition <= fewer.get(t.cell.key, 4)]
+    assert [t.id for t in trials] == kept, "the same order, without those that are left out"
+
+
 def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
     assert made() == made()
     assert [t.id for t in made(seed=2)] != [t.id for t in made()]

@@ -19,7 +19,7 @@ from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import KEY, as_published, scaled, trials_as_published
+from benchbook.campaign.scaled_levels import KEY, as_published, of_plan, scaled, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
 from benchbook.compare.address import find
@@ -37,6 +37,9 @@ from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from benchbook.campaign.design import Cell
+    from benchbook.campaign.environment import Asked
 
 
 class TrialsFailed(BenchbookError):
@@ -138,10 +141,17 @@ class Book(Framed):
         if self._repeating and not self.parameters.repetitions:
             asked = {**asked, "repeat": {**self._repeating.model_dump(), "looks": repetitions.LOOKS}}
         count = self.parameters.repetitions or self.kind.repetitions(self.profile)
-        trials = design.plan(cells, count, seed=self.parameters.seed, asked=asked)
+        fewer = {cell.key: self.profile.repetitions_unjudged for cell in self._deciding_nothing(cells, asked)}
+        trials = design.plan(cells, count, seed=self.parameters.seed, asked=asked, fewer=fewer)
         return store.start_or_continue(
             self.report, asked, trials, seed=self.parameters.seed, again=self.parameters.again
         )
+
+    def _deciding_nothing(self, cells: Sequence[Cell], asked: Asked) -> list[Cell]:
+        """Cells that decide no claim, where the profile measures such less often; none if the user says how often."""
+        if self.parameters.repetitions or not self.profile.repetitions_unjudged:
+            return []
+        return more.unjudged(ledger_check.load(self.published), cells, asked, self.published, of_plan(asked))
 
     # -- the run ------------------------------------------------------------------------------------------------
 

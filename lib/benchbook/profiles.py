@@ -129,8 +129,9 @@ class Profile(Strict):
     `levels`: the published ones are run, or, where a kind of report has levels that go with cores (threads), those
     scaled to the cores here. `rehearse_s`: where data is restored and a hypervisor takes free memory, a system is first
     loaded for so long at most, before anything is measured (reports/load/rehearsal.py). `repeat` adds repetitions where
-    they can decide a claim. `tries`: a trial from whose hosts others took CPU is measured at most so often, and the
-    least disturbed measurement counts.
+    they can decide a claim; cells that decide none are measured `repetitions_unjudged` times at most (0: as others).
+    `tries`: a trial from whose hosts others took CPU is measured at most so often, and the least disturbed measurement
+    counts.
 
     With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`
     holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what watches
@@ -140,6 +141,7 @@ class Profile(Strict):
     name: str
     description: str
     repetitions: Repetitions
+    repetitions_unjudged: bounds.RepetitionsOrNone = 0
     tries: Annotated[int, Field(ge=1, le=10, strict=True)] = 3
     reset: Literal["restore", "restart", "none"] = "restore"
     disk_gb: Annotated[

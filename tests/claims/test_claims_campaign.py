@@ -234,6 +234,18 @@ def verdict(id: str, needed: int | None, said: results.Verdict = "inconclusive")
     return results.JudgedClaim(id=id, statement="", verdict=said, system="tidb", chances=chances)
 
 
+def test_cells_with_levels_of_the_user_s_own_are_measured_as_often_as_those_that_decide_a_claim() -> None:
+    data = published.load(TIDB)
+    cells = [
+        Cell(table="oltp_insert", system="tidb", levels={"workload": "oltp_insert", "threads": threads})
+        for threads in (8, 100, 200, 400)
+    ]
+    assert more.unjudged(ledger_check.load(data), cells, {}, data, None) == []
+    # A table that the report does not have is the kind's own, and shows something else than a claim.
+    own = cells[0].model_copy(update={"table": "of_the_kind"})
+    assert more.unjudged(ledger_check.load(data), [*cells, own], {}, data, None) == [own]
+
+
 def test_more_repetitions_go_to_the_cells_of_claims_that_they_can_decide() -> None:
     ledger = ledger_check.load(published.load(TIDB))
     cells = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchbook import parameters, published
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_plan import BatchPlan
-from benchbook.claims import ledger_check
+from benchbook.claims import ledger_check, more
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
@@ -28,8 +28,12 @@ def _trials(cell: BatchCell) -> int:
     asked = parameters.check(kind.Parameters, cell.report, {**parameters.defaults(cell.report), **said})
     profile, inventory = load_profile(cell.profile), load_inventory(cell.inventory)
     data = published.load(cell.report)
-    ledger_check.load(data)
+    ledger = ledger_check.load(data)
     designed = kind.cells(data, asked)
     # Which hosts it would take: an inventory that lacks a role says so here.
     kind.experiment(data, asked, profile, inventory).hosts()
-    return len(designed) * (asked.repetitions or kind.repetitions(profile))
+    count = asked.repetitions or kind.repetitions(profile)
+    if asked.repetitions or not profile.repetitions_unjudged:
+        return len(designed) * count
+    less = more.unjudged(ledger, designed, kind.asked(data, asked, profile, inventory), data, None)
+    return (len(designed) - len(less)) * count + len(less) * min(count, profile.repetitions_unjudged)

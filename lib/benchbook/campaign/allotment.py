@@ -129,4 +129,4 @@ def _seconds(given: Mapping[Key, int], costs: RepetitionCost) -> float:
 
 
 def _key(cell: Cell) -> Key:
-    return cell.system, cell.model_dump_json()
+    return cell.system, cell.key

@@ -6,8 +6,9 @@ import hashlib
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -17,6 +18,8 @@ from benchbook.errors import BadInput
 from benchbook.hosts.about import Noted
 
 Levels = dict[str, str | int | float]
+CellKey = str
+NO_FEWER: Mapping[CellKey, int] = MappingProxyType({})
 MOST_TRIALS = 100_000
 
 
@@ -27,6 +30,11 @@ class Cell(BaseModel):
     table: str
     system: str
     levels: Levels
+
+    @property
+    def key(self) -> CellKey:
+        """What tells it apart from every other cell."""
+        return self.model_dump_json()
 
     @property
     def slug(self) -> str:
@@ -104,11 +112,14 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) -> list[Trial]:
+def plan(
+    cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked, fewer: Mapping[CellKey, int] = NO_FEWER
+) -> list[Trial]:
     """Trials in run order: repetitions are blocks, in each the systems are shuffled, and in each system the cells.
 
     Systems are not interleaved inside a block, because only one of them runs at a time (a split-plot design).
-    `asked` are the conditions that all trials share; they are part of every trial's identity.
+    `asked` are the conditions that all trials share; they are part of every trial's identity. `fewer`: how many
+    repetitions, the first ones, hold these cells, where not all of them do.
     """
     if len(cells) * repetitions > MOST_TRIALS:
         count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
@@ -121,6 +132,7 @@ def plan(cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked) ->
         for system in systems:
             mine = [cell for cell in cells if cell.system == system]
             dice.shuffle(mine)
+            mine = [cell for cell in mine if repetition <= fewer.get(cell.key, repetitions)] if fewer else mine
             trials += [_trial(cell, repetition, len(trials) + i, conditions) for i, cell in enumerate(mine)]
     twice = [name for name, count in Counter(trial.id for trial in trials).items() if count > 1]
     if twice:

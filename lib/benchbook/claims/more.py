@@ -1,4 +1,4 @@
-"""Which claims need more repetitions, of which cells of a design, before they can be decided."""
+"""Which claims need more repetitions, of which cells of a design, before they can be decided; what decides none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from benchbook.analysis import results
 from benchbook.campaign.allotment import WORTH, OpenClaim
 from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.environment import Asked
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.claims.hypothesis import Hypothesis
 from benchbook.claims.ledger import Ledger
@@ -25,13 +26,40 @@ def open_claims(
 ) -> list[OpenClaim]:
     """The claims that are undecided and that `most` repetitions or fewer may decide, in the ledger's order."""
     claims = {claim.id: claim for claim in ledger.claims} if ledger else {}
-    cells = list({trial.cell.model_dump_json(): trial.cell for trial in trials}.values())
+    cells = list({trial.cell.key: trial.cell for trial in trials}.values())
     return [
         OpenClaim(verdict.id, tuple(_cells(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
         for verdict in verdicts
         if verdict.verdict == "inconclusive"
         if max(ahead := verdict.chances[: max(0, most - (verdict.n or 0))], default=0.0) >= WORTH
     ]
+
+
+def unjudged(
+    ledger: Ledger | None, cells: Sequence[Cell], asked: Asked, published: Published, scaling: LevelScaling | None
+) -> list[Cell]:
+    """The cells that decide no claim of a ledger: none speaks of them, or none that can be tested as it was `asked`.
+
+    None of them without a ledger, for then nothing is judged; and none with levels of the user's own, who wants them.
+    """
+    if ledger is None:
+        return []
+    judged = {
+        cell.key
+        for system in {cell.system for cell in cells}
+        for claim in ledger.claims
+        if not any(condition.applies(system, asked) for condition in claim.not_here)
+        for cell in _cells(claim, system, cells, published, scaling)
+    }
+    return [c for c in cells if c.key not in judged and not _chosen_by_user(_as_published(c, scaling), published)]
+
+
+def _chosen_by_user(cell: Cell, published: Published) -> bool:
+    """Whether no row of the cell's published table has its levels."""
+    table = published.tables.get(cell.table)
+    if table is None:
+        return False
+    return not table.matching({name: cell.levels[name] for name in table.levels if name in cell.levels})
 
 
 def _cells(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import pandas as pd
@@ -62,7 +63,18 @@ def plan(campaign: Campaign) -> HTML:
         for (table, system), part in sorted(grouped(campaign.trials, lambda t: (t.cell.table, t.cell.system)).items())
     ]
     caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do"
-    return show.table(rows, ", ".join(filter(None, (caption, machine_time.forecast(campaign)))))
+    said = ", ".join(filter(None, (caption, machine_time.forecast(campaign))))
+    return show.table(rows, ". ".join(filter(None, (said, _measured_less(campaign)))))
+
+
+def _measured_less(campaign: Campaign) -> str:
+    """How many cells were planned to be measured less often than others, and why."""
+    counts = Counter(trial.cell.key for trial in campaign.trials[: campaign.plan.planned])
+    less = [count for count in counts.values() if count < max(counts.values())]
+    if not less:
+        return ""
+    times = "once" if max(less) == 1 else f"at most {max(less)} times"
+    return f"{len(less)} of {len(counts)} cells are measured {times}: they decide no claim that can be tested here"
 
 
 def environment(published: Published, campaign: Campaign) -> HTML:
