@@ -243,6 +243,15 @@ def test_a_command_that_closes_its_outputs_is_waited_for(host: RemoteHost) -> No
         host.run(["sh", "-c", "exec >&- 2>&-; sleep 30"], timeout=0.3)
 
 
+def test_the_end_of_stdin_is_not_sent_which_would_cost_the_connection_if_it_came_too_late(host: RemoteHost) -> None:
+    login = host.connect()
+    with pytest.raises(RemoteFailed, match=r"no end within 0\.3 s"):
+        host.run(["cat"], timeout=0.3)
+    for _ in range(300):
+        host.run(["true"])
+    assert host.connect() is login
+
+
 def test_a_command_that_prints_all_the_time_is_given_up_in_time(host: RemoteHost) -> None:
     with pytest.raises(RemoteFailed, match=r"no end within 0\.5 s"):
         host.run(["sh", "-c", "while :; do echo still here; sleep 0.01; done"], timeout=0.5)

@@ -39,7 +39,10 @@ class Result:
 
 
 def run(connection: fabric.Connection, line: str, timeout: float) -> Result:
-    """Have the login shell read `line`; nothing is sent to its stdin.
+    """Have the login shell read `line`; nothing is sent to its stdin, and not its end either.
+
+    sshd hangs up the whole connection where the end of stdin comes for a channel that it has closed, as it may have of
+    a command as short as mkdir: paramiko sends it without looking (seen once in some thousand commands).
 
     Raises OutOfTime, and what hang_up.LOST lists where no channel is to be had; one that breaks leaves NO_STATUS.
     """
@@ -47,7 +50,6 @@ def run(connection: fabric.Connection, line: str, timeout: float) -> Result:
     with closing(connection.transport.open_session()) as channel:
         channel.settimeout(_LOOKS_S)
         channel.exec_command(line)
-        channel.shutdown_write()
         heard = _Heard(channel, timeout)
         while heard.more_output():
             pass
