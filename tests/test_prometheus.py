@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -278,6 +279,14 @@ def test_the_sampler_writes_whole_lines_until_it_is_told_to_end(endpoint: str, t
     assert failed.error.str.contains("refused").all()
 
 
+def test_the_sampler_looks_once_where_it_is_asked_to(endpoint: str) -> None:
+    argv = [sys.executable, sampler.__file__, "--once", "--match", "c_"]
+    targets = ["--target", f"a={endpoint}", "--target", "b=http://127.0.0.1:1/metrics"]
+    printed = subprocess.run([*argv, *targets], capture_output=True, text=True, check=True).stdout
+    assert sorted(prom.read_samples(printed).value) == [2.0, 5.0, 1.5e6]
+    assert prom.failed_scrapes(printed).source.tolist() == ["b"]
+
+
 def test_a_target_without_an_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         sampler.main(["--out", "x", "--match", "c", "--target", "a=host"])
@@ -351,3 +360,18 @@ def test_a_sampler_has_looked_before_the_load_begins(session: Session) -> None:
     with scraping(session, [target]):
         key = next(key for key in session.standing if key[0] == "scrape")
         assert "error" in session.standing[key].file.last
+
+
+@pytest.mark.real
+def test_the_last_sample_is_of_the_blocks_end_and_no_tick_stands_beside_it(session: Session, endpoint: str) -> None:
+    target = Target(session.hosts["db1"], "s", endpoint, "c_last")
+    with scraping(session, [target], 0.5) as scraped:
+        key = next(key for key in session.standing if key[0] == "scrape" and endpoint in key)
+        file = session.standing[key].file
+        while not file.job.host.read(f"{file.job.folder}/samples", offset=file.offset):
+            threading.Event().wait(0.02)
+        ended = round(time.time(), 3)
+    t = prom.read_samples(scraped.samples).t.to_numpy()
+    assert t[-1] >= ended
+    assert len(t) > 1
+    assert (t[1:] - t[:-1] > 0.125).all()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
+# An endpoint that does not answer is given up by the sampler itself, long before this.
+LAST_LOOK_S = 60.0
+
 
 @dataclass(frozen=True)
 class Target:
@@ -40,23 +43,12 @@ class Scraped:
     cores: dict[str, float] = field(default_factory=dict)
 
 
-def command(host: RemoteHost, target: Target, interval_s: float) -> Command:
-    """The sampler's command line on its host. Raises re.error for a pattern that is none."""
+def command(target: Target, interval_s: float, *words: object) -> list[object]:
+    """The sampler's command line on the target's host, with these words. Raises re.error for a pattern that is none."""
     re.compile(target.match)
-    program = host.push(remote_program("probes", "sample_prometheus.py"))
-    argv = [
-        "python3",
-        program,
-        "--out",
-        "{job}/samples",
-        "--interval",
-        interval_s,
-        "--match",
-        target.match,
-        "--target",
-        f"{target.source}={target.url}",
-    ]
-    return Command(argv, timeout_s=LONGEST_S)
+    program = target.host.push(remote_program("probes", "sample_prometheus.py"))
+    about = ("--interval", interval_s, "--match", target.match, "--target", f"{target.source}={target.url}")
+    return ["python3", program, *words, *about]
 
 
 @dataclass(frozen=True)
@@ -72,6 +64,11 @@ class StandingSampler:
         before, lines = self.file.look()
         near = before and lines and _time(lines[0]) - _time(before) < 1.5 * self.interval_s
         return [before, *lines] if near else lines
+
+    def last_look(self) -> str:
+        """A line of now: nobody has to wait for the next tick to know all that was counted until here."""
+        argv = command(self.target, self.interval_s, "--once")
+        return self.target.host.run(argv, timeout=LAST_LOOK_S).stdout
 
 
 def _time(line: str) -> float:
@@ -92,16 +89,17 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
             running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
         yield scraped
         with phase("collect"):
-            _collect(running, pool.map(StandingSampler.seen, running), scraped)
+            last = list(pool.map(StandingSampler.last_look, running))
+            for one, lines, line in zip(running, pool.map(StandingSampler.seen, running), last, strict=True):
+                _collect(one, lines, line, scraped)
 
 
-def _collect(running: Iterable[StandingSampler], seen: Iterable[list[str]], scraped: Scraped) -> None:
-    for one, lines in zip(running, seen, strict=True):
-        scraped.samples += "".join(lines)
-        scraped.cores[f"prometheus@{one.target.source}"] = own_cores(
-            [json.loads(line) for line in lines[:1] + lines[-1:]]
-        )
-        refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.file.job.status())
+def _collect(one: StandingSampler, lines: list[str], last: str, scraped: Scraped) -> None:
+    # A rate from one sample to another that is all but the same moment would be next to anything.
+    apart = [line for line in lines if abs(_time(line) - _time(last)) > one.interval_s / 4]
+    scraped.samples += "".join(sorted([*apart, last], key=_time))
+    scraped.cores[f"prometheus@{one.target.source}"] = own_cores([json.loads(line) for line in lines[:1] + lines[-1:]])
+    refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.file.job.status())
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:
@@ -110,7 +108,8 @@ def _standing(session: Session, target: Target, interval_s: float) -> StandingSa
     if one is not None and one.file.job.status() is None:
         one.file.look()
         return one
-    job = session.start(target.host, f"scrape-{target.source}", command(target.host, target, interval_s))
+    sampler = Command(command(target, interval_s, "--out", "{job}/samples"), timeout_s=LONGEST_S)
+    job = session.start(target.host, f"scrape-{target.source}", sampler)
     one = session.standing[key] = StandingSampler(target, Followed(job), interval_s)
     one.file.await_first()
     return one

@@ -9,6 +9,8 @@ with t in seconds since the epoch by this host's clock, read just before the req
 has used so far, and took in seconds. A scrape that fails leaves {"t": ..., "source": ..., "error": "..."} in its place.
 Ticks lie on whole multiples of the interval, so series of several hosts share their grid; a tick that was missed is
 left out, never caught up. SIGTERM ends it after a whole line.
+
+With --once it looks a single time, now, and prints its lines.
 """
 
 import argparse
@@ -47,6 +49,13 @@ def scrape(url, wanted, timeout):
     return {"took": round(time.perf_counter() - begun, 4), "v": values}
 
 
+def look(name, url, wanted, timeout):
+    """One target, now, as a line."""
+    line = {"t": round(time.time(), 3), "source": name, "cpu": round(time.process_time(), 4)}
+    line.update(scrape(url, wanted, timeout))
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
 class Sampler:
     """Scrapes every target on its own thread, so one that hangs delays no other; lines are written under one lock."""
 
@@ -61,15 +70,12 @@ class Sampler:
 
     def watch(self, name, url):
         while self.wait_for_tick():
-            line = {"t": round(time.time(), 3), "source": name, "cpu": round(time.process_time(), 4)}
-            line.update(scrape(url, self.wanted, max(1.0, self.interval)))
-            self.write(line)
+            self.write(look(name, url, self.wanted, max(1.0, self.interval)))
 
     def write(self, line):
-        text = json.dumps(line, separators=(",", ":")) + "\n"
         with self.lock:
             if not self.stop.is_set():
-                self.out.write(text)
+                self.out.write(line)
                 self.out.flush()
 
     def run(self):
@@ -91,14 +97,20 @@ def target(text):
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(description="Scrape Prometheus endpoints into a file of JSON lines.")
-    parser.add_argument("--out", required=True)
+    parser = argparse.ArgumentParser(description="Scrape Prometheus endpoints into JSON lines.")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--out", help="the file to append to, until SIGTERM")
+    where.add_argument("--once", action="store_true", help="look once, and print it")
     parser.add_argument("--interval", type=float, default=1.0)
     parser.add_argument("--match", required=True, help="regular expression, anchored at the start of a series")
     parser.add_argument("--target", required=True, action="append", type=target, metavar="NAME=URL")
     args = parser.parse_args(argv)
+    wanted = re.compile(args.match.encode())
+    if args.once:
+        sys.stdout.writelines(look(name, url, wanted, max(1.0, args.interval)) for name, url in args.target)
+        return
     with open(args.out, "a") as out:
-        Sampler(out, args.interval, re.compile(args.match.encode()), args.target).run()
+        Sampler(out, args.interval, wanted, args.target).run()
 
 
 if __name__ == "__main__":

@@ -137,7 +137,6 @@ class DmReplication:
         with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped), phase("load"):
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
-            time.sleep(self.profile.dm.sample_s)  # until the last scrape of the load has surely been taken
         ended, count = time.time(), dump_statements.count_command(quote([task.dumped_data]))
         with phase("prove"):
             log, statements, proof = together(
@@ -165,7 +164,6 @@ class DmReplication:
             with phase("load"):
                 command, load, printed = self._load(trial, on_rate)
                 self._watch.drain()
-                time.sleep(self.profile.dm.sample_s)  # until the scrape after the last row has surely been taken
             ended = time.time()
         with phase("prove"):
             proof = self._proof(trial, "relay_log")
