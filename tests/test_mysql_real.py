@@ -13,6 +13,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
+from benchbook.probes.remote import mysql_probe
 from benchbook.probes.watch import watching
 from benchbook.profiles import load_profile
 from benchbook.systems import binlog, counters
@@ -55,12 +56,17 @@ def test_a_server_is_let_in_written_to_counted_killed_and_restored(lab_home: Hom
         server.start()
         server.ready()
         query(client, server.endpoints()[0], "DELETE FROM sbtest.sbtest1")
+        (at,) = server.endpoints()
+        asked = (at.address, at.port, at.user, at.password)
+        assert mysql_probe.sample(*asked)["Questions"] > 0
         (process,) = lab_home.processes("/bin/mysqld", "--datadir")
         process.kill()
         with pytest.raises(SystemFailed, match=rf"{name} on db1 has died \(signal 9\)"):
             until(server.check_alive, "its death is known")
         server.refresh("kept")
-        assert server.row_counts(client, server.endpoints()[0], "sbtest", ["sbtest1"]) == {"sbtest1": ROWS + 2}
+        # The connection that the probe has kept is one to the dead server: the first look at the new one tells all.
+        assert mysql_probe.sample(*asked)["Questions"] > 0
+        assert server.row_counts(client, at, "sbtest", ["sbtest1"]) == {"sbtest1": ROWS + 2}
 
 
 def is_as_it_should_be(server: InnodbServer, client: RemoteHost, home: Home) -> None:

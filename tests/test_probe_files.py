@@ -27,6 +27,7 @@ from benchbook.probes.known_probes import find, own
 from benchbook.probes.metric import counter, level
 from benchbook.probes.probe import of_file
 from benchbook.probes.probe_file import read
+from benchbook.probes.remote import psql_session
 from benchbook.probes.remote.run_probe import following
 from benchbook.probes.samples import to_series
 from benchbook.probes.watch import _failure, watching
@@ -295,3 +296,24 @@ def test_a_probe_that_failed_is_a_check_that_failed() -> None:
 def test_a_value_that_is_no_number_is_named() -> None:
     with pytest.raises(OutputNotParseable, match="the probe mine sampled 'a' as '12 kB', which is no number"):
         to_series([{"t": 1, "v": {"a": "12 kB"}}], "b", "mine", {"a": level("B")})
+
+
+def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """psql 15.18 ends with status 2 when it is asked after its server has been started anew: seen on a real one."""
+    echoing = tmp_path / "psql"
+    echoing.write_text('#!/bin/sh\nwhile read -r word rest; do [ "$word" = \'\\echo\' ] && echo "$rest"; done\n')
+    echoing.chmod(0o700)
+    monkeypatch.setattr(psql_session, "program", lambda: str(echoing))
+    where = ("127.0.0.1", 1, "user", "secret", "postgres")
+    assert psql_session.asked(["SELECT 1"], *where) == []
+    kept = psql_session.session(*where, ())
+    kept.kill()
+    kept.wait()
+    assert psql_session.asked(["SELECT 1"], *where) == []
+    assert psql_session.session(*where, ()) is not kept
+    psql_session.session(*where, ()).kill()
+    echoing.write_text("#!/bin/sh\nexit 2\n")
+    with pytest.raises(OSError, match="psql has ended"):
+        psql_session.asked(["SELECT 1"], *where)

@@ -12,14 +12,14 @@ from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatab
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown
 from benchbook.audit.whole import audit
-from benchbook.campaign import design, knee_search, repetitions, run, store
+from benchbook.campaign import knee_search, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import KEY, as_published, of_plan, scaled, trials_as_published
+from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
 from benchbook.compare.address import find
@@ -28,18 +28,14 @@ from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.frames.framed import Framed
 from benchbook.given.named import one_of
-from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.profiles import Repeating, load_profile
-from benchbook.published.hardware import loads_itself, server_cores
+from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from benchbook.campaign.design import Cell
-    from benchbook.campaign.environment import Asked
 
 
 class TrialsFailed(BenchbookError):
@@ -127,31 +123,10 @@ class Book(Framed):
         return store.latest(self.report, self.parameters.campaign)
 
     def _planned(self) -> Campaign:
-        asked = self.kind.asked(self.published, self.parameters, self.profile, self.inventory)
-        cells = self.kind.cells(self.published, self.parameters)
-        cores = server_cores(self.published.report)
-        if (names := self.kind.scaled(self.parameters, self.profile)) and cores:
-            here = capacity.of_servers(self.inventory)
-            # A client that shared the published cores, too, is in the figures already.
-            beside = here.shared and not loads_itself(self.published.report)
-            clients = self.kind.clients if beside else ()
-            cells, scaling = scaled(cells, names, cores_here=here.cores, cores_published=cores, clients=clients)
-            asked = {**asked, KEY: scaling.model_dump(mode="json")}
-        self.kind.check_cells(cells)
-        if self._repeating and not self.parameters.repetitions:
-            asked = {**asked, "repeat": {**self._repeating.model_dump(), "looks": repetitions.LOOKS}}
-        count = self.parameters.repetitions or self.kind.repetitions(self.profile)
-        fewer = {cell.key: self.profile.repetitions_unjudged for cell in self._deciding_nothing(cells, asked)}
-        trials = design.plan(cells, count, seed=self.parameters.seed, asked=asked, fewer=fewer)
-        return store.start_or_continue(
-            self.report, asked, trials, seed=self.parameters.seed, again=self.parameters.again
-        )
-
-    def _deciding_nothing(self, cells: Sequence[Cell], asked: Asked) -> list[Cell]:
-        """Cells that decide no claim, where the profile measures such less often; none if the user says how often."""
-        if self.parameters.repetitions or not self.profile.repetitions_unjudged:
-            return []
-        return more.unjudged(ledger_check.load(self.published), cells, asked, self.published, of_plan(asked))
+        asking = planning.Asking(self.kind, self.published, self.parameters, self.profile, self.inventory)
+        found = planning.as_run_here(asking)
+        trials, seed = planning.trials(asking, found), self.parameters.seed
+        return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=self.parameters.again)
 
     # -- the run ------------------------------------------------------------------------------------------------
 

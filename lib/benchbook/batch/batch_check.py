@@ -5,10 +5,10 @@ from __future__ import annotations
 from benchbook import parameters, published
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_plan import BatchPlan
-from benchbook.claims import ledger_check, more
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
+from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
 
 
@@ -27,13 +27,8 @@ def _trials(cell: BatchCell) -> int:
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     asked = parameters.check(kind.Parameters, cell.report, {**parameters.defaults(cell.report), **said})
     profile, inventory = load_profile(cell.profile), load_inventory(cell.inventory)
-    data = published.load(cell.report)
-    ledger = ledger_check.load(data)
-    designed = kind.cells(data, asked)
+    asking = planning.Asking(kind, published.load(cell.report), asked, profile, inventory)
     # Which hosts it would take: an inventory that lacks a role says so here.
-    kind.experiment(data, asked, profile, inventory).hosts()
-    count = asked.repetitions or kind.repetitions(profile)
-    if asked.repetitions or not profile.repetitions_unjudged:
-        return len(designed) * count
-    less = more.unjudged(ledger, designed, kind.asked(data, asked, profile, inventory), data, None)
-    return (len(designed) - len(less)) * count + len(less) * min(count, profile.repetitions_unjudged)
+    kind.experiment(asking.published, asked, profile, inventory).hosts()
+    # Scaling them to the cores of its hosts makes no cell more or less.
+    return len(planning.trials(asking, planning.at_published_levels(asking)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -69,7 +70,7 @@ def run(names: list[str] | None, console: Console) -> None:
     path = results_file()
     kept = json.loads(path.read_text()) if path.exists() else {}
     for name in names or list(BENCHMARKS):
-        console.print(f"[bold]{name}[/]: {BENCHMARKS[name].__doc__}")
+        console.print(f"[bold]{name}[/]: {inspect.getdoc(BENCHMARKS[name])}")
         found = BENCHMARKS[name](console)
         if short := {key: value for key, value in found.items() if not isinstance(value, list)}:
             console.print(f"  {short}")

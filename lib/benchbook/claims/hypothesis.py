@@ -179,6 +179,10 @@ class Hypothesis(Strict, ABC):
     def check(self, published: Published, file: Path) -> None:
         """What its terms alone do not show: that its levels are printed, in an order that makes sense. BadInput."""
 
+    def refused(self, system: str, asked: Mapping[str, object]) -> NotHere | None:
+        """Why it cannot be judged on this system in a campaign that was asked for this; None where it can."""
+        return next((each for each in self.not_here if each.applies(system, asked)), None)
+
     def room(self, published: Published) -> list[Term]:
         """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""
         return []

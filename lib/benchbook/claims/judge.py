@@ -156,9 +156,8 @@ class NotTestable(BenchbookError):
 
 
 def _refuse_conditions(claim: Hypothesis, system: JudgedSystem) -> None:
-    for condition in claim.not_here:
-        if condition.applies(system.name, system.asked):
-            raise NotTestable(condition.why, condition.needs)
+    if found := claim.refused(system.name, system.asked):
+        raise NotTestable(found.why, found.needs)
 
 
 def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:

@@ -48,7 +48,7 @@ def unjudged(
         cell.key
         for system in {cell.system for cell in cells}
         for claim in ledger.claims
-        if not any(condition.applies(system, asked) for condition in claim.not_here)
+        if not claim.refused(system, asked)
         for cell in _cells(claim, system, cells, published, scaling)
     }
     return [c for c in cells if c.key not in judged and not _chosen_by_user(_as_published(c, scaling), published)]

@@ -21,7 +21,7 @@ HOW = (
     "would look settled by luck, so intervals are widened: the chance of even one wrong verdict is at most 5% (Holm). "
     "What no repetition showed is not counted: a slow state that one cell alone is in for 30% of the time stays unseen "
     "by 3 repetitions in a third of all cases, by 7 in a twelfth, and so does a drift too small to be told from noise. "
-    "One such cell among 15 made up to 10% of simulated ledgers wrong."
+    "One such cell among 15, or 15 such cells, made up to 10% of simulated ledgers wrong."
 )
 
 

@@ -70,7 +70,8 @@ def plan(campaign: Campaign) -> HTML:
 def _measured_less(campaign: Campaign) -> str:
     """How many cells were planned to be measured less often than others, and why."""
     counts = Counter(trial.cell.key for trial in campaign.trials[: campaign.plan.planned])
-    less = [count for count in counts.values() if count < max(counts.values())]
+    most = max(counts.values(), default=0)
+    less = [count for count in counts.values() if count < most]
     if not less:
         return ""
     times = "once" if max(less) == 1 else f"at most {max(less)} times"

@@ -7,6 +7,7 @@ starts three threads for each command: 2 ms of CPU, which of the commands around
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -51,9 +52,10 @@ def run(connection: fabric.Connection, line: str, timeout: float) -> Result:
         channel.settimeout(_LOOKS_S)
         channel.exec_command(line)
         heard = _Heard(channel, timeout)
-        while heard.more_output():
-            pass
-        while heard.more_complaints():
+        while heard.more(channel.recv, heard.output):
+            # A command whose other output is full waits for somebody to read it.
+            heard.take_complaints()
+        while heard.more(channel.recv_stderr, heard.complaints):
             pass
         return Result(_text(heard.output), _text(heard.complaints), heard.status())
 
@@ -65,29 +67,21 @@ class _Heard:
         self.output, self.complaints = bytearray(), bytearray()
         self._channel, self._timeout, self._left = channel, timeout, timeout
 
-    def more_output(self) -> bool:
-        """Wait for more, a look long; False once there is no more to come. Raises OutOfTime."""
+    def more(self, receive: Callable[[int], bytes], heard: bytearray) -> bool:
+        """Wait for more of one output, a look long; False once there is no more to come. Raises OutOfTime."""
         began = time.monotonic()
         try:
-            data = self._channel.recv(_CHUNK_B)
+            data = receive(_CHUNK_B)
         except TimeoutError:
             data = None
-        while self._channel.recv_stderr_ready():
-            self.complaints += self._channel.recv_stderr(_CHUNK_B)
-        self.output += data or b""
+        heard += data or b""
         self._waited(began)
         return data != b""
 
-    def more_complaints(self) -> bool:
-        """The same for stderr, when stdout has ended."""
-        began = time.monotonic()
-        try:
-            data = self._channel.recv_stderr(_CHUNK_B)
-        except TimeoutError:
-            data = None
-        self.complaints += data or b""
-        self._waited(began)
-        return data != b""
+    def take_complaints(self) -> None:
+        """What has come on stderr by now, without a wait."""
+        while self._channel.recv_stderr_ready():
+            self.complaints += self._channel.recv_stderr(_CHUNK_B)
 
     def status(self) -> int:
         """It comes after the end of both outputs, at once but for a command that closes them and goes on."""
