@@ -312,8 +312,10 @@ def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
     kept.kill()
     kept.wait()
     assert psql_session.asked(["SELECT 1"], *where) == []
-    assert psql_session.session(*where, ()) is not kept
-    psql_session.session(*where, ()).kill()
-    echoing.write_text("#!/bin/sh\nexit 2\n")
+    anew = psql_session.session(*where, ())
+    assert anew is not kept
+    anew.kill()
+    anew.wait()
+    echoing.write_text("#!/bin/sh\nread -r first\nexit 2\n")
     with pytest.raises(OSError, match="psql has ended"):
         psql_session.asked(["SELECT 1"], *where)
