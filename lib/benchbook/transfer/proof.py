@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import cast
 
 from benchbook.transfer import raw
 from benchbook.transfer.catalog import matching
-from benchbook.transfer.clients import connected
+from benchbook.transfer.clients import Client, connected
 from benchbook.transfer.failures import ProofFailed
 from benchbook.transfer.settings import MongoEndpoint, Settings, cores
 
@@ -24,6 +24,8 @@ _SCAN_DOCUMENTS = 1000
 # Below this many documents new processes take longer to start than they save.
 _WORTH_PROCESSES = 200_000
 _MODULUS = 2**128
+# A side, and database and collection on it.
+_Task = tuple[MongoEndpoint, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ def _digests(sides: Sequence[MongoEndpoint], wanted: Settings) -> list[tuple[Mon
     """Of every selected collection of each side, several at a time."""
     found = [_selected(side, wanted) for side in sides]
     tasks = [(side, namespace) for side, names in zip(sides, found, strict=True) for namespace in names]
-    with _executor(sum(sum(names.values()) for names in found)) as pool:
-        digests = list(pool.map(_digest_task, tasks))
+    few = sum(sum(names.values()) for names in found) < _WORTH_PROCESSES
+    digests = _by_threads(tasks) if few else _by_processes(tasks)
     return [(side, each) for (side, _), each in zip(tasks, digests, strict=True)]
 
 
@@ -101,18 +103,26 @@ def _selected(endpoint: MongoEndpoint, wanted: Settings) -> dict[tuple[str, str]
     return {(each.database, each.name): each.documents for each in found if each.kind == "collection"}
 
 
-def _executor(documents: int) -> Executor:
-    if documents < _WORTH_PROCESSES:
-        return ThreadPoolExecutor(2)
-    return ProcessPoolExecutor(cores(), mp_context=multiprocessing.get_context("spawn"))
+def _by_threads(tasks: Sequence[_Task]) -> list[Digest]:
+    """By one client of each side: to connect takes as long as to read a small collection."""
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        clients = {side: stack.enter_context(connected(side)) for side in {side for side, _ in tasks}}
+        return list(pool.map(lambda task: _digest(clients[task[0]], *task[1]), tasks))
 
 
-def _digest_task(task: tuple[MongoEndpoint, tuple[str, str]]) -> Digest:
-    endpoint, (database, collection) = task
-    with (
-        connected(endpoint) as client,
-        closing(client[database][collection].find_raw_batches({}, batch_size=_SCAN_DOCUMENTS)) as batches,
-    ):
+def _by_processes(tasks: Sequence[_Task]) -> list[Digest]:
+    with ProcessPoolExecutor(cores(), mp_context=multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(_in_process, tasks))
+
+
+def _in_process(task: _Task) -> Digest:
+    endpoint, namespace = task
+    with connected(endpoint) as client:
+        return _digest(client, *namespace)
+
+
+def _digest(client: Client, database: str, collection: str) -> Digest:
+    with closing(client[database][collection].find_raw_batches({}, batch_size=_SCAN_DOCUMENTS)) as batches:
         return summed(f"{database}.{collection}", cast(Iterator[bytes], batches))
 
 

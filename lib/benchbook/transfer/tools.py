@@ -14,8 +14,6 @@ import typer
 
 from benchbook.given import guard
 from benchbook.transfer import proof
-from benchbook.transfer.dataset import DocumentSet, make_room
-from benchbook.transfer.dataset import load as load_dataset
 from benchbook.transfer.leaving import leave_with
 from benchbook.transfer.settings import MongoEndpoint
 
@@ -33,10 +31,13 @@ def load(
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
 ) -> None:
     """Loads the data set unless the server holds it; prints its identity as JSON."""
+    # Imported when asked for: numpy takes a tenth of the time in which a copy is read back.
+    from benchbook.transfer import dataset  # noqa: PLC0415
+
     endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
-    dataset = DocumentSet(seed, documents, database)
-    is_new = load_dataset(endpoint, dataset, _say)
-    print(json.dumps({"identity": dataset.identity, "documents": documents, "loaded": is_new}))
+    wanted = dataset.DocumentSet(seed, documents, database)
+    is_new = dataset.load(endpoint, wanted, _say)
+    print(json.dumps({"identity": wanted.identity, "documents": documents, "loaded": is_new}))
 
 
 def _say(done: int, total: int) -> None:
@@ -63,6 +64,8 @@ def clear(
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
 ) -> None:
     """Makes room on a target: drops what an earlier run copied there, and refuses to drop anything else."""
+    from benchbook.transfer.dataset import make_room  # noqa: PLC0415
+
     make_room(MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_TARGET_PASSWORD"), database)
 
 
