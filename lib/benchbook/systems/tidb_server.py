@@ -52,7 +52,8 @@ def serving(
         *(["-config", "{job}/tidb.toml"] if config else []),
     ]
     secrets = {"tidb.toml": config} if config else {}
-    return Command(argv, timeout_s=LONGEST_S, grace_s=10, env=STEADY, secrets=secrets)
+    # What it spills to disk stands in a folder per server of TMPDIR, which would be left in /tmp for good.
+    return Command(argv, timeout_s=LONGEST_S, grace_s=10, env={**STEADY, "TMPDIR": temp}, secrets=secrets)
 
 
 def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
