@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -35,6 +38,8 @@ for line in urllib.request.urlopen(sys.argv[1], timeout=5).read().decode().split
 """
 # A worker that has just started is not reached by the master until gRPC has given up backing off.
 BACK_OFF_S = 15.0
+# How often the worker is asked whether it has begun.
+LOOKS_S = 0.05
 
 
 class DM:
@@ -151,7 +156,7 @@ class DM:
     def _knock(self) -> None:
         self.check_alive()
         try:
-            dm_status.parse(self.ctl("query-status", "-w", self.address(WORKER)))
+            self.ask_worker()
         except dm_status.UnknownTask:
             return
         except SystemFailed as problem:
@@ -206,24 +211,55 @@ class DM:
         return self.master.run(argv, timeout=60, check=False).stdout
 
     def start_task(self, task: dm_config.Task) -> None:
-        """Raises CommandRefused with DM's own words."""
+        """Return when dm-master says that it has begun. Raises CommandRefused with DM's own words."""
+        with self._description(task) as file:
+            self._patiently("start-task", file)
+
+    def begin_task(self, task: dm_config.Task) -> None:
+        """Return when the worker has begun it. Raises as `start_task`.
+
+        dm-master asks the worker at once whether it has, and then once a second; the worker looks for tasks once a
+        second. So dm-master says so a second or two after it is asked for, when a small task is long under way.
+        """
+        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="start-task")
+        with self._description(task) as file:
+            answer = pool.submit(self._patiently, "start-task", file)
+            pool.shutdown(wait=False)
+            while not answer.done() and not self._has_begun():
+                time.sleep(LOOKS_S)
+            if answer.done():
+                answer.result()
+
+    def _has_begun(self) -> bool:
+        """Whether the worker runs its task; of one that it has paused, dm-master's answer says more."""
+        try:
+            return self.ask_worker().stage in {"Running", "Finished"}
+        except dm_status.CommandRefused:
+            return False
+
+    @contextmanager
+    def _description(self, task: dm_config.Task) -> Iterator[str]:
+        """The task's file on the master's host, as long as DM may still have to read it."""
         file = self.master.path("dm-master", f"task-{uuid.uuid4().hex[:8]}.yaml")
         self.master.write(file, dm_config.render(task))
         try:
-            dm_status.confirm(self._patiently("start-task", file))
+            yield file
         finally:
             self.master.run(["rm", "-f", "--", file])
 
-    def status(self, name: str) -> dm_status.Status:
+    def status(self) -> dm_status.Status:
         """Raises SystemFailed when a server has died, and TaskPaused with DM's words when an error stopped the task."""
         self.check_alive()
-        found = self.ask_master(name)
+        found = self.ask_worker()
         found.check()
         return found
 
-    def ask_master(self, name: str) -> dm_status.Status:
-        """What dm-master says of a task, whether its servers live or not. Raises CommandRefused with its words."""
-        return dm_status.parse(self.ctl("query-status", name))
+    def ask_worker(self) -> dm_status.Status:
+        """What the worker says of its one task, by dm-master, which may not know yet that it has begun.
+
+        Whether its servers live or not. Raises CommandRefused with dm-master's words.
+        """
+        return dm_status.parse(self.ctl("query-status", "-w", self.address(WORKER)))
 
     def _patiently(self, *words: str) -> str:
         """Again while the master has not found the worker yet."""

@@ -155,7 +155,7 @@ class DmReplication:
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
         with phase("start"):
-            self.pipeline.dm.start_task(task)
+            self.pipeline.dm.begin_task(task)
             self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
         with phase("warm"):
             self._watch.settle()

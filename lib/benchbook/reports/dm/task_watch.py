@@ -77,7 +77,7 @@ class TaskWatch:
     def look(self) -> Status:
         """The task's status; if it failed, DM's own words and which server has died."""
         try:
-            status = self.pipeline.dm.status(TASK)
+            status = self.pipeline.dm.status()
         except (TaskPaused, CommandRefused, SystemFailed) as said:
             died = [each for each in self.pipeline.died() if each not in str(said)]
             if isinstance(said, TaskPaused):
@@ -90,7 +90,7 @@ class TaskWatch:
     def _masters_words(self) -> list[str]:
         """What dm-master says of a worker that is gone."""
         try:
-            self.pipeline.dm.ask_master(TASK)
+            self.pipeline.dm.ask_worker()
         except SystemFailed as said:
             return [str(said)]
         return []
@@ -100,7 +100,7 @@ class TaskWatch:
         until = time.monotonic() + LAST_WORDS_S
         while time.monotonic() < until:
             try:
-                self.pipeline.dm.status(TASK)
+                self.pipeline.dm.status()
             except TaskPaused as said:
                 return TaskPaused(f"{said}; {died}")
             except SystemFailed as said:
