@@ -47,6 +47,12 @@ class TiDB(SqlServer):
         if self.role_name() in host.host.roles:
             host.push(self._binary, executable=True)
 
+    def ready(self, *, timeout_s: float = 120.0) -> None:
+        """Return once all serve, and none analyzes tables by itself."""
+        super().ready(timeout_s=timeout_s)
+        for host, endpoint in zip(self.carriers, self.endpoints(), strict=True):
+            tidb_server.switch_off(host, endpoint, [tidb_server.ANALYZES_BY_ITSELF])
+
     def discard(self) -> None:
         """What it writes when it is asked to end takes it seconds, and would be removed next."""
         self.end_at_once()
@@ -69,6 +75,7 @@ class TiDB(SqlServer):
         return (
             tidb_server.built_note(self.builds[0], self.named_version),
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
+            tidb_server.NOT_ANALYZED,
             *([copies] if count > 1 else []),
             RETRY_NOTE,
         )

@@ -16,7 +16,7 @@ from benchbook.systems.life_signs import await_answer
 from benchbook.systems.mysql_system import RETRY_NOTE
 from benchbook.systems.placement_driver import PlacementDriver
 from benchbook.systems.server_program import ServerProgram, install_on
-from benchbook.systems.sql import queries, query, try_login
+from benchbook.systems.sql import query, try_login
 from benchbook.systems.sql_server import SqlServer
 from benchbook.systems.stores import Stores, check_one_unistore
 from benchbook.systems.toml_text import toml
@@ -38,7 +38,6 @@ _UNISTORES = "SELECT 1 FROM information_schema.cluster_info WHERE type = 'tikv' 
 _UNSAFE_ON_UNISTORE = ("tidb_enable_1pc", "tidb_enable_async_commit")
 # Of 7.1: PD 6.6-alpha knows no resource group (error 8249 on every insert), and unistore imports no sorted files.
 _NOT_SERVED = ("tidb_enable_resource_control", "tidb_ddl_enable_fast_reorg")
-_SETTABLE = "SHOW GLOBAL VARIABLES WHERE variable_name IN ({})"
 _CONFIG = "SELECT type, instance, `key`, value FROM information_schema.cluster_config"
 
 
@@ -112,10 +111,8 @@ class TiDBCluster(SqlServer):
         self.driver.await_replicas(timeout_s=timeout_s)
         via, end = self.carriers[0], self.endpoints()[0]
         if query(via, end, _UNISTORES):
-            # What this version of TiDB does not know, it cannot use.
-            names = ", ".join(f"'{name}'" for name in (*_UNSAFE_ON_UNISTORE, *_NOT_SERVED))
-            known = [name for name, _ in query(via, end, _SETTABLE.format(names))]
-            queries(via, end, [f"SET GLOBAL {name} = OFF" for name in known])
+            off = (*_UNSAFE_ON_UNISTORE, *_NOT_SERVED, tidb_server.ANALYZES_BY_ITSELF)
+            tidb_server.switch_off(via, end, off)
 
     def stop(self) -> None:
         """The other way round: what a tidb-server has still to write, it can."""
@@ -187,5 +184,6 @@ class TiDBCluster(SqlServer):
             "one store, which is TiDB's own storage engine (unistore) behind TiKV's protocol: "
             "no Raft, one replica, and locks are kept in memory",
             "one-phase and async commit (tidb_enable_1pc, tidb_enable_async_commit) are off: not safe on unistore",
+            tidb_server.NOT_ANALYZED,
         )
         return (*tidb, *driver, *(store if self.stores.program.built else ()), RETRY_NOTE)

@@ -9,7 +9,7 @@ from benchbook.build import programs
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
-from benchbook.systems.sql import query, try_login
+from benchbook.systems.sql import queries, query, try_login
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 # contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
 # within seconds of hot rows. This has Go unwind by its tables instead.
 STEADY = {"GODEBUG": "tracefpunwindoff=1"}
+# Every three seconds TiDB looks for a table to analyze, one that never was or of which half has changed since: of the
+# small tables of a lab that is another one each time, and on two cores a third of that second's throughput (TiDB 6.5,
+# tables of 10,000 rows). The published tables of millions of rows do not change by half within a load.
+ANALYZES_BY_ITSELF = "tidb_enable_auto_analyze"
+NOT_ANALYZED = (
+    f"{ANALYZES_BY_ITSELF} is off: half of a table as small as these changes within seconds, and to analyze it again "
+    "takes up to a third of the throughput of two cores; of the published tables so much does not change in a load"
+)
+_SETTABLE = "SHOW GLOBAL VARIABLES WHERE variable_name IN ({})"
 # Where the release and the commit of the tidb-server that is built here, unless a version is named, stand.
 _BUILT_NOTE = "TiDB release-6.5 branch at commit e307642d9fa5 in place of v7.1.3"
 
@@ -54,6 +63,13 @@ def serving(
     secrets = {"tidb.toml": config} if config else {}
     # What it spills to disk stands in a folder per server of TMPDIR, which would be left in /tmp for good.
     return Command(argv, timeout_s=LONGEST_S, grace_s=10, env={**STEADY, "TMPDIR": temp}, secrets=secrets)
+
+
+def switch_off(host: RemoteHost, endpoint: Endpoint, names: Sequence[str]) -> None:
+    """Set these global variables to OFF. What this version of TiDB does not know, it cannot use."""
+    wanted = ", ".join(f"'{name}'" for name in names)
+    known = [name for name, _ in query(host, endpoint, _SETTABLE.format(wanted))]
+    queries(host, endpoint, [f"SET GLOBAL {name} = OFF" for name in known])
 
 
 def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
