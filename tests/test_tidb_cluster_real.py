@@ -98,6 +98,7 @@ def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inv
         via = cluster.carriers[0]
         commits = "SELECT @@GLOBAL.tidb_enable_1pc, @@GLOBAL.tidb_enable_async_commit"
         assert query(via, one, commits) == [(0, 0)], "unistore cannot keep transactions apart with them"
+        assert query(via, two, "SELECT @@GLOBAL.tidb_enable_auto_analyze") == [(0,)]
         rows = ", ".join(f"({i}, {i * i})" for i in range(ROWS))
         made = ["CREATE DATABASE kit", "CREATE TABLE kit.t (id INT PRIMARY KEY, v INT, KEY (v))"]
         queries(via, one, [*made, f"INSERT INTO kit.t VALUES {rows}"])

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 # within seconds of hot rows. This has Go unwind by its tables instead.
 STEADY = {"GODEBUG": "tracefpunwindoff=1"}
 # Every three seconds TiDB looks for a table to analyze, one that never was or of which half has changed since: of the
-# small tables of a lab that is another one each time, and on two cores a third of that second's throughput (TiDB 6.5,
+# small tables of a lab that is another one each time, and on two cores 30 to 50% of that second's throughput (TiDB 6.5,
 # tables of 10,000 rows). The published tables of millions of rows do not change by half within a load.
 ANALYZES_BY_ITSELF = "tidb_enable_auto_analyze"
 NOT_ANALYZED = (
     f"{ANALYZES_BY_ITSELF} is off: half of a table as small as these changes within seconds, and to analyze it again "
-    "takes up to a third of the throughput of two cores; of the published tables so much does not change in a load"
+    "took two cores a third of a second's throughput; of the published tables so much does not change in a load"
 )
 _SETTABLE = "SHOW GLOBAL VARIABLES WHERE variable_name IN ({})"
 # Where the release and the commit of the tidb-server that is built here, unless a version is named, stand.
