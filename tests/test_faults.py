@@ -203,7 +203,14 @@ def orphan(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_an_orphan_is_found_by_its_folder_with_its_children(orphan: subprocess.Popen[bytes], tmp_path: Path) -> None:
-    found = until(lambda: len(seen := process_table.of_folder(tmp_path)) == 2 and seen, "the shell and its child")
+
+    def seen() -> list[process_table.Running]:
+        """Both, once the child is no copy of the shell any more."""
+        there = process_table.of_folder(tmp_path)
+        return there if "sleep 60" in [one.words for one in there] else []
+
+    found = until(seen, "the shell and its child")
+    assert len(found) == 2
     assert {(one.pid, one.parent == orphan.pid) for one in found} >= {(orphan.pid, False)}
     assert [one.words for one in found if one.parent == orphan.pid] == ["sleep 60"]
     assert not any(one.is_host for one in found)
