@@ -20,11 +20,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchbook.errors import BadInput, OutputNotParseable
-from benchbook.hosts.jobs import Job
+from benchbook.errors import BadInput, OutputNotParseable, ProbeFailed
+from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import prometheus as prom
+from benchbook.probes import scrape
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.remote import sample_prometheus as sampler
 from benchbook.probes.scrape import StandingSampler, Target, scraping
@@ -279,12 +280,36 @@ def test_the_sampler_writes_whole_lines_until_it_is_told_to_end(endpoint: str, t
     assert failed.error.str.contains("refused").all()
 
 
-def test_the_sampler_looks_once_where_it_is_asked_to(endpoint: str) -> None:
-    argv = [sys.executable, sampler.__file__, "--once", "--match", "c_"]
+def test_the_sampler_looks_at_once_where_it_is_asked_to(endpoint: str, tmp_path: Path) -> None:
+    """Its next tick is up to an hour away: every line here was asked for."""
+    out = tmp_path / "samples"
+    argv = [sys.executable, sampler.__file__, "--out", str(out), "--interval", "3600", "--match", "c_"]
     targets = ["--target", f"a={endpoint}", "--target", "b=http://127.0.0.1:1/metrics"]
-    printed = subprocess.run([*argv, *targets], capture_output=True, text=True, check=True).stdout
-    assert sorted(prom.read_samples(printed).value) == [2.0, 5.0, 1.5e6]
-    assert prom.failed_scrapes(printed).source.tolist() == ["b"]
+    with subprocess.Popen([*argv, *targets]) as process:
+        # Once it has taken the signal off its default, which would end it.
+        while not waits_for_signals(process.pid):
+            threading.Event().wait(0.02)
+        for lines in (2, 4):
+            process.send_signal(signal.SIGUSR1)
+            while out.read_text().count("\n") < lines:
+                assert process.poll() is None
+                threading.Event().wait(0.02)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+    text = out.read_text()
+    assert [json.loads(each)["asked"] for each in text.splitlines()] == [True] * 4
+    assert sorted(prom.read_samples(text).value) == [2.0, 2.0, 5.0, 5.0, 1.5e6, 1.5e6]
+    assert prom.failed_scrapes(text).source.tolist() == ["b", "b"]
+
+
+def waits_for_signals(pid: int) -> bool:
+    """By any of its threads: the one that waits takes what the others block.
+
+    proc(5): `SigBlk`, a mask in which signal n is bit n - 1.
+    """
+    states = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    blocked = [re.search(r"SigBlk:\s*(\w+)", state) for state in states]
+    return any(found and int(found[1], 16) >> (signal.SIGUSR1 - 1) & 1 for found in blocked)
 
 
 def test_a_target_without_an_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -297,32 +322,75 @@ def test_a_target_without_an_address_is_refused(capsys: pytest.CaptureFixture[st
 
 
 class Growing:
-    """A host with one file that grows."""
+    """A host with one file that grows, and a sampler that writes `answer` to it when it is asked to look."""
 
-    content = b""
+    name, content, answer = "db1", b"", b""
 
     def read(self, path: str, *, offset: int = 0) -> bytes:
-        return self.content[offset:]
+        files = {"pid": b'{"group": 7}', "samples": self.content}
+        return files.get(path.rpartition("/")[2], b"")[offset:]
+
+    def read_process(self, pid: int, name: str) -> bytes:
+        return b"1 (supervise) S 1"
+
+    def run(self, argv: list[object], *, check: bool) -> None:
+        assert (argv, check) == (["kill", "-s", "USR1", "--", "-7"], False)
+        self.content += self.answer
 
 
-def line(t: float, cpu: float = 0.0) -> bytes:
-    return json.dumps({"t": t, "source": "s", "cpu": cpu, "v": {"c": t}}).encode() + b"\n"
+def line(t: float, cpu: float = 0.0, **more: object) -> bytes:
+    return json.dumps({"t": t, "source": "s", "cpu": cpu, "v": {"c": t}, **more}).encode() + b"\n"
 
 
-def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_first_rate() -> None:
+@pytest.fixture
+def grows() -> tuple[Growing, StandingSampler]:
     host = Growing()
     there = cast(RemoteHost, host)
-    one = StandingSampler(Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", "", 1)), 0.5)
+    return host, StandingSampler(Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", "", 1)), 0.5)
+
+
+def times(lines: list[str]) -> list[float]:
+    return [json.loads(each)["t"] for each in lines]
+
+
+def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_first_rate(
+    grows: tuple[Growing, StandingSampler],
+) -> None:
+    host, one = grows
     host.content = line(1.0) + line(1.5)
     one.file.look()
-    # The last line is still being written: it belongs to whoever looks next.
-    host.content += line(2.0) + line(2.5) + line(3.0)[:9]
-    assert [json.loads(each)["t"] for each in one.seen()] == [1.5, 2.0, 2.5]
-    host.content = host.content[:-9] + line(3.0)
+    host.content += line(2.0)
+    host.answer = line(2.3, asked=True)
+    assert times(one.seen()) == [1.5, 2.0, 2.3]
     one.file.look()
     # A server was down for a while: its counters may have begun anew, and what they were is no baseline.
     host.content += line(5.0)
-    assert [json.loads(each)["t"] for each in one.seen()] == [5.0]
+    host.answer = line(5.4, asked=True)
+    assert times(one.seen()) == [5.0, 5.4]
+
+
+def test_no_tick_stands_beside_the_sample_that_was_asked_for(grows: tuple[Growing, StandingSampler]) -> None:
+    """0.125 s is a quarter of the interval: nearer ones would make a rate of next to nothing, over next to no time."""
+    host, one = grows
+    host.content = line(1.4)
+    one.file.look()
+    host.content += line(1.5) + line(2.0)
+    # The tick of 2.1 s began later and was through sooner; the last one is still being written.
+    host.answer = line(2.1) + line(2.08, asked=True) + line(2.5)[:9]
+    assert times(one.seen()) == [1.5, 2.08]
+
+
+def test_a_sampler_that_does_not_answer_or_was_killed_fails_the_trial(
+    grows: tuple[Growing, StandingSampler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, one = grows
+    host.content = line(1.0)
+    monkeypatch.setattr(scrape, "ANSWERS_WITHIN_S", 0.05)
+    with pytest.raises(ProbeFailed, match="probe prometheus of s on db1 does not answer"):
+        one.seen()
+    monkeypatch.setattr(Job, "status", lambda self: Ended("exited", None, 9, 1.0, 2.0))
+    with pytest.raises(ProbeFailed, match="was killed by signal 9"):
+        one.seen()
 
 
 def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:
@@ -368,7 +436,8 @@ def test_the_last_sample_is_of_the_blocks_end_and_no_tick_stands_beside_it(sessi
     with scraping(session, [target], 0.5) as scraped:
         key = next(key for key in session.standing if key[0] == "scrape" and endpoint in key)
         file = session.standing[key].file
-        while not file.job.host.read(f"{file.job.folder}/samples", offset=file.offset):
+        # Two ticks: the later one may be too near the end to count.
+        while file.job.host.read(f"{file.job.folder}/samples", offset=file.offset).count(b"\n") < 2:
             threading.Event().wait(0.02)
         ended = round(time.time(), 3)
     t = prom.read_samples(scraped.samples).t.to_numpy()

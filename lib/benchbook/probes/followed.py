@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -36,13 +36,25 @@ class Followed:
 
         One that has ended, or takes longer than FIRST_S, is waited for no more.
         """
+        self.look_for(lambda line: True, FIRST_S)
+
+    def look_for(self, wanted: Callable[[str], bool], within_s: float) -> tuple[str, list[str]]:
+        """As `look`, again until a line is `wanted`: without it where its job has ended, or after so many seconds."""
+        before, lines = self.last, list[str]()
+
+        def missing() -> bool:
+            running = self.job.status() is None
+            lines.extend(self.look()[1])
+            return running and not any(map(wanted, lines))
+
         looks = Retrying(
-            stop=stop_after_delay(FIRST_S),
+            stop=stop_after_delay(within_s),
             wait=wait_fixed(LOOKS_S),
             retry=retry_if_result(bool),
             retry_error_callback=lambda late: None,
         )
-        looks(lambda: not self.look()[1] and self.job.status() is None)
+        looks(missing)
+        return before, lines
 
 
 def own_cores(samples: Sequence[Json]) -> float:

@@ -211,7 +211,8 @@ def _grown_of(source: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str]) -> pd
     # No value before: born since then. A lower one: reset. Either way it grew from zero.
     grown = np.nan_to_num(wide - np.where(before <= wide, before, 0.0))
     grown[0] = 0.0
-    keys = [_key(rows.source.iloc[0], known, by) for known in columns]
+    name = str(rows.source.iloc[0])
+    keys = [_key(name, known, by) for known in columns]
     groups = {key: group for group, key in enumerate(dict.fromkeys(keys))}
     summed = np.zeros((len(groups), len(times)))
     np.add.at(summed, [groups[key] for key in keys], grown.T)
@@ -246,6 +247,9 @@ def _columns(keys: Sequence[tuple[str, ...]], by: Sequence[str]) -> pd.Index[Any
 
 def _together(parts: Sequence[pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
     """[t, *by, value] of tables with a row per scrape and a column per group."""
+    if len(parts) == 1 and not by:
+        # Most of them: one source, in order as it is.
+        return pd.DataFrame({"t": parts[0].index, "value": parts[0].iloc[:, 0].to_numpy(dtype="float64")})
     stacked = [cast("pd.Series[float]", part.rename_axis(index="t").unstack()) for part in parts]
     long = pd.concat([column.rename("value").reset_index() for column in stacked])
     return long[["t", *by, "value"]].sort_values(["t", *by], ignore_index=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchbook.campaign.overhead import phase
+from benchbook.errors import ProbeFailed
 from benchbook.hosts.jobs import Command, remote_program
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import LONGEST_S
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
 # An endpoint that does not answer is given up by the sampler itself, long before this.
-LAST_LOOK_S = 60.0
+ANSWERS_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ class Scraped:
     cores: dict[str, float] = field(default_factory=dict)
 
 
-def command(target: Target, interval_s: float, *words: object) -> list[object]:
-    """The sampler's command line on the target's host, with these words. Raises re.error for a pattern that is none."""
+def command(target: Target, interval_s: float) -> Command:
+    """The sampler on the target's host. Raises re.error for a pattern that is none."""
     re.compile(target.match)
     program = target.host.push(remote_program("probes", "sample_prometheus.py"))
     about = ("--interval", interval_s, "--match", target.match, "--target", f"{target.source}={target.url}")
-    return ["python3", program, *words, *about]
+    return Command(["python3", program, "--out", "{job}/samples", *about], timeout_s=LONGEST_S)
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,31 @@ class StandingSampler:
     file: Followed
     interval_s: float
 
-    def seen(self) -> list[str]:
-        """The lines since the last look; with the one before them, if no tick was missed after it."""
-        before, lines = self.file.look()
-        near = before and lines and _time(lines[0]) - _time(before) < 1.5 * self.interval_s
-        return [before, *lines] if near else lines
+    @property
+    def called(self) -> str:
+        return f"probe prometheus of {self.target.source} on {self.target.host.name}"
 
-    def last_look(self) -> str:
-        """A line of now: nobody has to wait for the next tick to know all that was counted until here."""
-        argv = command(self.target, self.interval_s, "--once")
-        return self.target.host.run(argv, timeout=LAST_LOOK_S).stdout
+    def seen(self) -> list[str]:
+        """The lines since the last look, ending with one of now; and the one before them, if no tick was missed.
+
+        Nobody has to wait for the next tick to know all that was counted until here. Raises ProbeFailed for a sampler
+        that was killed, or does not answer.
+        """
+        self.file.job.ask()
+        before, lines = self.file.look_for(_was_asked, ANSWERS_WITHIN_S)
+        refuse_killed(self.called, self.file.job.status())
+        if not any(map(_was_asked, lines)):
+            raise ProbeFailed(f"{self.called} does not answer")
+        last = max(index for index, line in enumerate(lines) if _was_asked(line))
+        # A rate from one sample to another that is all but the same moment would be next to anything.
+        apart = [line for line in lines[:last] if _time(lines[last]) - _time(line) > self.interval_s / 4]
+        found = [*apart, lines[last]]
+        gap_s = _time(found[0]) - _time(before) if before else 0.0
+        return [before, *found] if self.interval_s / 4 < gap_s < 1.5 * self.interval_s else found
+
+
+def _was_asked(line: str) -> bool:
+    return bool(json.loads(line).get("asked"))
 
 
 def _time(line: str) -> float:
@@ -89,17 +105,11 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
             running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
         yield scraped
         with phase("collect"):
-            last = list(pool.map(StandingSampler.last_look, running))
-            for one, lines, line in zip(running, pool.map(StandingSampler.seen, running), last, strict=True):
-                _collect(one, lines, line, scraped)
-
-
-def _collect(one: StandingSampler, lines: list[str], last: str, scraped: Scraped) -> None:
-    # A rate from one sample to another that is all but the same moment would be next to anything.
-    apart = [line for line in lines if abs(_time(line) - _time(last)) > one.interval_s / 4]
-    scraped.samples += "".join(sorted([*apart, last], key=_time))
-    scraped.cores[f"prometheus@{one.target.source}"] = own_cores([json.loads(line) for line in lines[:1] + lines[-1:]])
-    refuse_killed(f"probe prometheus of {one.target.source} on {one.target.host.name}", one.file.job.status())
+            for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
+                scraped.samples += "".join(lines)
+                scraped.cores[f"prometheus@{one.target.source}"] = own_cores(
+                    [json.loads(lines[0]), json.loads(lines[-1])]
+                )
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:
@@ -108,8 +118,7 @@ def _standing(session: Session, target: Target, interval_s: float) -> StandingSa
     if one is not None and one.file.job.status() is None:
         one.file.look()
         return one
-    sampler = Command(command(target, interval_s, "--out", "{job}/samples"), timeout_s=LONGEST_S)
-    job = session.start(target.host, f"scrape-{target.source}", sampler)
+    job = session.start(target.host, f"scrape-{target.source}", command(target, interval_s))
     one = session.standing[key] = StandingSampler(target, Followed(job), interval_s)
     one.file.await_first()
     return one

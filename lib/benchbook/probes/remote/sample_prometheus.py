@@ -8,9 +8,8 @@ Only the standard library, Python 3.7 or newer, because it is copied to hosts th
 with t in seconds since the epoch by this host's clock, read just before the request, cpu in seconds that this program
 has used so far, and took in seconds. A scrape that fails leaves {"t": ..., "source": ..., "error": "..."} in its place.
 Ticks lie on whole multiples of the interval, so series of several hosts share their grid; a tick that was missed is
-left out, never caught up. SIGTERM ends it after a whole line.
-
-With --once it looks a single time, now, and prints its lines.
+left out, never caught up. SIGUSR1 lets it look at once, which "asked": true in the line tells; SIGTERM ends it after a
+whole line.
 """
 
 import argparse
@@ -49,9 +48,9 @@ def scrape(url, wanted, timeout):
     return {"took": round(time.perf_counter() - begun, 4), "v": values}
 
 
-def look(name, url, wanted, timeout):
+def look(name, url, wanted, timeout, **more):
     """One target, now, as a line."""
-    line = {"t": round(time.time(), 3), "source": name, "cpu": round(time.process_time(), 4)}
+    line = dict({"t": round(time.time(), 3), "source": name, "cpu": round(time.process_time(), 4)}, **more)
     line.update(scrape(url, wanted, timeout))
     return json.dumps(line, separators=(",", ":")) + "\n"
 
@@ -70,7 +69,10 @@ class Sampler:
 
     def watch(self, name, url):
         while self.wait_for_tick():
-            self.write(look(name, url, self.wanted, max(1.0, self.interval)))
+            self.look(name, url)
+
+    def look(self, name, url, **more):
+        self.write(look(name, url, self.wanted, max(1.0, self.interval), **more))
 
     def write(self, line):
         with self.lock:
@@ -80,11 +82,13 @@ class Sampler:
 
     def run(self):
         """Until SIGTERM or SIGINT, taken by sigwait: no handler can run while a lock is held."""
-        ends = {signal.SIGTERM, signal.SIGINT}
-        signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # before the threads, which inherit it
+        taken = {signal.SIGTERM, signal.SIGINT, signal.SIGUSR1}
+        signal.pthread_sigmask(signal.SIG_BLOCK, taken)  # before the threads, which inherit it
         for name, url in self.targets:
             threading.Thread(target=self.watch, args=(name, url), daemon=True).start()
-        signal.sigwait(ends)
+        while signal.sigwait(taken) == signal.SIGUSR1:
+            for name, url in self.targets:
+                self.look(name, url, asked=True)
         self.stop.set()
         self.lock.acquire()  # never released: a line that is being written is finished, no other begins
 
@@ -98,19 +102,13 @@ def target(text):
 
 def main(argv):
     parser = argparse.ArgumentParser(description="Scrape Prometheus endpoints into JSON lines.")
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--out", help="the file to append to, until SIGTERM")
-    where.add_argument("--once", action="store_true", help="look once, and print it")
+    parser.add_argument("--out", required=True, help="the file to append to, until SIGTERM")
     parser.add_argument("--interval", type=float, default=1.0)
     parser.add_argument("--match", required=True, help="regular expression, anchored at the start of a series")
     parser.add_argument("--target", required=True, action="append", type=target, metavar="NAME=URL")
     args = parser.parse_args(argv)
-    wanted = re.compile(args.match.encode())
-    if args.once:
-        sys.stdout.writelines(look(name, url, wanted, max(1.0, args.interval)) for name, url in args.target)
-        return
     with open(args.out, "a") as out:
-        Sampler(out, args.interval, wanted, args.target).run()
+        Sampler(out, args.interval, re.compile(args.match.encode()), args.target).run()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchbook.probes.probe import make, of_others
@@ -16,13 +17,21 @@ if TYPE_CHECKING:
     from benchbook.reports.dm.pipeline import Pipeline
 
 
+def machines_every_s(sample_s: float) -> float:
+    """How often machines are sampled, where DM and TiDB are every `sample_s`.
+
+    A dump and load may be over in a second: one sample of it is as much of the quiet around it.
+    """
+    return sample_s / 2
+
+
 @contextmanager
-def observing(pipeline: Pipeline, every_s: float) -> Iterator[tuple[Watched, Scraped]]:
-    """Watch the machines and the upstream, scrape DM and TiDB, while the block runs."""
+def observing(pipeline: Pipeline, sample_s: float) -> Iterator[tuple[Watched, Scraped]]:
+    """Watch the machines and the upstream, scrape DM and TiDB every `sample_s`, while the block runs."""
     upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
     probes = [
-        *(make("host", host) for host in machines.values()),
+        *(replace(make("host", host), every_s=machines_every_s(sample_s)) for host in machines.values()),
         *of_others(machines.values()),
         make("mysql", upstream, pipeline.upstream.endpoints()[0]),
     ]
@@ -33,5 +42,5 @@ def observing(pipeline: Pipeline, every_s: float) -> Iterator[tuple[Watched, Scr
     ]
     with ExitStack() as stack:
         watched = stack.enter_context(watching(pipeline.session, probes))
-        scraped = stack.enter_context(scraping(pipeline.session, targets, every_s))
+        scraped = stack.enter_context(scraping(pipeline.session, targets, sample_s))
         yield watched, scraped
