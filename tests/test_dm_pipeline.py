@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pytest
 
 from benchbook.errors import SystemFailed
 from benchbook.reports.dm import pipeline as pipelines
+from benchbook.reports.dm.checksum import RowsDiffer
 from benchbook.reports.dm.pipeline import Pipeline
 from benchbook.reports.dm.task import Databases
 
@@ -90,3 +92,50 @@ def test_dm_that_does_not_start_fails_the_trial_that_it_is_started_for(pipeline:
         fresh(pipeline, sync=False)
     fresh(pipeline, sync=False)
     assert steps.taken()[-6:] == ["start", "stop", "wipe", "forget", "start", "ready"]
+
+
+def proving(steps: Steps, *, after: str = "") -> Any:
+    """A proof that takes until this step was taken."""
+
+    def prove() -> None:
+        while after and after not in steps.done:
+            threading.Event().wait(0.01)
+        steps.done.append("proved")
+
+    return prove
+
+
+def test_dm_is_started_for_a_load_while_the_rows_of_the_last_trial_are_proved(
+    pipeline: Pipeline, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "queries", lambda *_, **__: steps.done.append("drop"))
+    pipeline.clean(then=False, prove=proving(steps, after="start"))
+    assert steps.taken() == ["stop", "wipe", "forget", "start", "proved", "drop"]
+    fresh(pipeline, sync=False)
+    assert steps.taken() == ["ready"]
+
+
+def test_the_rows_of_a_sync_take_the_place_of_others_once_those_are_proved(
+    pipeline: Pipeline, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "queries", lambda *_, **__: steps.done.append("drop"))
+    pipeline.clean(then=True, prove=proving(steps, after="wipe"))
+    done = [step for step in steps.taken() if step != "drop"]
+    assert done == ["stop", "wipe", "proved", "prepare dm_sync", "forget", "start"]
+
+
+@pytest.mark.parametrize("then", [True, False, None])
+def test_rows_that_differ_fail_the_trial_and_stay_where_they_are(
+    pipeline: Pipeline, steps: Steps, then: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "queries", lambda *_, **__: steps.done.append("drop"))
+
+    def prove() -> None:
+        raise RowsDiffer("t differs")
+
+    with pytest.raises(RowsDiffer, match="t differs"):
+        pipeline.clean(then=then, prove=prove)
+    assert {"drop", "prepare dm_sync"}.isdisjoint(steps.taken())
+    # Whatever comes next begins with a DM that knows nothing of it.
+    fresh(pipeline, sync=False)
+    assert steps.taken()[:2] == ["stop", "wipe"]

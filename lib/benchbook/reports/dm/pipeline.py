@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -98,34 +99,42 @@ class Pipeline:
         check_disk()
         self.dm.ready()
 
-    def clean(self, *, then: bool | None = None) -> None:
-        """What a trial wrote goes at its end, not only when the next begins.
+    def clean(self, *, then: bool | None = None, prove: Callable[[], None] = lambda: None) -> None:
+        """What a trial wrote goes at its end, not only when the next begins; `prove` reads its rows before they do.
 
         `then`: whether the next one is a sync, for which DM is started as soon as it may; None where none follows. A
         task begins a second after its worker, however soon it is asked for: dm-worker looks for tasks once a second.
+        Raises what `prove` raises.
         """
-        self.dm.stop()
-        written = (*self.databases.kept, self.databases.sync, "dm_meta")
-        drops = [f"DROP DATABASE IF EXISTS `{database}`" for database in written]
         self._stands = "used"
-        stands, _ = together(
-            lambda: self._wipe(then), lambda: queries(self.target.hosts[0], self.target.endpoints()[0], drops)
-        )
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="prove") as pool:
+            proving = pool.submit(prove)
+            stands, _ = together(lambda: self._renew_dm(then, proving.result), lambda: self._empty(proving.result))
         self._stands = stands
 
-    def _wipe(self, then: bool | None) -> _Stands:
+    def _empty(self, proved: Callable[[], None]) -> None:
+        """The target, once its rows are `proved`."""
+        proved()
+        written = (*self.databases.kept, self.databases.sync, "dm_meta")
+        drops = [f"DROP DATABASE IF EXISTS `{database}`" for database in written]
+        queries(self.target.hosts[0], self.target.endpoints()[0], drops)
+
+    def _renew_dm(self, then: bool | None, proved: Callable[[], None]) -> _Stands:
+        self.dm.stop()
         self.dm.wipe()
         if then is None:
             return "as new"
         try:
-            self._start_dm(sync=then)
+            self._start_dm(sync=then, proved=proved)
         except TrialFailed:
             # The trial that is over has its figures. The next one tries again, and says why it does not start.
             return "used"
         return _ready_for(sync=then)
 
-    def _start_dm(self, *, sync: bool) -> None:
+    def _start_dm(self, *, sync: bool, proved: Callable[[], None] = lambda: None) -> None:
         if sync:
+            # The rows of this sync take the place of those of the one before.
+            proved()
             self._prepare(self.databases.sync, self.databases.sync_rows)
         binlog.forget(self.upstream)
         self.dm.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
@@ -23,6 +23,7 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports import mysql_family
 from benchbook.reports.dm import dump_statements
+from benchbook.reports.dm.checksum import TableProof
 from benchbook.reports.dm.observed import observing
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
@@ -96,16 +97,26 @@ class DmReplication:
             return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same."""
+        """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same.
+
+        The proof is counts and checksums of every table.
+        """
         sync = trial.cell.table in SYNC
         task = self._task(trial)
         with phase("reset"):
             self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
-        # The hosts have told all that they are asked: the next trial's start is prepared beside the figures.
+        # DM has told all that it is asked: the next trial's start is prepared beside the proof and the figures.
+        evidence: list[TableProof] = []
+
+        def prove() -> None:
+            evidence.extend(self.pipeline.prove(self.databases.of(trial.cell.table)))
+
         with phase("figures"):
-            measured, _ = together(ran.measurement, lambda: self.pipeline.clean(then=self._is_sync_after(trial)))
-        return measured
+            measured, _ = together(
+                ran.measurement, lambda: self.pipeline.clean(then=self._is_sync_after(trial), prove=prove)
+            )
+        return replace(measured, proof={"tables": [vars(each) for each in evidence], "same": True, **measured.proof})
 
     def _is_sync_after(self, trial: Trial) -> bool | None:
         """Whether the next trial of the block is a sync; None where none follows."""
@@ -139,13 +150,13 @@ class DmReplication:
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
         ended, count = time.time(), dump_statements.count_command(quote([task.dumped_data]))
         with phase("prove"):
-            log, statements, proof = together(
+            log, statements, wrote = together(
                 self.pipeline.dm.log,
                 lambda: self.pipeline.dm.worker.shell(count, timeout=600).stdout,
-                lambda: self._proof(trial, f"dumped_data.{TASK}"),
+                lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
             )
         return FullRan(
-            DmRan(task, self._names, started, ended, watched, scraped, proof),
+            DmRan(task, self._names, started, ended, watched, scraped, wrote),
             sample_s=self.profile.dm.sample_s,
             load_bytes=status.load_bytes or 0,
             progress=progress,
@@ -166,9 +177,9 @@ class DmReplication:
                 self._watch.drain()
             ended = time.time()
         with phase("prove"):
-            proof = self._proof(trial, "relay_log")
+            wrote = self._on_disk(trial, "relay_log")
         return SyncRan(
-            DmRan(task, self._names, started, ended, watched, scraped, proof),
+            DmRan(task, self._names, started, ended, watched, scraped, wrote),
             command=command,
             load=load,
             printed=printed,
@@ -210,23 +221,14 @@ class DmReplication:
         ladder = trial.cell.table == LADDER and self.ladder_rate is not None
         return (self.ladder_rate or 0) if ladder else self.rate
 
-    # -- proof and disk -----------------------------------------------------------------------------------------
+    # -- disk ---------------------------------------------------------------------------------------------------
 
-    def _proof(self, trial: Trial, wrote: str) -> Json:
-        """Counts and checksums of every table, and what the trial had on disk. Raises RowsDiffer.
-
-        DM has nothing more to do: it is stopped meanwhile.
-        """
-        (evidence, _), written, logged = together(
-            lambda: together(lambda: self.pipeline.prove(self.databases.of(trial.cell.table)), self.pipeline.dm.stop),
-            lambda: self.pipeline.dm.bytes_in(wrote),
-            lambda: binlog.size(self.pipeline.upstream),
+    def _on_disk(self, trial: Trial, wrote: str) -> Json:
+        """What the trial had on disk: in a folder of DM's, and in the upstream's binlog."""
+        written, logged = together(
+            lambda: self.pipeline.dm.bytes_in(wrote), lambda: binlog.size(self.pipeline.upstream)
         )
-        return {
-            "tables": [vars(each) for each in evidence],
-            "same": True,
-            "disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": logged},
-        }
+        return {"disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": logged}}
 
     def _check_disk(self, trial: Trial) -> None:
         needed, free = self._disk_bytes(trial), self.pipeline.dm.free_bytes()
