@@ -24,8 +24,9 @@ STEADY = {"GODEBUG": "tracefpunwindoff=1"}
 # tables of 10,000 rows). The published tables of millions of rows do not change by half within a load.
 ANALYZES_BY_ITSELF = "tidb_enable_auto_analyze"
 NOT_ANALYZED = (
-    f"{ANALYZES_BY_ITSELF} is off: half of a table as small as these changes within seconds, and to analyze it again "
-    "took two cores a third of a second's throughput; of the published tables so much does not change in a load"
+    f"{ANALYZES_BY_ITSELF} is off: half of a table of 10,000 rows changes within seconds, and to analyze it again took "
+    "two cores a third of a second's throughput; of tables as large as the published ones so much does not change in a "
+    "load"
 )
 _SETTABLE = "SHOW GLOBAL VARIABLES WHERE variable_name IN ({})"
 # Where the release and the commit of the tidb-server that is built here, unless a version is named, stand.
