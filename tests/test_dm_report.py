@@ -206,14 +206,15 @@ def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
 
 
 def test_what_decides_no_claim_of_dm_1_0_ga_at_the_sizes_of_smoke() -> None:
-    """Dumps of so few rows, syncs of 2 s, worker-counts below 16 at a held rate; and a load that no claim speaks of."""
+    """Dumps and loads of so few rows, syncs of 2 s, few workers at a held rate; and a load that no claim speaks of."""
     kind, asked = dm_kind.DmKind(), parameters()
     sizes = kind.asked(GA, asked, load_profile("smoke"), load_inventory("lab_dm_ga"))
     found = more.unjudged(ledger_check.load(GA), kind.cells(GA, asked), sizes, GA, None)
-    assert sorted({cell.table for cell in found}) == ["dump", "load", "sync_result", "sync_worker_count"]
+    tables = ["dump", "load", "load_pool_size", "sync_result", "sync_worker_count"]
+    assert sorted({cell.table for cell in found}) == tables
     assert sorted(c.levels["worker_count"] for c in found if c.table == "sync_worker_count") == [4, 8]
-    assert len(found) == 6
-    unheld = {**sizes, "ladder_rate": 0, "time_s": 30, "large_rows": 500_000}
+    assert len(found) == 12
+    unheld = {**sizes, "ladder_rate": 0, "time_s": 30, "large_rows": 500_000, "small_rows": 50_000}
     assert {c.table for c in more.unjudged(ledger_check.load(GA), kind.cells(GA, asked), unheld, GA, None)} == {"load"}
     assert more.unjudged(None, kind.cells(GA, asked), sizes, GA, None) == [], "nothing is judged without a ledger"
 

@@ -27,8 +27,8 @@ from benchbook.probes.known_probes import find, own
 from benchbook.probes.metric import counter, level
 from benchbook.probes.probe import of_file
 from benchbook.probes.probe_file import read
-from benchbook.probes.remote import psql_session
-from benchbook.probes.remote.run_probe import following
+from benchbook.probes.remote import psql_session, run_probe
+from benchbook.probes.remote.run_probe import Asking, following
 from benchbook.probes.samples import to_series
 from benchbook.probes.watch import _failure, watching
 
@@ -307,15 +307,54 @@ def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
     echoing.chmod(0o700)
     monkeypatch.setattr(psql_session, "program", lambda: str(echoing))
     where = ("127.0.0.1", 1, "user", "secret", "postgres")
-    assert psql_session.asked(["SELECT 1"], *where) == []
+    look = Asking(lambda: psql_session.asked(["SELECT 1"], *where))
+    assert look() == []
     kept = psql_session.session(*where, ())
     kept.kill()
     kept.wait()
-    assert psql_session.asked(["SELECT 1"], *where) == []
+    assert look() == []
     anew = psql_session.session(*where, ())
     assert anew is not kept
     anew.kill()
     anew.wait()
     echoing.write_text("#!/bin/sh\nread -r first\nexit 2\n")
     with pytest.raises(OSError, match="psql has ended"):
-        psql_session.asked(["SELECT 1"], *where)
+        look()
+
+
+class Clock:
+    """Two seconds pass whenever a probe hangs."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_what_failed_at_once_after_a_good_sample_is_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(run_probe, "time", clock)
+    # Of each look: what happens, one thing after the other.
+    answers = iter(["no", "good", "no", "good", "no", "no", "no", "good", "hangs", "good"])
+
+    def sample() -> dict[str, float]:
+        answer = next(answers)
+        clock.now += 2 * (answer == "hangs")
+        if answer == "good":
+            return {"a": 1.0}
+        raise OSError(answer)
+
+    look = Asking(sample)
+    with pytest.raises(OSError, match="no"):
+        look()
+    assert look() == {"a": 1.0}
+    assert look() == {"a": 1.0}, "once more, and it is there"
+    with pytest.raises(OSError, match="no"):
+        look()
+    with pytest.raises(OSError, match="no"):
+        look()
+    assert look() == {"a": 1.0}
+    with pytest.raises(OSError, match="hangs"):
+        look()
+    assert list(answers) == ["good"], "what hung is not asked twice"

@@ -47,9 +47,6 @@ METRICS = {
     "answer_ms": ("level", "ms"),
 }
 ASKED = ",".join("'%s'" % name for name in METRICS if name != "answer_ms")
-# A kept connection that is refused so soon was one to a server that has been started anew since: the first tick of a
-# load would be lost, and with it the rate of a short one.
-AT_ONCE_S = 1.0
 QUERY = "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)" % ASKED
 # TiDB keeps its counters elsewhere (its status port) and answers with none of these. Its list of sessions is not asked
 # for instead: a tidb-server was seen to die while that list was read and 400 connections came in.
@@ -57,7 +54,7 @@ QUERY = "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)" % ASKED
 
 @functools.lru_cache(maxsize=1)
 def connection(address, port, user, password):
-    """Kept from sample to sample."""
+    """Kept from sample to sample, until one fails: the next is by a new one."""
     return pymysql.connect(
         host=address, port=port, user=user, password=password, connect_timeout=2, read_timeout=5, autocommit=True
     )
@@ -77,7 +74,7 @@ def transactions(gtids):
 
 
 def sample(address, port, user, password):
-    kept, began = connection.cache_info().currsize, time.monotonic()
+    began = time.monotonic()
     try:
         with connection(address, port, user, password).cursor() as cursor:
             cursor.execute(QUERY)
@@ -88,8 +85,6 @@ def sample(address, port, user, password):
                 values["Binlog_commits"] = transactions("".join(value for _, value in cursor.fetchall()))
     except (pymysql.MySQLError, OSError):
         connection.cache_clear()
-        if kept and time.monotonic() - began < AT_ONCE_S:
-            return sample(address, port, user, password)
         raise
     values = {name: value for name, value in values.items() if value is not None}
     values["answer_ms"] = 1000 * (time.monotonic() - began)

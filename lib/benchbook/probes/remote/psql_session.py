@@ -38,17 +38,11 @@ def session(address, port, user, password, database, options):
 
 
 def asked(statements, address, port, user, password, database, options=()):
-    """The lines that these statements give. Raises OSError where the session has ended; the next one is a new one.
-
-    A kept session may have ended with a server that has been started anew since: it is asked once more, by a new one.
-    """
-    kept = session.cache_info().currsize
+    """The lines that these statements give. Raises OSError where the session has ended; the next one is a new one."""
     try:
         return asked_of(session(address, port, user, password, database, options), statements)
     except OSError:
         session.cache_clear()
-        if kept:
-            return asked(statements, address, port, user, password, database, options)
         raise
 
 

@@ -106,16 +106,17 @@ class DmReplication:
         with phase("reset"):
             self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
-        # DM has told all that it is asked: the next trial's start is prepared beside the proof and the figures.
+        # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is, for
+        # a worker takes a second to look for its first task, and they would take CPU from those who start it.
         evidence: list[TableProof] = []
 
         def prove() -> None:
             evidence.extend(self.pipeline.prove(self.databases.of(trial.cell.table)))
 
+        with phase("prove"):
+            self.pipeline.clean(then=self._is_sync_after(trial), prove=prove)
         with phase("figures"):
-            measured, _ = together(
-                ran.measurement, lambda: self.pipeline.clean(then=self._is_sync_after(trial), prove=prove)
-            )
+            measured = ran.measurement()
         return replace(measured, proof={"tables": [vars(each) for each in evidence], "same": True, **measured.proof})
 
     def _is_sync_after(self, trial: Trial) -> bool | None:
