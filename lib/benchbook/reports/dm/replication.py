@@ -106,8 +106,8 @@ class DmReplication:
         with phase("reset"):
             self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
-        # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is, for
-        # a worker takes a second to look for its first task, and they would take CPU from those who start it.
+        # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is:
+        # its worker takes a second to look for its first task, and they would take CPU from those who start it.
         evidence: list[TableProof] = []
 
         def prove() -> None:
