@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
@@ -63,9 +63,9 @@ class Probe:
         return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 
 
-def make(name: str, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:
+def make(name: str, host: RemoteHost, endpoint: Endpoint | None = None, *, every_s: float = 1.0) -> Probe:
     """The probe of this name: of the server at `endpoint`, or of the machine. Raises BadInput for an unknown one."""
-    return of_file(find(name), host, endpoint, about)
+    return replace(of_file(find(name), host, endpoint), every_s=every_s)
 
 
 def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchbook.probes.probe import make, of_others
@@ -31,7 +30,7 @@ def observing(pipeline: Pipeline, sample_s: float) -> Iterator[tuple[Watched, Sc
     upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
     probes = [
-        *(replace(make("host", host), every_s=machines_every_s(sample_s)) for host in machines.values()),
+        *(make("host", host, every_s=machines_every_s(sample_s)) for host in machines.values()),
         *of_others(machines.values()),
         make("mysql", upstream, pipeline.upstream.endpoints()[0]),
     ]

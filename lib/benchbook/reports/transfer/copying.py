@@ -209,7 +209,7 @@ class Transfer:
             watched.setdefault(name, {})[label] = jobs[label]
         hosts = {name: self._session.hosts[name] for name in watched}
         processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
-        of_machines = [make("host", host) for host in self._machines(hosts)]
+        of_machines = [make("host", host, every_s=SAMPLE_EVERY_S) for host in self._machines(hosts)]
         return [*of_machines, *of_others(hosts.values()), *processes, self._counting()]
 
     def _counting(self) -> Probe:
