@@ -28,7 +28,7 @@ from benchbook.probes.metric import counter, level
 from benchbook.probes.probe import of_file
 from benchbook.probes.probe_file import read
 from benchbook.probes.remote import psql_session, run_probe
-from benchbook.probes.remote.run_probe import Asking, following
+from benchbook.probes.remote.run_probe import AskedTwice, following
 from benchbook.probes.samples import to_series
 from benchbook.probes.watch import _failure, watching
 
@@ -307,7 +307,7 @@ def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
     echoing.chmod(0o700)
     monkeypatch.setattr(psql_session, "program", lambda: str(echoing))
     where = ("127.0.0.1", 1, "user", "secret", "postgres")
-    look = Asking(lambda: psql_session.asked(["SELECT 1"], *where))
+    look = AskedTwice(lambda: psql_session.asked(["SELECT 1"], *where))
     assert look() == []
     kept = psql_session.session(*where, ())
     kept.kill()
@@ -345,7 +345,7 @@ def test_what_failed_at_once_after_a_good_sample_is_asked_once_more(monkeypatch:
             return {"a": 1.0}
         raise OSError(answer)
 
-    look = Asking(sample)
+    look = AskedTwice(sample)
     with pytest.raises(OSError, match="no"):
         look()
     assert look() == {"a": 1.0}

@@ -82,7 +82,7 @@ class Heart:
         return {"t": wall, "late": round(max(0.0, steady - due), 4), "step": round(step, 4)}
 
 
-class Asking:
+class AskedTwice:
     """Takes samples. The first tick of a load is the only one of a short one: it is not lost to a kept connection."""
 
     def __init__(self, sample):
@@ -124,7 +124,7 @@ def main(argv):
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
     with open(out_path, "w", buffering=1) as out:
         try:
-            sample = Asking(functools.partial(loaded(path), **arguments(given, os.path.dirname(out_path))))
+            sample = AskedTwice(functools.partial(loaded(path), **arguments(given, os.path.dirname(out_path))))
         except Exception as problem:  # noqa: BLE001  (as above)
             out.write(json.dumps({"t": time.time(), "error": in_words(problem, path)}) + "\n")
             return 1
