@@ -44,8 +44,9 @@ class Followed:
 
         def missing() -> bool:
             running = self.job.status() is None
-            lines.extend(self.look()[1])
-            return running and not any(map(wanted, lines))
+            fresh = self.look()[1]
+            lines.extend(fresh)
+            return running and not any(map(wanted, fresh))
 
         looks = Retrying(
             stop=stop_after_delay(within_s),

@@ -73,12 +73,15 @@ class StandingSampler:
         self.file.job.ask()
         before, lines = self.file.look_for(_was_asked, ANSWERS_WITHIN_S)
         refuse_killed(self.called, self.file.job.status())
-        if not any(map(_was_asked, lines)):
+        while lines and not _was_asked(lines[-1]):
+            lines.pop()
+        if not lines:
             raise ProbeFailed(f"{self.called} does not answer")
-        last = max(index for index, line in enumerate(lines) if _was_asked(line))
+        *earlier, now = lines
         # A rate from one sample to another that is all but the same moment would be next to anything.
-        apart = [line for line in lines[:last] if _time(lines[last]) - _time(line) > self.interval_s / 4]
-        found = [*apart, lines[last]]
+        while earlier and _time(now) - _time(earlier[-1]) <= self.interval_s / 4:
+            earlier.pop()
+        found = [*earlier, now]
         gap_s = _time(found[0]) - _time(before) if before else 0.0
         return [before, *found] if self.interval_s / 4 < gap_s < 1.5 * self.interval_s else found
 

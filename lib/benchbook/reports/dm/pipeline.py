@@ -6,14 +6,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.overhead import phase
 from benchbook.errors import SystemFailed, TrialFailed
 from benchbook.hosts.fanout import together
 from benchbook.profiles import Profile
-from benchbook.reports.dm import checksum
+from benchbook.reports.dm.kept_rows import EqualRows, KeptRows
 from benchbook.reports.dm.task import Databases
 from benchbook.systems import binlog
 from benchbook.systems.base import About, System
@@ -43,6 +43,13 @@ UPSTREAM = Purpose(
 _Stands = Literal["used", "as new", "ready to load", "ready to sync"]
 
 
+T = TypeVar("T")
+
+
+def _nothing() -> Any:
+    """No rows to prove."""
+
+
 def _ready_for(*, sync: bool) -> _Stands:
     return "ready to sync" if sync else "ready to load"
 
@@ -61,6 +68,7 @@ class Pipeline:
     def __post_init__(self) -> None:
         self.target = TiDB(self.session, self.profile)
         self._stands: _Stands = "used"
+        self._kept = KeptRows(self.databases.kept)
         flavor = self.upstream.flavor
         self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0], flavor)
 
@@ -82,6 +90,7 @@ class Pipeline:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         say("removing what DM left, and bringing upstream and target to their starting state")
         self._stands = "used"
+        self._kept.forget()
         with phase("stop"):
             self.dm.stop()
         with phase("restart"):
@@ -99,27 +108,30 @@ class Pipeline:
         check_disk()
         self.dm.ready()
 
-    def clean(self, *, then: bool | None = None, prove: Callable[[], None] = lambda: None) -> None:
+    def clean(self, *, then: bool | None = None, prove: Callable[[], T] = _nothing) -> T:
         """What a trial wrote goes at its end, not only when the next begins; `prove` reads its rows before they do.
 
         `then`: whether the next one is a sync, for which DM is started as soon as it may; None where none follows. A
         task begins a second after its worker, however soon it is asked for: dm-worker looks for tasks once a second.
-        Raises what `prove` raises.
+        Returns what `prove` returns, and raises what it raises.
         """
         self._stands = "used"
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="prove") as pool:
+        with ThreadPoolExecutor(max_workers=3, thread_name_prefix="clean") as pool:
             proving = pool.submit(prove)
-            stands, _ = together(lambda: self._renew_dm(then, proving.result), lambda: self._empty(proving.result))
-        self._stands = stands
+            emptied = pool.submit(self._empty, proving.result)
+            renewed = pool.submit(self._renew_dm, then, proving.result)
+        emptied.result()
+        self._stands = renewed.result()
+        return proving.result()
 
-    def _empty(self, proved: Callable[[], None]) -> None:
+    def _empty(self, proved: Callable[[], object]) -> None:
         """The target, once its rows are `proved`."""
         proved()
         written = (*self.databases.kept, self.databases.sync, "dm_meta")
         drops = [f"DROP DATABASE IF EXISTS `{database}`" for database in written]
         queries(self.target.hosts[0], self.target.endpoints()[0], drops)
 
-    def _renew_dm(self, then: bool | None, proved: Callable[[], None]) -> _Stands:
+    def _renew_dm(self, then: bool | None, proved: Callable[[], object]) -> _Stands:
         self.dm.stop()
         self.dm.wipe()
         if then is None:
@@ -131,12 +143,12 @@ class Pipeline:
             return "used"
         return _ready_for(sync=then)
 
-    def _start_dm(self, *, sync: bool, proved: Callable[[], None] = lambda: None) -> None:
+    def _start_dm(self, *, sync: bool, proved: Callable[[], object] = _nothing) -> None:
         if sync:
             # The rows of this sync take the place of those of the one before.
             proved()
             self._prepare(self.databases.sync, self.databases.sync_rows)
-        binlog.forget(self.upstream)
+        self._kept.begin(binlog.begin_anew(self.upstream))
         self.dm.start()
 
     def stop(self) -> None:
@@ -156,14 +168,14 @@ class Pipeline:
                 found.append(str(problem))
         return found
 
-    def prove(self, database: str) -> list[checksum.TableProof]:
+    def prove(self, database: str) -> EqualRows:
         """Counts and checksums of every table, source against target. Raises RowsDiffer."""
         with ExitStack() as stack:
             source, target = (
                 stack.enter_context(executing(system.hosts[0], system.endpoints()[0]))
                 for system in (self.upstream, self.target)
             )
-            return checksum.prove(source, target, database)
+            return self._kept.prove(source, target, database, binlog.position(self.upstream))
 
     def dataset(self, database: str, rows: int) -> sysbench.Dataset:
         """The tables of one of the upstream's databases."""
@@ -174,7 +186,7 @@ class Pipeline:
             for database, rows in self.databases.kept.items():
                 say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
                 self._prepare(database, rows)
-            binlog.forget(self.upstream)
+            binlog.begin_anew(self.upstream)
 
         _start_from(self.upstream, digest([self.upstream.identity, self.databases, self.seed]), fill)
 

@@ -23,7 +23,6 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports import mysql_family
 from benchbook.reports.dm import dump_statements
-from benchbook.reports.dm.checksum import TableProof
 from benchbook.reports.dm.observed import observing
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
@@ -108,16 +107,12 @@ class DmReplication:
         ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
         # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is:
         # its worker takes a second to look for its first task, and they would take CPU from those who start it.
-        evidence: list[TableProof] = []
-
-        def prove() -> None:
-            evidence.extend(self.pipeline.prove(self.databases.of(trial.cell.table)))
-
+        database = self.databases.of(trial.cell.table)
         with phase("prove"):
-            self.pipeline.clean(then=self._is_sync_after(trial), prove=prove)
+            equal = self.pipeline.clean(then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database))
         with phase("figures"):
             measured = ran.measurement()
-        return replace(measured, proof={"tables": [vars(each) for each in evidence], "same": True, **measured.proof})
+        return replace(measured, proof={**equal.as_json(), **measured.proof})
 
     def _is_sync_after(self, trial: Trial) -> bool | None:
         """Whether the next trial of the block is a sync; None where none follows."""

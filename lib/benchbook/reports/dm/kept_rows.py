@@ -1,0 +1,71 @@
+"""The proof that the target holds what the upstream holds; rows that nothing writes to are hashed once, not each time.
+
+What dumps and loads read stays as it was prepared: the upstream's answers about it are kept while its server runs, and
+are good for as long as its binlog ends where it began with the trial. Where the target differs, it is asked anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchbook.hosts.about import Json
+from benchbook.reports.dm import checksum
+from benchbook.reports.dm.checksum import Execute, TableProof
+from benchbook.systems.dm_status import BinlogPosition
+
+Answer = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class EqualRows:
+    """Every table of a database, the same on both sides; `source_read`: when the upstream was asked (s, epoch)."""
+
+    tables: list[TableProof]
+    source_read: float
+
+    def as_json(self) -> Json:
+        """As a record keeps it."""
+        return {"tables": [vars(each) for each in self.tables], "same": True, "source_read": self.source_read}
+
+
+@dataclass
+class KeptRows:
+    """The upstream's answers about `databases` that are only read, by statement, and since when they are kept."""
+
+    databases: Collection[str]
+    _answers: dict[str, dict[str, Answer]] = field(init=False, default_factory=dict)
+    _read: dict[str, float] = field(init=False, default_factory=dict)
+    _begun: BinlogPosition | None = field(init=False, default=None)
+
+    def forget(self) -> None:
+        """The server is another one, or its data is."""
+        self._answers.clear()
+        self._begun = None
+
+    def begin(self, binlog: BinlogPosition) -> None:
+        """A trial begins, with a binlog that ends there."""
+        self._begun = binlog
+
+    def prove(self, source: Execute, target: Execute, database: str, binlog: BinlogPosition) -> EqualRows:
+        """Counts and checksums of every table; `binlog`: where the upstream's ends now. Raises RowsDiffer."""
+        if database not in self.databases or binlog != self._begun:
+            return EqualRows(checksum.prove(source, target, database), time.time())
+        if known := self._answers.get(database):
+            found = checksum.gather(_asked_once(source, known), target, database)
+            if all(table.agrees for table in found):
+                return EqualRows(found, self._read[database])
+        answers = self._answers[database] = dict[str, Answer]()
+        self._read[database] = time.time()
+        return EqualRows(checksum.prove(_asked_once(source, answers), target, database), self._read[database])
+
+
+def _asked_once(execute: Execute, known: dict[str, Answer]) -> Execute:
+    def ask(statement: str) -> Answer:
+        if statement not in known:
+            known[statement] = execute(statement)
+        return known[statement]
+
+    return ask

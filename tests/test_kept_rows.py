@@ -1,0 +1,86 @@
+"""Whose rows are hashed anew for a proof, and whose answers of before are good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from benchbook.reports.dm.checksum import RowsDiffer
+from benchbook.reports.dm.kept_rows import KeptRows
+from benchbook.systems.dm_status import BinlogPosition
+
+BEGUN, WRITTEN = BinlogPosition("mysql-bin.000001", 154), BinlogPosition("mysql-bin.000001", 420)
+
+
+class Server:
+    """One table `t` of one column in every database; how often its rows were hashed, and what they come to."""
+
+    def __init__(self, xor: int = 7) -> None:
+        self.xor, self.hashed = xor, 0
+
+    def __call__(self, statement: str) -> Sequence[Sequence[Any]]:
+        if "information_schema.TABLES" in statement:
+            return [("t",)]
+        if "information_schema.COLUMNS" in statement:
+            return [("id", "int", "NO", "PRI")]
+        if "MIN(" in statement:
+            return [(2, 1, 2)]
+        self.hashed += 1
+        return [(2, self.xor, 9)]
+
+
+@pytest.fixture
+def kept() -> KeptRows:
+    made = KeptRows({"dm_small", "dm_large"})
+    made.begin(BEGUN)
+    return made
+
+
+def test_rows_that_nothing_writes_to_are_hashed_once_on_the_source_and_each_time_on_the_target(kept: KeptRows) -> None:
+    source, target = Server(), Server()
+    first = kept.prove(source, target, "dm_small", BEGUN)
+    kept.begin(BEGUN)
+    second = kept.prove(source, target, "dm_small", BEGUN)
+    assert (source.hashed, target.hashed) == (1, 2)
+    assert second == first
+    assert first.as_json()["same"] is True
+    assert [(each["source_rows"], each["target_rows"]) for each in first.as_json()["tables"]] == [(2, 2)]
+    # Another database is another question.
+    assert kept.prove(source, target, "dm_large", BEGUN).source_read >= first.source_read
+    assert source.hashed == 2
+
+
+def test_what_was_written_to_during_the_trial_is_hashed_anew(kept: KeptRows) -> None:
+    source, target = Server(), Server()
+    for _ in range(2):
+        kept.prove(source, target, "dm_small", WRITTEN)
+    assert source.hashed == 2
+    # A sync's rows are other ones each time, whatever its binlog says.
+    for _ in range(2):
+        kept.prove(source, target, "dm_sync", BEGUN)
+    assert source.hashed == 4
+
+
+def test_another_server_is_asked_anew(kept: KeptRows) -> None:
+    source, target = Server(), Server()
+    kept.prove(source, target, "dm_small", BEGUN)
+    kept.forget()
+    kept.begin(BEGUN)
+    kept.prove(source, target, "dm_small", BEGUN)
+    assert source.hashed == 2
+
+
+def test_a_target_that_differs_from_what_was_kept_is_held_against_what_the_source_says_now(kept: KeptRows) -> None:
+    source, target = Server(), Server()
+    kept.prove(source, target, "dm_small", BEGUN)
+    # Written to between two trials: the next dump has it too.
+    source.xor = target.xor = 8
+    kept.begin(BEGUN)
+    kept.prove(source, target, "dm_small", BEGUN)
+    assert source.hashed == 2
+    target.xor = 6
+    kept.begin(BEGUN)
+    with pytest.raises(RowsDiffer, match="t: 2 and 2 rows in 1 chunks differ: contents of 2 rows"):
+        kept.prove(source, target, "dm_small", BEGUN)
