@@ -32,6 +32,8 @@ Positive = Annotated[int, Field(gt=0)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$")]
 Folder = Annotated[str, Field(pattern=r"^/")]
 
+# Where DM keeps its checkpoints in the target, unless a task says otherwise.
+META = "dm_meta"
 # secretKey of pkg/encrypt/encrypt.go in DM 1.0.7: AES-256-CFB, the text is base64 of iv + "@" + ciphertext.
 _KEY = bytes.fromhex("a529b7665997f043a30ac8fadcb51d6aa032c226ab5b7750530b12b8c1a16a48")
 _IV_BYTES = 16
@@ -102,7 +104,7 @@ class Task(_Model):
     target: Account
     folder: Folder
     source_id: Name = "mysql-1"
-    meta_schema: Name = "dm_meta"
+    meta_schema: Name = META
     start: BinlogStart | None = None
     dump: Dump = Dump()
     load: LoadSettings = LoadSettings()
