@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -27,14 +28,14 @@ from benchbook.claims.more import open_claims
 from benchbook.display import time_spent
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.probes.samples import empty
-from benchbook.profiles import Stopping, load_profile
+from benchbook.profiles import Repeating, Stopping, load_profile
 from benchbook.reports.dm.dm_kind import DmKind
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.stats.stopping import StopRule
 
 CELLS = [Cell(table=t, system="x", levels={"workload": t, "threads": 2}) for t in ("a", "b", "c")]
 ASKED = {"inventory": "lab_test", "profile": "tiny"}
-ALLOWED = Stopping(most_repetitions=4, budget_min=10)
+ALLOWED = Repeating(most_repetitions=4, budget_min=10)
 
 
 def watched(rates: Sequence[float], **changes: float) -> tuple[RateWatcher, list[int]]:
@@ -104,7 +105,7 @@ def needs(*cells: Cell, more: int = 1) -> list[OpenClaim]:
     return [OpenClaim(f"about-{'-'.join(cell.table for cell in cells)}", cells, (*[0.0] * (more - 1), 1.0))]
 
 
-def added(made: Campaign, looks: Sequence[Sequence[OpenClaim]], allowed: Stopping = ALLOWED) -> list[str]:
+def added(made: Campaign, looks: Sequence[Sequence[OpenClaim]], allowed: Repeating = ALLOWED) -> list[str]:
     """What runs when these claims are open one look after the other; the trials in their order."""
     left, experiment = list(looks), InMemory()
     run_until_decided(made, experiment, lambda _: None, allowed, lambda: left.pop(0) if left else [])
@@ -253,8 +254,8 @@ def test_repetitions_go_to_what_they_decide_most_of_in_a_second() -> None:
     a, b, c = CELLS
     costs = RepetitionCost(5.0, 10.0)
 
-    def blocks(left_s: float, *claims: OpenClaim, most: int = 5) -> list[tuple[str, str]]:
-        found = allot(claims, costs, left_s, most)
+    def blocks(left_s: float, *claims: OpenClaim, most: int = 5, claim_s: float = math.inf) -> list[tuple[str, str]]:
+        found = allot(claims, costs, left_s, most, claim_s)
         return [("".join(cell.table for cell in block.cells), " ".join(block.claims)) for block in found]
 
     dear, cheap = OpenClaim("dear", (a, b, c), (0.0, 1.0)), OpenClaim("cheap", (a,), (0.6, 0.9))
@@ -265,6 +266,10 @@ def test_repetitions_go_to_what_they_decide_most_of_in_a_second() -> None:
     assert blocks(70, dear, cheap) == [("abc", "dear cheap"), ("abc", "dear cheap")]
     assert blocks(500, dear, cheap) == blocks(70, dear, cheap), "nothing is worth a third block"
     assert blocks(500, dear, cheap, most=1) == [("a", "cheap")]
+    # A claim costs 25 s at first; after that both of dear's blocks, with cheap's second, decide 1.3 in 55 s: 42 s each.
+    assert blocks(500, dear, cheap, claim_s=24) == []
+    assert blocks(500, dear, cheap, claim_s=26) == blocks(500, dear, cheap, claim_s=42) == [("a", "cheap")]
+    assert blocks(500, dear, cheap, claim_s=43) == blocks(70, dear, cheap)
 
 
 def test_a_cell_that_is_repeated_for_one_claim_counts_for_the_others() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -47,12 +48,14 @@ class SagaSize(Strict):
 class Repeating(Strict):
     """Repetitions are added to the cells of claims that are open after the plan: up to so many, within the budget.
 
-    `budget_min` is wall time of the whole campaign, in minutes. The claims are looked at once before and once after,
-    which costs half of the error rate: a plan that leaves no time for another repetition is looked at once.
+    `budget_min` is wall time of the whole campaign, in minutes; `claim_min`: of these, what one more decided claim may
+    take, by the chance that it is decided (no limit if it is left out). The claims are looked at once before and once
+    after, which costs half of the error rate: a plan that leaves no time for another repetition is looked at once.
     """
 
     most_repetitions: Repetitions = 5
     budget_min: Minutes = 3
+    claim_min: Annotated[float, Field(gt=0)] = math.inf
 
 
 class DmSize(Strict):

@@ -7,6 +7,7 @@ each level; here the levels are fixed (a block is the unit), and what is chosen 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,14 +72,17 @@ def cost(trials: Sequence[Trial], records: Sequence[Record]) -> RepetitionCost:
     return RepetitionCost(median(begun) if begun else usual, usual, of_cell)
 
 
-def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int) -> list[Block]:
+def allot(
+    claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int, claim_s: float = math.inf
+) -> list[Block]:
     """The blocks to add, `most` of them or fewer, in their order: each holds the cells that still need a repetition.
 
     Repetitions go, again and again, to the claim that they would decide most of in a second, for as long as they fit
-    into `left_s`: the chances of all claims count, since cells are shared. Ties go to the claim that stands first.
+    into `left_s` and decide one claim in `claim_s` or less: the chances of all claims count, since cells are shared.
+    Ties go to the claim that stands first.
     """
     given: dict[Key, int] = {}
-    while best := _best(claims, costs, left_s, most, given):
+    while best := _best(claims, costs, left_s, most, claim_s, given):
         given = best
     cells = {_key(cell): cell for claim in claims for cell in claim.cells}
     return [
@@ -91,12 +95,17 @@ def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, mos
 
 
 def _best(
-    claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int, given: Mapping[Key, int]
+    claims: Sequence[OpenClaim],
+    costs: RepetitionCost,
+    left_s: float,
+    most: int,
+    claim_s: float,
+    given: Mapping[Key, int],
 ) -> dict[Key, int] | None:
     """What to give instead of `given`: more to the cells of one claim; None where nothing that fits is worth it."""
     spent_s, decided = _seconds(given, costs), _decided(claims, given)
     found: dict[Key, int] | None = None
-    best = 0.0
+    best = 1 / claim_s
     for claim in claims:
         for more in range(_repeated(claim, given) + 1, most + 1):
             then = {**given, **{key: max(given.get(key, 0), more) for key in map(_key, claim.cells)}}

@@ -8,6 +8,7 @@ each of them a fraction of it. A plan that uses the budget up is looked at once.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -92,11 +93,12 @@ def _chosen(
         said = f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
         return Environment(repetitions_ended=said)
     least_s = min(costs.block_s + costs.of(claim.cells) for claim in claims)
-    blocks = allot(claims, costs, left_s, most)
+    blocks = allot(claims, costs, left_s, most, 60 * rule.claim_min)
+    within = "" if math.isinf(rule.claim_min) else f" in so little time as {rule.claim_min:g} min"
     why = (
         _used_up(rule, least_s)
         if least_s > left_s
-        else "no repetition that fits into the budget is likely to decide a claim"
+        else f"no repetition that fits into the budget is likely to decide a claim{within}"
     )
     return blocks or Environment(repetitions_ended=why)
 
