@@ -53,7 +53,7 @@ def pipeline(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     made._stands, made._kept = "as new", KeptRows(made.databases.kept)
     monkeypatch.setattr(pipelines, "executing", lambda *_: nullcontext(lambda statement: []))
     monkeypatch.setattr(pipelines.binlog, "begin_anew", lambda _: steps.done.append("forget"))
-    monkeypatch.setattr(made, "_prepare", lambda database, _: steps.done.append(f"prepare {database}"))
+    monkeypatch.setattr(made, "_fill_sync", lambda: steps.done.append("fill"))
     return made
 
 
@@ -63,13 +63,15 @@ def fresh(pipeline: Pipeline, *, sync: bool) -> None:
 
 def test_dm_is_started_for_the_next_trial_at_the_end_of_the_one_before(pipeline: Pipeline, steps: Steps) -> None:
     fresh(pipeline, sync=True)
-    assert steps.taken() == ["prepare dm_sync", "forget", "start", "ready"]
+    assert steps.taken() == ["fill", "forget", "start", "ready"]
     pipeline.clean(then=False)
     assert steps.taken() == ["stop", "wipe", "forget", "start"]
     fresh(pipeline, sync=False)
     assert steps.taken() == ["ready"]
     pipeline.clean(then=True)
-    assert steps.taken() == ["stop", "wipe", "prepare dm_sync", "forget", "start"]
+    # Its rows come while DM is started: neither waits for the other.
+    assert [step for step in steps.done if step != "fill"] == ["stop", "wipe", "forget", "start"]
+    assert steps.taken().count("fill") == 1
     fresh(pipeline, sync=True)
     assert steps.taken() == ["ready"]
     pipeline.clean()
@@ -80,10 +82,10 @@ def test_a_trial_that_was_not_expected_finds_nothing_of_dm(pipeline: Pipeline, s
     pipeline.clean(then=False)
     steps.taken()
     fresh(pipeline, sync=True)
-    assert steps.taken() == ["stop", "wipe", "prepare dm_sync", "forget", "start", "ready"]
+    assert steps.taken() == ["stop", "wipe", "fill", "forget", "start", "ready"]
     # A trial that failed has cleaned nothing.
     fresh(pipeline, sync=True)
-    assert steps.taken() == ["stop", "wipe", "prepare dm_sync", "forget", "start", "ready"]
+    assert steps.taken() == ["stop", "wipe", "fill", "forget", "start", "ready"]
 
 
 def test_dm_that_does_not_start_fails_the_trial_that_it_is_started_for(pipeline: Pipeline, steps: Steps) -> None:
@@ -109,6 +111,22 @@ def told_of_drops(pipeline: Pipeline, steps: Steps, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pipelines, "executing", lambda *_: nullcontext(execute))
 
 
+def test_a_sync_whose_rows_could_not_be_filled_tries_again(
+    pipeline: Pipeline, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise SystemFailed("the upstream has died")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(pipeline, "_fill_sync", fail)
+        pipeline.clean(then=True)
+        steps.taken()
+        with pytest.raises(SystemFailed, match="the upstream has died"):
+            fresh(pipeline, sync=True)
+    fresh(pipeline, sync=True)
+    assert steps.taken()[-5:] == ["wipe", "fill", "forget", "start", "ready"]
+
+
 def proving(steps: Steps, *, after: str) -> Any:
     """A proof that takes until this step was taken."""
 
@@ -131,9 +149,10 @@ def test_dm_is_started_for_a_load_while_the_rows_of_the_last_trial_are_proved(pi
 
 @pytest.mark.usefixtures("told_of_drops")
 def test_the_rows_of_a_sync_take_the_place_of_others_once_those_are_proved(pipeline: Pipeline, steps: Steps) -> None:
-    pipeline.clean(then=True, prove=proving(steps, after="wipe"))
-    done = [step for step in steps.taken() if "drop" not in step and "DELETE" not in step]
-    assert done == ["stop", "wipe", "proved", "prepare dm_sync", "forget", "start"]
+    pipeline.clean(then=True, prove=proving(steps, after="start"))
+    done = steps.taken()
+    assert done.index("proved") < done.index("fill")
+    assert [step for step in done if step in ("stop", "wipe", "forget", "start")] == ["stop", "wipe", "forget", "start"]
 
 
 @pytest.mark.usefixtures("told_of_drops")
@@ -146,7 +165,7 @@ def test_rows_that_differ_fail_the_trial_and_stay_where_they_are(
 
     with pytest.raises(RowsDiffer, match="t differs"):
         pipeline.clean(then=then, prove=prove)
-    assert {"drop", "prepare dm_sync"}.isdisjoint(steps.taken())
+    assert {"drop", "fill"}.isdisjoint(steps.taken())
     # Whatever comes next begins with a DM that knows nothing of it.
     fresh(pipeline, sync=False)
     assert [step for step in steps.taken() if step in ("stop", "wipe", "ready")][:2] == ["stop", "wipe"]

@@ -19,6 +19,7 @@ from benchbook.systems import binlog
 from benchbook.systems.base import About, System
 from benchbook.systems.dm_config import META
 from benchbook.systems.dm_server import DM
+from benchbook.systems.dm_status import BinlogPosition
 from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import executing, queries
 from benchbook.systems.tidb import TiDB
@@ -104,7 +105,9 @@ class Pipeline:
             if self._stands != "as new":
                 self.clean()
             self._stands = "used"
-            self._start_dm(sync=sync)
+            if sync:
+                self._fill_sync()
+            self._start_dm()
         self._stands = "used"
         check_disk()
         self.dm.ready()
@@ -117,12 +120,13 @@ class Pipeline:
         Returns what `prove` returns, and raises what it raises.
         """
         self._stands = "used"
-        with ThreadPoolExecutor(max_workers=3, thread_name_prefix="clean") as pool:
+        with ThreadPoolExecutor(max_workers=4, thread_name_prefix="clean") as pool:
             proving = pool.submit(prove)
             emptied = pool.submit(self._empty, proving.result)
-            renewed = pool.submit(self._renew_dm, then, proving.result)
+            filled = pool.submit(self._fill_for, then, proving.result)
+            renewed = pool.submit(self._renew_dm, then)
         emptied.result()
-        self._stands = renewed.result()
+        self._stands = renewed.result() if filled.result() else "used"
         return proving.result()
 
     def _empty(self, proved: Callable[[], object]) -> None:
@@ -137,25 +141,37 @@ class Pipeline:
             for (table,) in execute(f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{META}'"):
                 execute(f"DELETE FROM `{META}`.`{table}`")
 
-    def _renew_dm(self, then: bool | None, proved: Callable[[], object]) -> _Stands:
+    def _renew_dm(self, then: bool | None) -> _Stands:
         self.dm.stop()
         self.dm.wipe()
-        if then is None:
-            return "as new"
-        try:
-            self._start_dm(sync=then, proved=proved)
-        except TrialFailed:
-            # The trial that is over has its figures. The next one tries again, and says why it does not start.
-            return "used"
-        return _ready_for(sync=then)
+        return "as new" if then is None else _ready_for(sync=then) if _managed(self._start_dm) else "used"
 
-    def _start_dm(self, *, sync: bool, proved: Callable[[], object] = _nothing) -> None:
-        if sync:
-            # The rows of this sync take the place of those of the one before.
-            proved()
-            self._prepare(self.databases.sync, self.databases.sync_rows)
+    def _start_dm(self) -> None:
         self._kept.begin(binlog.begin_anew(self.upstream))
         self.dm.start()
+
+    def _fill_for(self, then: bool | None, proved: Callable[[], object]) -> bool:
+        """Whether the next one, if it is a sync, finds its rows: they take the place of those that are `proved`."""
+        proved()
+        return _managed(self._fill_sync) if then else True
+
+    def _fill_sync(self) -> None:
+        """What a sync starts from, copied from where it was prepared; not logged: DM may be up with a new binlog."""
+        tables = [f"sbtest{number}" for number in range(1, self.databases.tables + 1)]
+        database, pattern = self.databases.sync, self.databases.sync_pattern
+        with executing(self.upstream.hosts[0], self.upstream.endpoints()[0]) as execute:
+            for statement in (
+                "SET sql_log_bin = 0",
+                f"DROP DATABASE IF EXISTS `{database}`",
+                f"CREATE DATABASE `{database}`",
+            ):
+                execute(statement)
+            for table in tables:
+                execute(f"CREATE TABLE `{database}`.`{table}` LIKE `{pattern}`.`{table}`")
+                execute(f"INSERT INTO `{database}`.`{table}` SELECT * FROM `{pattern}`.`{table}`")
+                ((count,),) = execute(f"SELECT COUNT(*) FROM `{database}`.`{table}`")
+                if count != self.databases.sync_rows:
+                    raise SystemFailed(f"{database}.{table} holds {count} rows, not {self.databases.sync_rows}")
 
     def stop(self) -> None:
         """End all three, and remove everything that DM wrote; the others' data is restored or removed by `begin`."""
@@ -174,14 +190,21 @@ class Pipeline:
                 found.append(str(problem))
         return found
 
-    def prove(self, database: str) -> EqualRows:
-        """Counts and checksums of every table, source against target. Raises RowsDiffer."""
+    def upstream_ends(self) -> BinlogPosition:
+        """Where the upstream's binlog ends now."""
+        return binlog.position(self.upstream)
+
+    def prove(self, database: str, upstream_ended: BinlogPosition) -> EqualRows:
+        """Counts and checksums of every table, source against target; where the binlog ended with the trial.
+
+        Raises RowsDiffer.
+        """
         with ExitStack() as stack:
             source, target = (
                 stack.enter_context(executing(system.hosts[0], system.endpoints()[0]))
                 for system in (self.upstream, self.target)
             )
-            return self._kept.prove(source, target, database, binlog.position(self.upstream))
+            return self._kept.prove(source, target, database, upstream_ended)
 
     def dataset(self, database: str, rows: int) -> sysbench.Dataset:
         """The tables of one of the upstream's databases."""
@@ -189,7 +212,8 @@ class Pipeline:
 
     def _start_upstream(self, say: Callable[[str], None]) -> None:
         def fill() -> None:
-            for database, rows in self.databases.kept.items():
+            pattern = {self.databases.sync_pattern: self.databases.sync_rows}
+            for database, rows in (self.databases.kept | pattern).items():
                 say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
                 self._prepare(database, rows)
             binlog.begin_anew(self.upstream)
@@ -214,6 +238,15 @@ class Pipeline:
         for table, ((count,),) in enumerate(queries(self.client, endpoint, counts, database=database), 1):
             if count != rows:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
+
+
+def _managed(start: Callable[[], None]) -> bool:
+    """Whether it could be done. The trial that is over has its figures: the next one tries again, and says why not."""
+    try:
+        start()
+    except TrialFailed:
+        return False
+    return True
 
 
 def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:

@@ -109,7 +109,11 @@ class DmReplication:
         # its worker takes a second to look for its first task, and they would take CPU from those who start it.
         database = self.databases.of(trial.cell.table)
         with phase("prove"):
-            equal = self.pipeline.clean(then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database))
+            # Before DM is started for the next trial, with a binlog that begins anew.
+            ended = self.pipeline.upstream_ends()
+            equal = self.pipeline.clean(
+                then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database, ended)
+            )
         with phase("figures"):
             measured = ran.measurement()
         return replace(measured, proof={**equal.as_json(), **measured.proof})

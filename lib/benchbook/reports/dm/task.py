@@ -21,12 +21,16 @@ STATEMENT_SIZE, ROWS, POOL_SIZE, DUMP_THREADS = 1_000_000, 320_000, 16, 4
 
 @dataclass(frozen=True)
 class Databases:
-    """The upstream's: `kept` (name -> rows per table) are prepared once; `sync` is filled anew for every sync."""
+    """The upstream's: `kept` (name -> rows per table) are prepared once; `sync` is filled anew for every sync.
+
+    It is filled with what is in `sync_pattern`, which is prepared once as well.
+    """
 
     tables: int
     kept: dict[str, int]
     sync_rows: int
     sync: str = "dm_sync"
+    sync_pattern: str = "dm_sync_pattern"
 
     def of(self, table: str) -> str:
         """The database that a trial of this published table replicates."""
