@@ -145,7 +145,7 @@ def test_no_more_memory_is_used_than_a_container_has(tree: Path) -> None:
     program = runpy.run_path(str(TUNE))
     assert program["to_touch"](str(tree)) == 200_000_000
     (tree / "sys/fs/cgroup/memory.max").write_text("max\n")
-    assert program["to_touch"](str(tree)) == 3 << 30
+    assert program["to_touch"](str(tree)) == 4 << 30
 
 
 def opened(process: psutil.Process) -> list[Path]:
