@@ -142,13 +142,18 @@ def batch(
 
 @app.command()
 def site(
-    names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
+    names: Reports = None,
+    campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = "",
+    anew: Annotated[bool, typer.Option("--anew", help="Draw also what is as it was drawn.")] = False,
 ) -> None:
-    """Rebuild pages and figures from data/runs, side by side; no host is needed."""
+    """Rebuild pages and figures from data/runs, side by side; no host is needed.
+
+    A notebook is executed again where its records, its code or any setting has changed since.
+    """
     from benchbook.restage import longest_first, replay, replay_all
 
     chosen = longest_first(_recorded(names))
-    replays = [partial(_guarded, name, partial(replay, name, campaign, console)) for name in chosen]
+    replays = [partial(_guarded, name, partial(replay, name, campaign, console, anew=anew)) for name in chosen]
     raise typer.Exit(max(replay_all(replays)))
 
 

@@ -20,6 +20,8 @@ from typing import Any
 
 from benchbook.errors import BadInput
 
+GROUPS = ("systems", "workloads", "probes", "kinds", "hypotheses")
+
 
 @cache
 def _points(group: str) -> dict[str, EntryPoint]:
@@ -34,6 +36,11 @@ def _points(group: str) -> dict[str, EntryPoint]:
             fix="uninstall one of them, or have its author rename it",
         )
     return {point.name: point for point in sorted(points, key=lambda point: point.name)}
+
+
+def packages() -> set[str]:
+    """The packages that any part comes from, the kit's own among them."""
+    return {point.module.partition(".")[0] for group in GROUPS for point in _points(group).values()}
 
 
 def names(group: str) -> list[str]:

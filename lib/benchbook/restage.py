@@ -151,16 +151,26 @@ def _check_free(inventory: Inventory, hosts: list[str], *, wait_s: float) -> Non
         check_reachable(inventory, hosts, wait_s=wait_s)
 
 
-def replay(report: str, which: str, console: Console) -> int:
-    """Rebuild one report's page and figures from what was recorded; no host is needed."""
+def replay(report: str, which: str, console: Console, *, anew: bool = False) -> int:
+    """Rebuild one report's page and figures from what was recorded; no host is needed.
+
+    What was drawn from the same records, code and settings is drawn again if `anew`; its page is made in any case.
+    """
     known = kind_of(report).Parameters.model_fields
     recorded = store.latest(report, which)
-    from benchbook.headless import execute
+    from benchbook.headless import Executed, execute
+    from benchbook.site import drawn_from
 
+    if not anew and drawn_from.is_as_drawn(report, recorded):
+        console.print(f"[bold]{report}[/]: {recorded.id} is as it was drawn")
+        return _publish(report, Executed(recorded.folder / drawn_from.NOTEBOOK, recorded.folder, 0, None), console)
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
     again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
-    return _publish(report, execute(report, again, console, forked=True), console)
+    done = execute(report, again, console, forked=True)
+    if done.status == 0:
+        drawn_from.note(report, recorded)
+    return _publish(report, done, console)
 
 
 def longest_first(reports: Iterable[str]) -> list[str]:

@@ -140,7 +140,7 @@ def _claims() -> object:
 
 def _site() -> object:
     with Path(os.devnull).open("w") as nowhere:
-        restage.replay(REPORT, "", Console(file=nowhere))
+        restage.replay(REPORT, "", Console(file=nowhere), anew=True)
     page = paths.site_dir() / f"{REPORT}.html"
     return {"page_mb": round(page.stat().st_size / 1e6, 2) if page.exists() else None}
 
