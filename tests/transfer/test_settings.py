@@ -65,7 +65,7 @@ def test_shares_are_even_and_lose_nothing() -> None:
 
 def test_reading_ahead_stays_within_a_quarter_of_the_readers_slots() -> None:
     settings = Settings(A, B, batch_size=128)
-    assert settings.read_ahead(readers=2, slots=1024) == 7  # 7 x 128 = 896 documents, the most below 1000
+    assert settings.read_ahead(readers=2, slots=1024) == 39  # 39 x 128 = 4,992 documents, the most below 5,000
     assert settings.read_ahead(readers=2, slots=24) == 3
     assert settings.read_ahead(readers=2, slots=1) == 1
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from benchbook.errors import BadInput
 
 # Each question to a server costs the client about as much as passing on a hundred documents.
-_FETCH_DOCUMENTS = 1000
+_FETCH_DOCUMENTS = 5000
 _MOST_IN_A_WRITE = 100_000
 _MOST_PASSWORD_BYTES = 10_000
 # Of threads, buckets, processes, seconds: more is a slip.
@@ -132,7 +132,7 @@ class Settings:
         return min(wanted, self.source_threads, self.target_threads, self.slots)
 
     def read_ahead(self, readers: int, slots: int) -> int:
-        """Batches that a reader asks for at a time: about a thousand documents, within its part of the cache."""
+        """Batches that a reader asks for at a time: about five thousand documents, within its part of the cache."""
         return max(1, min(_FETCH_DOCUMENTS // self.batch_size, slots // (4 * max(readers, 1))))
 
     def wants(self, database: str, collection: str) -> bool:
