@@ -19,7 +19,8 @@ from benchbook.systems.dm_server import DM
 from benchbook.systems.dm_status import CommandRefused
 
 FIXTURES = Path(__file__).parent / "fixtures" / "dm"
-REFUSED = {"result": True, "msg": "", "workers": [{"result": False, "worker": "w:8262", "msg": "[code=38008] no"}]}
+# Printed by dm-ctl 1.0.7 for a task that was started a second time.
+REFUSED = json.loads((FIXTURES / "start_task_refused.json").read_text())
 ACCEPTED = {"result": True, "msg": "", "workers": [{"result": True, "worker": "w:8262", "msg": ""}]}
 
 
@@ -68,6 +69,6 @@ def test_a_task_that_the_worker_runs_has_begun_before_dm_master_says_so() -> Non
 def test_what_dm_master_refuses_is_told_in_its_words() -> None:
     """The worker has paused the task: why, only the answer says."""
     dm = Asked(["unknown_task", "then dm-master answers", *["paused_load"] * 1000], REFUSED)
-    with pytest.raises(CommandRefused, match=r"\[code=38008\] no"):
+    with pytest.raises(CommandRefused, match=r"\[code=40055:.*\] sub task benchbook already exists$"):
         dm.begin_task(cast(Any, None))
     assert dm.files == []

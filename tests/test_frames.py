@@ -94,6 +94,17 @@ def test_a_trial_s_row_is_its_record(report: Book) -> None:
     assert report.trials().attrs["campaign"] == LATEST
 
 
+def test_what_a_campaign_left_out_has_an_empty_column_where_it_is_asked_for(runs: Path) -> None:
+    report = benchbook.open_campaign(ALPHA)
+    found = report.trials("threads", "qps_replace", "component")
+    assert list(found.columns) == [*report.trials().columns, "qps_replace", "component"]
+    assert found[["qps_replace", "component"]].isna().all(axis=None)
+    assert found.attrs["units"]["qps_replace"] == "1/s"
+    pd.testing.assert_series_equal(found.threads, report.trials().threads)
+    with pytest.raises(BadInput, match=r"no such column .got 'qps_replaced'.*did you mean qps_replace"):
+        report.trials("qps_replaced")
+
+
 def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:
     frame = report.seconds("tps", source="sysbench", trials=[POINT])
     kept = pd.read_parquet(report.campaign.folder / "trials" / POINT / "series.parquet")

@@ -19,12 +19,14 @@ class Framed(Recorded):
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""
 
-    def trials(self) -> pd.DataFrame:
+    def trials(self, *names: str) -> pd.DataFrame:
         """A row per trial that counts: trial, table, system, levels, repetition, order, started, duration_s, client.
 
         Then a column per metric of the summary, whose unit is in `attrs["units"]`: tps (1/s), p95_ms (ms), ...
+        `names`: levels and metrics that have a column, an empty one, even where the campaign left their tables out.
         """
-        return self._labelled(trial_frames.trials(self.records))
+        found = trial_frames.with_columns(trial_frames.trials(self.records), names, self.published)
+        return self._labelled(found)
 
     def seconds(
         self, *metrics: str, source: str = "", trials: Collection[str] = (), load_only: bool = True

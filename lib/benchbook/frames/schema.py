@@ -57,8 +57,8 @@ _CELL = (
 _TRIAL = FrameColumn("trial", "category", "", "id of the trial, the name of its folder")
 
 TRIALS = FrameSchema(
-    "report.trials()",
-    "A row per trial that counts, in run order.",
+    "report.trials(*names)",
+    "A row per trial that counts, in run order. `names` of levels and metrics have a column even if no trial has them.",
     (
         FrameColumn("trial", "str", "", _TRIAL.meaning),
         *_CELL,

@@ -12,6 +12,7 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.frames.schema import CPU, HISTOGRAMS, TRIALS, as_level, typed
 from benchbook.given.named import one_of
+from benchbook.published.tables import Published
 
 
 def trials(records: Sequence[Record]) -> pd.DataFrame:
@@ -30,6 +31,20 @@ def trials(records: Sequence[Record]) -> pd.DataFrame:
             units.setdefault(name, quantity.unit)
         rows.append(row)
     return typed(pd.DataFrame(rows), TRIALS, levels=names, units=units)
+
+
+def with_columns(trials: pd.DataFrame, names: Iterable[str], published: Published) -> pd.DataFrame:
+    """`trials`, with an empty column for each of these levels and metrics whose tables were left out of the campaign.
+
+    Raises BadInput for a name that neither the frame nor a published table has.
+    """
+    tables = published.tables.values()
+    units = {name: table.fields[name].unit for table in tables for name in table.metrics}
+    known = {*trials.columns, *units, *(as_level(name) for table in tables for name in table.levels)}
+    missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
+    found = trials.assign(**missing)
+    found.attrs = {**trials.attrs, "units": trials.attrs["units"] | {n: units[n] for n in missing if n in units}}
+    return found
 
 
 def histograms(records: Sequence[Record], only: Collection[str] = ()) -> pd.DataFrame:

@@ -49,9 +49,16 @@ class KeptRows:
         """A trial begins, with a binlog that ends there."""
         self._begun = binlog
 
-    def prove(self, source: Execute, target: Execute, database: str, binlog: BinlogPosition) -> EqualRows:
-        """Counts and checksums of every table; `binlog`: where the upstream's ends now. Raises RowsDiffer."""
-        if database not in self.databases or binlog != self._begun:
+    def untouched(self, binlog: BinlogPosition) -> bool:
+        """Whether nothing was written since the trial began, of an upstream whose binlog ends there now."""
+        return binlog == self._begun
+
+    def prove(self, source: Execute, target: Execute, database: str, *, untouched: bool) -> EqualRows:
+        """Counts and checksums of every table; `untouched`: nothing was written upstream in the trial.
+
+        Raises RowsDiffer.
+        """
+        if database not in self.databases or not untouched:
             return EqualRows(checksum.prove(source, target, database), time.time())
         if known := self._answers.get(database):
             found = checksum.gather(_asked_once(source, known), target, database)

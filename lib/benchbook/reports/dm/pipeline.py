@@ -19,7 +19,6 @@ from benchbook.systems import binlog
 from benchbook.systems.base import About, System
 from benchbook.systems.dm_config import META
 from benchbook.systems.dm_server import DM
-from benchbook.systems.dm_status import BinlogPosition
 from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import executing, queries
 from benchbook.systems.tidb import TiDB
@@ -144,7 +143,7 @@ class Pipeline:
     def _renew_dm(self, then: bool | None) -> _Stands:
         self.dm.stop()
         self.dm.wipe()
-        return "as new" if then is None else _ready_for(sync=then) if _managed(self._start_dm) else "used"
+        return "as new" if then is None else _ready_for(sync=then) if _succeeds(self._start_dm) else "used"
 
     def _start_dm(self) -> None:
         self._kept.begin(binlog.begin_anew(self.upstream))
@@ -153,7 +152,7 @@ class Pipeline:
     def _fill_for(self, then: bool | None, proved: Callable[[], object]) -> bool:
         """Whether the next one, if it is a sync, finds its rows: they take the place of those that are `proved`."""
         proved()
-        return _managed(self._fill_sync) if then else True
+        return _succeeds(self._fill_sync) if then else True
 
     def _fill_sync(self) -> None:
         """What a sync starts from, copied from where it was prepared; not logged: DM may be up with a new binlog."""
@@ -190,12 +189,12 @@ class Pipeline:
                 found.append(str(problem))
         return found
 
-    def upstream_ends(self) -> BinlogPosition:
-        """Where the upstream's binlog ends now."""
-        return binlog.position(self.upstream)
+    def upstream_untouched(self) -> bool:
+        """Whether nothing was written to the upstream since the trial began; asked before the next one's begins."""
+        return self._kept.untouched(binlog.position(self.upstream))
 
-    def prove(self, database: str, upstream_ended: BinlogPosition) -> EqualRows:
-        """Counts and checksums of every table, source against target; where the binlog ended with the trial.
+    def prove(self, database: str, *, untouched: bool) -> EqualRows:
+        """Counts and checksums of every table, source against target; whether the trial left the upstream `untouched`.
 
         Raises RowsDiffer.
         """
@@ -204,7 +203,7 @@ class Pipeline:
                 stack.enter_context(executing(system.hosts[0], system.endpoints()[0]))
                 for system in (self.upstream, self.target)
             )
-            return self._kept.prove(source, target, database, upstream_ended)
+            return self._kept.prove(source, target, database, untouched=untouched)
 
     def dataset(self, database: str, rows: int) -> sysbench.Dataset:
         """The tables of one of the upstream's databases."""
@@ -240,7 +239,7 @@ class Pipeline:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
 
 
-def _managed(start: Callable[[], None]) -> bool:
+def _succeeds(start: Callable[[], None]) -> bool:
     """Whether it could be done. The trial that is over has its figures: the next one tries again, and says why not."""
     try:
         start()

@@ -110,9 +110,9 @@ class DmReplication:
         database = self.databases.of(trial.cell.table)
         with phase("prove"):
             # Before DM is started for the next trial, with a binlog that begins anew.
-            ended = self.pipeline.upstream_ends()
+            untouched = self.pipeline.upstream_untouched()
             equal = self.pipeline.clean(
-                then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database, ended)
+                then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database, untouched=untouched)
             )
         with phase("figures"):
             measured = ran.measurement()
