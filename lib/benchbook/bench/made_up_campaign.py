@@ -136,8 +136,14 @@ def made_up(made: Campaign, trial: Trial, dice: np.random.Generator) -> tuple[Re
 
 
 def _histogram(mean: float, events: float) -> list[tuple[float, int]]:
-    """sysbench's 1.8% buckets around the mean: as many as a real run fills."""
-    at = mean * 1.018 ** np.arange(-150, 150)
+    """The 300 of sysbench's buckets around the mean: as many as a real run fills.
+
+    They are the same in every run: 1,024 from 0.001 to 100,000 ms, printed with three digits (sysbench 1.0,
+    `sb_histogram_init` in src/sysbench.c).
+    """
+    step = 1e8 ** (1 / 1023)
+    middle = round(np.log(mean / 0.001) / np.log(step))
+    at = np.round(0.001 * step ** np.arange(middle - 150, middle + 150), 3)
     shares = np.exp(-(np.log(at / mean) ** 2))
     counts = np.round(events * shares / shares.sum()).astype(int)
     return [(float(t), int(n)) for t, n in zip(at, counts, strict=True)]

@@ -130,10 +130,12 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
     `histograms`: as `report.histograms()`; counts of all trials of a line are added, as percentiles must not be.
     """
     _columns(histograms, "latency_ms", "count", colour, panel)
-    data = _paneled(histograms.dropna(subset=[colour]), panel)
+    # Added first, without what this figure does not tell apart: a campaign has hundreds of thousands of buckets.
+    kept = [name for name in dict.fromkeys([panel, colour, "system", "latency_ms"]) if name in histograms]
+    data = histograms.groupby(kept, observed=True, sort=False)["count"].sum().reset_index()
     if data.empty:
         return nothing("No trial has a latency histogram.")
-    data, names, part = _coloured(data, colour)
+    data, names, part = _coloured(_paneled(data, panel), colour)
     added = data.groupby(["panel", "line", "latency_ms"], observed=True)["count"].sum().reset_index()
     counts = added.groupby(["panel", "line"], sort=False)["count"]
     added = added.assign(share=counts.cumsum() / counts.transform("sum"))
