@@ -212,8 +212,37 @@ def test_what_was_watched_says_the_highest_of_every_line() -> None:
     )
     frame.attrs = {"about": "Lag", "since": "the load", "ends": {"w4": 0.5}}
     drawn = plots.watched(frame)
-    assert [axis.get_title() for axis in drawn.axes] == ["w4: rows", "w4: s"]
-    assert mime.words(drawn)[0] == "Lag over time, a block of panels per trial. w4: behind up to 8."
+    assert [axis.get_title() for axis in drawn.axes] == ["w4: rows"]
+    alt, caption = mime.words(drawn)
+    assert alt == "Lag over time, a block of panels per trial. w4: behind up to 8."
+    assert caption.endswith("Without a sample, and so without a panel: s in 1 of 1 trials.")
+
+
+def test_where_nothing_was_sampled_a_sentence_says_so() -> None:
+    frame = pd.DataFrame({"trial": ["w4"], "panel": ["rows"], "line": ["behind"], "t": [0.0], "value": [float("nan")]})
+    frame.attrs = {"about": "Lag", "since": "the load", "ends": {"w4": 0.5}}
+    assert mime.words(plots.watched(frame))[0] == "Lag: nothing was sampled."
+
+
+def test_a_panel_that_a_trial_lacks_leaves_no_hole_and_a_trial_s_panels_have_one_time_axis() -> None:
+    frame = pd.DataFrame(
+        [
+            (trial, panel, f"of {panel}", t, 1.0)
+            for trial, panels in (("w4", "abc"), ("w8", "ac"), ("w16", "c"))
+            for panel in panels
+            for t in (0.0, 1.0 if panel == "a" else 3.0)
+        ],
+        columns=["trial", "panel", "line", "t", "value"],
+    )
+    drawn = timelines.watched(frame, ends={"w4": 2.0, "w8": 2.0, "w16": 4.0}, since="the load")
+    shown = {axis.get_title(): axis for axis in drawn.axes if axis.get_visible()}
+    assert list(shown) == ["w4: a", "w4: b", "w4: c", "w8: a", "w8: c", "w16: c"]
+    places = {title: axis.get_subplotspec() for title, axis in shown.items()}
+    assert [(at.rowspan.start, at.colspan.start) for at in places.values()] == [
+        (0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (3, 0),
+    ]  # fmt: skip
+    # 3 s of samples, and a load of 4 s, each with 8% of room.
+    assert [shown[name].get_xlim()[1] for name in ("w8: a", "w8: c", "w16: c")] == pytest.approx([3.24, 3.24, 4.32])
 
 
 # -- forest --------------------------------------------------------------------------------------------------------

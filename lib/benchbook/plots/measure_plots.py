@@ -56,18 +56,31 @@ def _points(mine: pd.DataFrame, x: str) -> pd.DataFrame:
 def watched(frame: pd.DataFrame) -> Figure:
     """What was watched while trials ran: a block of panels per trial, a line per metric, the end of each load marked.
 
-    `frame`: [trial, panel, line, t (s), value]; `attrs`: `ends` (trial -> end of its load, s), `since` (what began at
-    0), `about` (what it shows).
+    Panels without a sample are left out, and the caption says which. `frame`: [trial, panel, line, t (s), value];
+    `attrs`: `ends` (trial -> end of its load, s), `since` (what began at 0), `about` (what it shows).
     """
     if frame.empty:
         return nothing(str(frame.attrs.get("about", "Nothing was watched.")))
     about, since = str(frame.attrs["about"]), str(frame.attrs["since"])
+    sampled = frame.groupby(["trial", "panel"], sort=False, observed=True).value.transform("count") > 0
+    if not sampled.any():
+        return nothing(f"{about}: nothing was sampled.")
     said = "; ".join(_highest(str(name), part) for name, part in frame.groupby("trial", sort=False, observed=True))
     return described(
-        timelines.watched(frame, ends=frame.attrs["ends"], since=since),
+        timelines.watched(frame[sampled], ends=frame.attrs["ends"], since=since),
         f"{about} over time, a block of panels per trial. {said}.",
-        f"{about}, time since {since} began; the dotted line is the end of the load.",
+        f"{about}, time since {since} began; the dotted line is the end of the load.{_unsampled(frame, sampled)}",
     )
+
+
+def _unsampled(frame: pd.DataFrame, sampled: pd.Series[bool]) -> str:
+    """Which panels are missing, and in how many of the trials: a sentence, with a space before it."""
+    left_out = frame[~sampled].drop_duplicates(["trial", "panel"]).groupby("panel", sort=False).size()
+    if left_out.empty:
+        return ""
+    trials = frame.trial.nunique()
+    listed = ", ".join(f"{panel} in {count} of {trials} trials" for panel, count in left_out.items())
+    return f" Without a sample, and so without a panel: {listed}."
 
 
 def _highest(trial: str, part: pd.DataFrame) -> str:

@@ -85,35 +85,39 @@ def _plain(level: Any) -> str:
 def watched(frame: pd.DataFrame, *, ends: Mapping[str, float], since: str) -> Figure:
     """What was watched during some trials: panels two in a row, a block of them per trial, a line per metric.
 
-    `frame`: [trial, panel, line, t (s since `since` began), value]; a line's name stands in one panel only. `ends`:
-    when the load of each trial ended (s), marked in its panels.
+    `frame`: [trial, panel, line, t (s since `since` began), value]; a line's name stands in one panel only, and every
+    panel has a value. `ends`: when the load of each trial ended (s), marked in its panels.
     """
-    panels = list(dict.fromkeys(frame.panel))
-    at = frame.panel.map(panels.index)
-    trials = list(dict.fromkeys(frame.trial))
-    # A panel alone needs no place beside it: the trials stand two in a row.
-    order = at if len(panels) > 1 else frame.trial.map(trials.index)
-    data = frame.assign(side=order % COLUMNS, block=_blocks(frame, order, trials, single=len(panels) == 1))
-    shown = _looks_within(frame, panels)
-    across = min(COLUMNS, max(len(panels), len(trials)))
-    facets = {"row": "block", "row_order": list(range(int(data.block.max()) + 1))}
-    facets |= {"col": "side", "col_order": list(range(across))}
+    data = _in_blocks(frame)
+    shown = _looks_within(frame, list(dict.fromkeys(frame.panel)))
+    facets = {"row": "block", "row_order": sorted(set(data.block)), "col": "side", "col_order": sorted(set(data.side))}
     size = {"height": 1.9, "aspect": PANEL_WIDTH / 1.9, "sharex": False, "sharey": False}
     grid = line_panels(data, {**facets, **size}, x="t", y="value", by="line", shown=shown, **_SMALL)
     for (block, side), axis in grid.axes_dict.items():
         part = data[(data.block == block) & (data.side == side)]
         axis.set_visible(not part.empty)
         if not part.empty:
-            _watched_panel(axis, part, shown, ends[str(part.trial.iloc[0])])
+            trial = part.trial.iloc[0]
+            _watched_panel(axis, part, shown, ends[str(trial)])
+            # One time axis for all that was watched in a trial, with room for the last mark.
+            axis.set_xlim(0, _top(pd.concat([data[data.trial == trial].t, pd.Series([ends[str(trial)]])])))
     return _timed(grid, f"time since {since} began (s)")
 
 
-def _blocks(frame: pd.DataFrame, order: pd.Series[int], trials: Sequence[str], *, single: bool) -> pd.Series[int]:
-    """The row of each line's panel: below the blocks of the trials before."""
-    if single:
-        return order // COLUMNS
-    rows_each = int(order.max()) // COLUMNS + 1
-    return frame.trial.map(trials.index) * rows_each + order // COLUMNS
+def _in_blocks(frame: pd.DataFrame) -> pd.DataFrame:
+    """With `block` and `side`, the row and the place in it of each line's panel: a trial begins in a row of its own.
+
+    Where every trial has one panel, the trials themselves stand two in a row.
+    """
+    pairs = frame[["trial", "panel"]].drop_duplicates().assign(order=lambda all_: all_.groupby("trial").cumcount())
+    if pairs.order.max() == 0:
+        pairs["order"] = range(len(pairs))
+        pairs["block"] = pairs.order // COLUMNS
+    else:
+        rows = pairs.groupby("trial", sort=False).order.max() // COLUMNS + 1
+        pairs["block"] = pairs.trial.map(rows.cumsum() - rows).astype(int) + pairs.order // COLUMNS
+    pairs["side"] = pairs.order % COLUMNS
+    return frame.merge(pairs[["trial", "panel", "block", "side"]], on=["trial", "panel"])
 
 
 def _looks_within(frame: pd.DataFrame, panels: Sequence[str]) -> dict[str, Look]:
