@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from IPython.display import HTML
 
-from benchbook import plots, published
+from benchbook import paths, plots, published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown
@@ -134,7 +134,7 @@ class Book(Framed):
         """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs."""
         if not self.parameters.replay and not self._is_finished():
             # Results of an earlier attempt must not pass for this one's if it breaks off.
-            (self.campaign.folder / "results.json").unlink(missing_ok=True)
+            (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
             self._run(self._experiment)
         return self.failures()
 

@@ -74,7 +74,7 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
         # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
         kept = target
         if campaign and campaign.is_dir() and status != BadInput.exit_status:
-            kept = campaign / "executed.ipynb"
+            kept = campaign / paths.EXECUTED
         try:
             _move(aside, kept)
         except NotWritten as full:

@@ -23,6 +23,10 @@ def runs_dir(report: str) -> Path:
     return home() / "data" / "runs" / report
 
 
+# In a campaign's folder: its notebook with all that it showed, and its verdicts and tables.
+EXECUTED, RESULTS = "executed.ipynb", "results.json"
+
+
 def memory_dir() -> Path:
     """Tables of all campaigns, made of their records: what is here can be removed at any time."""
     return home() / "data" / "runs" / ".memory"

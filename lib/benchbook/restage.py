@@ -163,7 +163,7 @@ def replay(report: str, which: str, console: Console, *, anew: bool = False) -> 
 
     if not anew and drawn_from.is_as_drawn(report, recorded):
         console.print(f"[bold]{report}[/]: {recorded.id} is as it was drawn")
-        return _publish(report, Executed(recorded.folder / drawn_from.NOTEBOOK, recorded.folder, 0, None), console)
+        return _publish(report, Executed(recorded.folder / paths.EXECUTED, recorded.folder, 0, None), console)
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
     again = {**{k: v for k, v in said.items() if k in known}, "replay": True, "campaign": recorded.id}
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
@@ -177,7 +177,7 @@ def longest_first(reports: Iterable[str]) -> list[str]:
     """The reports whose notebooks drew most before the others: begun last, such a page is waited for alone."""
 
     def drawn(report: str) -> int:
-        return max((path.stat().st_size for path in paths.runs_dir(report).glob("*/executed.ipynb")), default=0)
+        return max((path.stat().st_size for path in paths.runs_dir(report).glob(f"*/{paths.EXECUTED}")), default=0)
 
     return sorted(reports, key=drawn, reverse=True)
 
@@ -210,14 +210,14 @@ def publish_campaigns(which: str, console: Console) -> int:
     Nothing is run again: the page is made of the notebook that the campaign's run has left.
     """
     folders = [path for path in store.recorded() if which in ("", path.name)]
-    chosen = {folder.parent.name: folder for folder in folders if (folder / "executed.ipynb").is_file()}
+    chosen = {folder.parent.name: folder for folder in folders if (folder / paths.EXECUTED).is_file()}
     if not chosen:
         fix = "`benchbook runs` lists those that were; run it again, or `benchbook site` for one without a notebook"
         raise BadInput("no campaign with an executed notebook", key="campaign", value=which or "any", fix=fix)
     from benchbook.site import publish
 
     for report, folder in sorted(chosen.items()):
-        page = publish.publish(report, folder / "executed.ipynb", folder / "results.json", paths.public_dir())
+        page = publish.publish(report, folder / paths.EXECUTED, folder / paths.RESULTS, paths.public_dir())
         console.print(f"{report}: {page}", highlight=False)
     console.print("deploy it: commit public/, push, and run the workflow `pages`")
     return 0
@@ -260,7 +260,7 @@ def _publish(report: str, done: Executed, console: Console) -> int:
         console.print(done.problem, style="red", markup=False, highlight=False)
     if done.status == BadInput.exit_status:
         return done.status
-    results = done.campaign / "results.json" if done.campaign else None
+    results = done.campaign / paths.RESULTS if done.campaign else None
     page = publish.publish(report, done.notebook, results, paths.site_dir())
     if done.campaign:
         console.print(f"campaign: {done.campaign}", highlight=False)

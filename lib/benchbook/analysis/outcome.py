@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchbook import paths
 from benchbook.analysis import circumstances, cpu_use, formatting, machine_time, results
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table, Trials
 from benchbook.audit.whole import audit
@@ -49,7 +50,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table], claims:
         claims=list(claims),
         figures=[{"file": path.name} for path in sorted((campaign.folder / "figures").glob("*.png"))],
     )
-    return results.write(found, campaign.folder / "results.json")
+    return results.write(found, campaign.folder / paths.RESULTS)
 
 
 def _systems(campaign: Campaign) -> list[SystemSummary]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from benchbook import paths
 from benchbook.errors import BenchbookError
 
 # The line by which a report names its campaign's folder.
@@ -34,7 +35,7 @@ def found_by(output: str) -> CellFound | None:
         return None
     folder = Path(named[-1])
     try:
-        return _judged(folder) if (folder / "results.json").is_file() else _recorded(folder)
+        return _judged(folder) if (folder / paths.RESULTS).is_file() else _recorded(folder)
     except BenchbookError:
         # The cell's own output says what is wrong with it.
         return None
@@ -44,7 +45,7 @@ def _judged(folder: Path) -> CellFound:
     # pandas comes with it: a worker needs that at the end of its first cell, and not to start.
     from benchbook.analysis import results  # noqa: PLC0415
 
-    said = results.read(folder / "results.json")
+    said = results.read(folder / paths.RESULTS)
     verdicts = Counter(claim.verdict for claim in said.claims)
     return CellFound(
         campaign=folder.name, **said.trials.model_dump(), verdicts=dict(verdicts), problem=said.failed or ""

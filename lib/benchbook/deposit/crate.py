@@ -34,8 +34,8 @@ _TYPES = {bool: "Boolean", int: "Integer", float: "Float", str: "Text"}
 _DONE, _FAILED = "http://schema.org/CompletedActionStatus", "http://schema.org/FailedActionStatus"
 # What the campaign's run left, beside its records: name -> what it is.
 _OUTPUTS = {
-    "results.json": "verdicts and tables, published beside measured",
-    "executed.ipynb": "the notebook as it ran, with its figures",
+    paths.RESULTS: "verdicts and tables, published beside measured",
+    paths.EXECUTED: "the notebook as it ran, with its figures",
     "environment.json": "hosts, systems with versions and settings, and what was waived",
 }
 _FORMATS = {".json": "application/json", ".ipynb": "application/x-ipynb+json"}
@@ -129,7 +129,7 @@ class CampaignCrate:
     @cached_property
     def _parameters(self) -> dict[str, str | int | float | bool]:
         """What the notebook was given, as it notes it itself; else what the plan asked for."""
-        path = self.campaign.folder / "executed.ipynb"
+        path = self.campaign.folder / paths.EXECUTED
         noted = json.loads(path.read_text())["metadata"].get("papermill", {}) if path.is_file() else {}
         given: Mapping[str, object] = noted.get("parameters") or self.campaign.asked
         return {name: value for name, value in given.items() if isinstance(value, str | int | float | bool)}

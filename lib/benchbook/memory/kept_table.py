@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchbook import paths
 from benchbook.analysis import results
 from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Record
@@ -75,7 +76,7 @@ def _trials(campaign: Campaign) -> Iterator[SomeRows]:
 
 def _verdicts(campaign: Campaign) -> Iterator[SomeRows]:
     """Those of results.json: judging anew takes seconds a campaign, and its page says the same."""
-    path = campaign.folder / "results.json"
+    path = campaign.folder / paths.RESULTS
     found = results.read(path).claims if path.is_file() else []
     yield SomeRows(_plain(report_frames.claims(found)))
 
@@ -171,7 +172,7 @@ TABLES = {
         KeptTable("trials", RUN_TRIALS, _PLAN, _RECORD, _trials),
         KeptTable("seconds", RUN_SECONDS, _PLAN, (*_RECORD, "series.parquet"), _seconds),
         KeptTable("histograms", RUN_HISTOGRAMS, _PLAN, _RECORD, _histograms),
-        KeptTable("verdicts", RUN_VERDICTS, ("results.json",), (), _verdicts),
+        KeptTable("verdicts", RUN_VERDICTS, (paths.RESULTS,), (), _verdicts),
         KeptTable("environments", RUN_ENVIRONMENTS, (*_PLAN, "environment.json"), (), _environments),
     )
 }

@@ -35,7 +35,7 @@ def _row(campaign: Campaign) -> tuple[str, ...]:
     done, planned = len(campaign.done()), len(campaign.trials)
     state = f"{done} of {planned}" if done < planned else f"{done}"
     known = (campaign.id, campaign.report, campaign.profile, campaign.inventory, state)
-    return (*known, _verdicts(campaign.folder / "results.json"), "yes" if _has_page(campaign) else "–")
+    return (*known, _verdicts(campaign.folder / paths.RESULTS), "yes" if _has_page(campaign) else "–")
 
 
 def _verdicts(results: Path) -> str:

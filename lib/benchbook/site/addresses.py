@@ -16,9 +16,10 @@ from pathlib import Path
 from benchbook.analysis import results
 from benchbook.analysis.results import Results
 from benchbook.errors import BadInput
+from benchbook.paths import RESULTS
 from benchbook.site.downloads import Download
 
-PAGE, RESULTS = "index.html", "results.json"
+PAGE = "index.html"
 COMPARISON, HISTORY, BATCHES = "compare_", "history_", "batches"
 
 

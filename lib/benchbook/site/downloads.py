@@ -21,9 +21,10 @@ from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
 from benchbook.frames import data_package, second_frame, trial_frames
 from benchbook.frames.schema import SECONDS, TRIALS, FrameSchema
+from benchbook.paths import EXECUTED, RESULTS
 from benchbook.site import table_file
 
-NOTEBOOK, PACKAGE = "executed.ipynb", "datapackage.json"
+PACKAGE = "datapackage.json"
 # Beyond this a table of seconds is Parquet only: nobody opens a larger CSV.
 MOST_CSV_ROWS = 500_000
 # Beyond this the seconds stay with the campaign: 100 MB are the most that GitHub takes for a file.
@@ -45,13 +46,13 @@ class Download:
 
 # In the order of the page.
 _WHAT = {
-    "results.json": "results",
+    RESULTS: "results",
     "trials.csv": "trials, a row each",
     "trials.parquet": "trials",
     "seconds.csv": "seconds, a row per sample",
     "seconds.parquet": "seconds",
     PACKAGE: "what each column is, with units",
-    NOTEBOOK: "the executed notebook",
+    EXECUTED: "the executed notebook",
 }
 _TABLES = [name for name in _WHAT if name.startswith(("trials", "seconds"))]
 
@@ -60,7 +61,7 @@ def write(campaign: Campaign | None, notebook: Path, folder: Path) -> None:
     """Put everything that can be downloaded into the folder of a page; without a campaign, the notebook alone."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(notebook, folder / NOTEBOOK)
+        shutil.copyfile(notebook, folder / EXECUTED)
         if campaign and (records := campaign.records()):
             written = _tables(campaign, records, folder)
             # What an earlier page had and this one has no room for.

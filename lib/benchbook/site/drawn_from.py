@@ -21,7 +21,7 @@ from benchbook.errors import writing
 
 FILE = "drawn_from.json"
 # In a campaign's folder: what a replay makes there, and an index of its records that may be made anew.
-NOTEBOOK, _RESULTS, _FIGURES, _INDEX = "executed.ipynb", "results.json", "figures", "trials.sqlite"
+_FIGURES, _INDEX = "figures", "trials.sqlite"
 
 
 def is_as_drawn(report: str, campaign: Campaign) -> bool:
@@ -31,7 +31,7 @@ def is_as_drawn(report: str, campaign: Campaign) -> bool:
     except (OSError, ValueError):
         # Never drawn, or not to its end.
         return False
-    return bool(noted == _now(report, campaign.folder) and noted["drawn"].keys() >= {NOTEBOOK, _RESULTS})
+    return bool(noted == _now(report, campaign.folder) and noted["drawn"].keys() >= {paths.EXECUTED, paths.RESULTS})
 
 
 def note(report: str, campaign: Campaign) -> None:
@@ -49,7 +49,7 @@ def _now(report: str, folder: Path) -> dict[str, object]:
 
 
 def _is_drawn(path: Path) -> bool:
-    return path.parts[0] in (NOTEBOOK, _RESULTS, _FIGURES)
+    return path.parts[0] in (paths.EXECUTED, paths.RESULTS, _FIGURES)
 
 
 def _read_by(report: str) -> Iterator[Path]:
@@ -72,9 +72,7 @@ def _sizes(folder: Path) -> Iterator[str]:
 def _kit() -> str:
     """The kit itself, Python, all that is installed beside it, and the code of packages that bring parts of it."""
     installed = sorted(f"{each.name} {each.version}" for each in distributions())
-    others = (root for package in sorted(plugins.packages()) for root in _roots(package))
-    roots = [Path(plugins.__file__).parent, *others]
-    code = (path for root in dict.fromkeys(roots) for path in _files(root))
+    code = (path for package in sorted(plugins.packages()) for root in _roots(package) for path in _files(root))
     return _digest([sys.version, *installed, *_contents(code)])
 
 

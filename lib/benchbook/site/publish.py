@@ -23,6 +23,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given.turns import own_turn
+from benchbook.paths import RESULTS
 from benchbook.site import addresses, downloads, first_screen, measured_package, page
 from benchbook.site.addresses import COMPARISON, HISTORY, PagePlace
 from benchbook.site.downloads import Download
@@ -77,7 +78,7 @@ def _alone(site: Path) -> Iterator[None]:
 
 def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
     folder = addresses.folder_of(site, found)
-    results.write(found, folder / addresses.RESULTS)
+    results.write(found, folder / RESULTS)
     measured_package.write(found, folder)
     place = PagePlace(root="../../", files=_files(folder), left_out=downloads.left_out(folder))
     return _write_page(notebook, built, found, folder / addresses.PAGE, place)
