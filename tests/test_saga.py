@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.saga import ladder_plot, saga_kind, saga_summary, saga_tables
-from benchbook.reports.saga.ladder import ab_version
+from benchbook.reports.saga.ladder import SagaLadder, ab_version
 from benchbook.reports.saga.rung import Rung
 from benchbook.systems import counters
 from benchbook.workloads import ab_command
@@ -226,6 +227,15 @@ def test_after_a_kill_dtm_s_own_store_says_what_ended() -> None:
     cut = {"started": 30, "committed": 5, "rolled_back": 0, "failed": 25}
     assert wrong(killed={"under_way": 3}, **{"global": cut}) == []
     assert wrong(killed={"under_way": 3}, dtm_ends={"submitted": 3})[0].endswith("3 of 3 without an end")
+
+
+def test_dtm_is_not_killed_under_a_load_that_is_over() -> None:
+    """Of a load of 45 requests no 50 end, however long that is waited for."""
+    ladder_ = cast(Any, SagaLadder.__new__(SagaLadder))
+    ladder_._business = SimpleNamespace(stats=lambda: {"global": {"committed": 45, "rolled_back": 0, "failed": 0}})
+    over = SimpleNamespace(status=iter([None, None, "ended", "ended"]).__next__)
+    # Had it been killed, there would be no `_dtm` to do it to.
+    assert ladder_._kill_dtm(over) == {}
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
@@ -175,10 +175,12 @@ class SagaLadder:
     def _saga(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
         load = LoadAsked(self._store.name, self._business.url + rung.path, concurrency)
-        # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
         killing = trial.cell.table == KILLED
         with phase("warm"):
-            requests = self._warm_up(load) * (5 if killing else 1)
+            requests = self._warm_up(load)
+        if killing:
+            # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
+            requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
         with phase("reset"):
             self._dtm.forget()
             self._business.reset()
@@ -220,14 +222,22 @@ class SagaLadder:
             with phase("start"):
                 job = stack.enter_context(self._session.following(self.client, "ab", command))
             with phase("load"):
-                killed = self._kill_dtm() if kill else {}
+                killed = self._kill_dtm(job) if kill else {}
                 ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         check_end(ended, reader.text, f"ab on {self.client.name}", ab.failure)
+        if kill and not killed:
+            raise WorkloadFailed("the load was over before DTM could be killed", output=reader.text)
         return ended, reader.text, killed
 
-    def _kill_dtm(self) -> Json:
-        """End DTM as a crash does once transactions flow, and start it again."""
-        until(lambda: saga_summary.ended(self._business.stats()) >= UNDER_WAY_BEFORE_KILL, "the load to flow")
+    def _kill_dtm(self, load: Job) -> Json:
+        """End DTM as a crash does once transactions flow, and start it again; nothing if the load is over by then."""
+
+        def flows() -> bool:
+            return saga_summary.ended(self._business.stats()) >= UNDER_WAY_BEFORE_KILL
+
+        until(lambda: flows() or load.status() is not None, "the load to flow")
+        if load.status() is not None:
+            return {}
         self._dtm.kill()
         at, under_way = time.monotonic(), self._dtm.under_way()
         self._dtm.start()
