@@ -138,6 +138,45 @@ def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
     assert compare(SECOND, FIRST, metrics=["ops"]).exit_status == 0, "the other way round it is an improvement"
 
 
+def test_a_cell_that_b_was_to_measure_and_has_no_figure_for_is_no_pass(runs: Path) -> None:
+    shutil.rmtree(runs / SECOND)
+    shutil.copytree(runs / FIRST, runs / SECOND)
+    for campaign in (FIRST, SECOND):
+        with_noise(runs / campaign)
+    assert compare(FIRST, SECOND, metrics=["ops"]).exit_status == 0
+    # A server that breaks at this level leaves no whole record of it.
+    for broken in (runs / SECOND / "trials").glob("*-mode dtm-sql_per_branch2-concurrency10"):
+        shutil.rmtree(broken)
+    for broken in (runs / SECOND / "trials").glob("*dtm-sql_per_branch2-concurrency10"):
+        if "no_dtm" not in broken.name:
+            shutil.rmtree(broken)
+    found = compare(FIRST, SECOND, metrics=["ops"])
+    assert found.lost == ["saga, mariadb, mode dtm, sql_per_branch 2, concurrency 10, ops"]
+    assert (found.verdict, found.exit_status) == ("undecided", 4)
+    assert found.sentence() == (
+        "Undecided in 2 cells: 2 equivalent. Of 1 more B has no figure, and was to measure them."
+    )
+    assert compare(SECOND, FIRST, metrics=["ops"]).exit_status == 0, "what A lacks is no loss of B's"
+    # Nor is what B was never to measure.
+    edit(runs / SECOND / "plan.json", lambda plan: plan.update(trials=[
+        trial for trial in plan["trials"] if (runs / SECOND / "trials" / trial["id"]).exists()
+    ]))  # fmt: skip
+    assert compare(FIRST, SECOND, metrics=["ops"]).exit_status == 0
+
+
+def test_a_rate_that_is_zero_in_b_is_no_pass(runs: Path) -> None:
+    shutil.rmtree(runs / SECOND)
+    shutil.copytree(runs / FIRST, runs / SECOND)
+    for campaign in (FIRST, SECOND):
+        with_noise(runs / campaign)
+    edit(
+        next((runs / SECOND / "trials").glob("r02*write_only*/record.json")),
+        lambda record: record["summary"]["ops"].update(value=0.0),
+    )
+    found = compare(FIRST, SECOND, metrics=["ops"])
+    assert (len(found.lost), found.verdict) == (1, "undecided")
+
+
 @pytest.mark.parametrize(("metric", "unit", "called"), [("ops", "1/s", "faster"), ("p95_ms", "ms", "slower"),
                                                         ("sql", "1", "changed")])  # fmt: skip
 def test_the_unit_says_which_way_is_better(metric: str, unit: str, called: str) -> None:

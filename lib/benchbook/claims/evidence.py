@@ -44,13 +44,15 @@ class Evidence:
 
     `systems` were planned, whether or not anything of them was measured. `set_apart`: the levels that tell the trials
     of a table apart; its other levels (a run's component) are parts of one trial. All, where a table is not named.
-    `cells` are what was planned, with its published levels.
+    `cells` are what was planned, with its published levels. `recorded`: the figures as they were recorded, where
+    `frames` has them otherwise.
     """
 
     frames: dict[str, pd.DataFrame]
     systems: list[str]
     set_apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     cells: Sequence[Cell] = ()
+    recorded: Mapping[str, pd.DataFrame] | None = None
     # Claims of a ledger ask for the same figures again and again.
     _asked: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
@@ -117,8 +119,8 @@ class Evidence:
         return mine.dropna()
 
     def _recorded(self, term: Term) -> Array:
-        """Every value above 0 of a metric, whatever its row and system."""
-        found = self.frames[term.table][term.metric].dropna().to_numpy(dtype=np.float64)
+        """Every value above 0 of a metric as it was recorded, whatever its row and system."""
+        found = (self.recorded or self.frames)[term.table][term.metric].dropna().to_numpy(dtype=np.float64)
         return found[found > 0]
 
     def _rows(self, term: Term, system: str) -> pd.DataFrame:

@@ -38,10 +38,10 @@ class MeanRatio(Hypothesis, Figure):
         # What was not measured is told before anything else is asked of it.
         means = self._means(arm)
         # Of a mean of so many, rounding and the number of requests make up the less.
-        many = len(self._levels(arm.published)) ** 2
-        rounded, sampled = arm.resolution(terms) / many, arm.sampling(terms) / many
+        many = len(self._levels(arm.published))
+        rounded, sampled = arm.resolution(terms) / many**2, arm.sampling(terms) / many**2
         what = f"{name(self, arm.published)}, mean over {self.factor.replace('_', ' ')}"
-        part = Part(what, means, low, high, main=True, terms=terms)
+        part = Part(what, means, low, high, main=True, terms=terms, averaged=many)
         return [replace(part, resolution=rounded, sampling=sampled)]
 
     def _means(self, arm: Arm) -> Array:

@@ -31,11 +31,17 @@ BY_CHANCE = 0.05
 
 
 def widened(claims: Sequence[Sequence[Part]], arm: Arm) -> list[list[Part]]:
-    """The same parts; those with a figure that drifts, in the order of the repetitions, with the drift they show."""
+    """The same parts; those with a figure that drifts, in the order of the repetitions, with the drift they show.
+
+    In a mean over several comparisons one of many figures weighs little, and among many one seems to drift by chance:
+    there as many have to as make up one comparison's.
+    """
     drifting = _found(claims, arm)
-    return [
-        [with_drift(part) if any(t.key in drifting for t in part.terms) else part for part in parts] for parts in claims
-    ]
+
+    def drifts_by_itself(part: Part) -> bool:
+        return sum(term.key in drifting for term in part.terms) >= part.averaged
+
+    return [[with_drift(part) if drifts_by_itself(part) else part for part in parts] for parts in claims]
 
 
 def with_drift(part: Part) -> Part:

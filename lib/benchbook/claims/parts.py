@@ -38,7 +38,8 @@ class Part:
 
     `published` is the same effect in the published table. `weight` is this part's share of the evidence against the
     claim; `main` marks the part that a reader is shown first. `terms` are the figures that it compares, `signs` how
-    their logs add up to an effect (1 and -1; empty where they do not); `resolution` is the variance that their rounding
+    their logs add up to an effect (1 and -1; empty where they do not), `averaged` of how many comparisons like it an
+    effect is the mean; `resolution` is the variance that their rounding
     gives one effect, `sampling` that of the number of requests in one trial. `borrowed` takes the place of the effects'
     own spread. `drift` is the change of the effect per repetition, where one of the figures drifts. `recorded` is the
     mean effect before it was corrected for CPU that others took (NaN: it was not), `correction_error` the standard
@@ -55,6 +56,7 @@ class Part:
     main: bool = False
     terms: tuple[Term, ...] = ()
     signs: tuple[int, ...] = ()
+    averaged: int = 1
     resolution: float = 0.0
     sampling: float = 0.0
     drift: float = 0.0
@@ -78,6 +80,11 @@ class Part:
         variance = float(self.effects.var(ddof=1)) if self.n > 1 else math.nan
         # Differences below rounding are none: a figure that repeats exactly has no spread.
         return Spread(max(0.0 if variance < 1e-24 else variance, self.least_variance), self.n - 1)
+
+    @property
+    def figures(self) -> float:
+        """How many figures' variances an effect holds: a mean of L ratios, of 2 L figures, that of 2 / L."""
+        return max(1, len(self.terms)) / self.averaged**2
 
     @property
     def least_variance(self) -> float:

@@ -105,7 +105,7 @@ def _same(part: Part, published: Published) -> PartKey:
 
 def _spreads(parts: Sequence[Part]) -> list[Spread]:
     """Moderated by each other; empty where there are too few to know anything of each other."""
-    figures = np.array([max(1, len(part.terms)) for part in parts], dtype=np.float64)
+    figures = np.array([part.figures for part in parts])
     own = np.array([part.spread.variance for part in parts])
     dfs = np.array([part.spread.df for part in parts])
     found = moderate(own / figures, dfs, covariate=levels_of([part.terms for part in parts]))

@@ -43,7 +43,8 @@ class Correction:
     def applied(self, found: Evidence, doubted: str = "") -> Evidence:
         """The evidence without what others took; with `doubted` slopes (a kind) one standard error further."""
         frames = {id: self._frame(id, frame, doubted) for id, frame in found.frames.items()}
-        return Evidence(frames, found.systems, found.set_apart, found.cells)
+        # Steps of rounding show in figures as they were recorded, and no more in these.
+        return Evidence(frames, found.systems, found.set_apart, found.cells, found.frames)
 
     def slope(self, column: Term) -> float:
         """The slope of a column; 0 where nothing is corrected."""
@@ -117,7 +118,8 @@ class CorrectedEvidence:
         if part.scale != "ratio":
             return part
         of_slopes = [doubt.mean - part.mean for doubt in doubts]
-        of_cells = [CELLS_DIFFER * self.how.slope(term) * lost for term, lost in arm.lost(part.terms)]
+        each = CELLS_DIFFER / part.averaged
+        of_cells = [each * self.how.slope(term) * lost for term, lost in arm.lost(part.terms)]
         return replace(part, recorded=recorded.mean, correction_error=math.hypot(*of_slopes, *of_cells))
 
 

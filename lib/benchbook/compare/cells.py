@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchbook import published
 from benchbook.analysis import measured
+from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.compare.cell_row import Outcome, better_side
@@ -107,7 +108,10 @@ def values(
     wanted = _published(campaign.report)
     frame = measured.trials(_in_order(records, list(wanted)))
     left_out = apart or {}
-    levels = {record.id: _levels(record, left_out.get(names[record.system], frozenset())) for record in records}
+    levels = {
+        record.id: _levels(record.table, record.levels, left_out.get(names[record.system], frozenset()))
+        for record in records
+    }
     frame = frame.assign(system=frame.system.map(names), levels=frame.trial.map(levels))
     chosen = frame.metric.isin(list(metrics)) if metrics else _chosen(frame, wanted)
     return frame.loc[chosen, [*CELL, "value"]]
@@ -128,9 +132,9 @@ def _rank(level: float | str) -> tuple[bool, float, str]:
     return (True, 0.0, level) if isinstance(level, str) else (False, level, "")
 
 
-def _levels(record: Record, without: frozenset[str]) -> str:
+def _levels(table: str, levels: Levels, without: frozenset[str]) -> str:
     """The levels in words; one that only repeats the table's name says nothing."""
-    shown = {name: value for name, value in record.levels.items() if name not in without and value != record.table}
+    shown = {name: value for name, value in levels.items() if name not in without and value != table}
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
@@ -230,6 +234,28 @@ def left_out(frame: pd.DataFrame) -> list[str]:
             said.append(f"{table}, {system}, {levels}, {metric}: only in {part.arm.iloc[0]}")
         elif part.value.min() <= 0:
             said.append(f"{table}, {system}, {levels}, {metric}: a value of zero has no ratio")
+    return said
+
+
+def lost(frame: pd.DataFrame, a: Campaign, b: Campaign, systems: Mapping[str, str]) -> list[str]:
+    """Cells of `frame` (as `long` makes it) that `a` has a figure for, and `b`, which was to measure them, has none.
+
+    None either where the figure is a rate of zero.
+    """
+    apart, names = _going_along(a, b, systems), names_of_other(systems)
+    cells = [each.cell for each in b.trials if each.cell.system in names]
+    planned = {
+        (c.table, names[c.system], _levels(c.table, c.levels, apart.get(names[c.system], frozenset()))) for c in cells
+    }
+    there = {tuple(key) for key in frame[frame.arm == "b"][CELL[:3]].drop_duplicates().itertuples(index=False)}
+    said = []
+    for key, part in frame.groupby(CELL, sort=False):
+        table, system, levels, metric, unit = key
+        of_a, of_b = (part[part.arm == arm].value for arm in ("a", "b"))
+        failed = of_b.empty and key[:3] in planned - there
+        stood_still = not of_a.empty and of_a.min() > 0 and better_side(str(unit)) > 0 and (of_b <= 0).any()
+        if failed or stood_still:
+            said.append(f"{table}, {system}, {levels}, {metric}")
     return said
 
 

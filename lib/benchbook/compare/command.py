@@ -151,7 +151,7 @@ def _results(found: Comparison) -> Results:
         campaign=f"{found.a.id} (A), {found.b.id} (B)",
         started=datetime.fromtimestamp(max(record.started for record in records), UTC),
         systems=systems,
-        trials=Trials(planned=planned, done=len(records), failed=0),
+        trials=Trials(planned=planned, done=len(records), failed=len(found.a.failures()) + len(found.b.failures())),
         tables=[cells],
     )
 

@@ -68,6 +68,7 @@ class ComparisonJson(_Said):
     differences: list[DifferenceJson]
     cells: list[CellRow]
     left_out: list[str]
+    lost: list[str]
 
 
 def of_comparison(found: Comparison) -> ComparisonJson:
@@ -88,6 +89,7 @@ def of_comparison(found: Comparison) -> ComparisonJson:
         differences=[DifferenceJson.model_validate(vars(difference)) for difference in found.gate.differences],
         cells=found.rows,
         left_out=found.left_out,
+        lost=found.lost,
     )
 
 

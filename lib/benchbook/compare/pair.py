@@ -27,7 +27,8 @@ EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3, "
 class Comparison:
     """`a` is the baseline, `b` is held against it: every ratio is b / a. `cells` as `cells.differences` makes it.
 
-    `margin` is the share within which a difference does not matter, `left_out` says which cells were not compared.
+    `margin` is the share within which a difference does not matter, `left_out` says which cells were not compared,
+    `lost` which of them B was to measure and has no figure for.
     `effects` is what repeated campaigns of `history` differ by, by group of cells; empty where that is not known.
     """
 
@@ -36,6 +37,7 @@ class Comparison:
     gate: Gate
     cells: pd.DataFrame
     left_out: list[str]
+    lost: list[str]
     margin: float
     history: History
     effects: dict[Group, CampaignEffect]
@@ -56,13 +58,14 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """ "regression" with any slower cell; "no regression" only if each other one is shown to lose less than the
-        margin (or to differ in a metric without a better side); else "undecided".
+        margin (or to differ in a metric without a better side), and B has a figure for all that it was to measure; else
+        "undecided".
         """
         if not self.gate.open:
             return "refused"
         if self.counts["slower"]:
             return "regression"
-        return "undecided" if self.counts["undecided"] else "no regression"
+        return "undecided" if self.counts["undecided"] or self.lost else "no regression"
 
     @property
     def exit_status(self) -> int:
@@ -78,7 +81,8 @@ class Comparison:
                 "faster or slower. Declare what you mean to compare (subject), or accept it (accept)."
             )
         counted = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
-        return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}."
+        lost = f" Of {len(self.lost)} more B has no figure, and was to measure them." if self.lost else ""
+        return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}"
 
     def called(self) -> list[str]:
         """What each cell is called, in the order of `cells`; behind a closed gate none is called anything."""
@@ -149,7 +153,8 @@ def compare(
     # What campaigns differ by is the same for two systems that took turns in one.
     effects = {} if left.folder == right.folder else behind.effects(cells.comparable(frame))
     found = cells.differences(frame, effects=effects, margin=margin)
-    return Comparison(left, right, between, found, cells.left_out(frame), margin, behind, effects)
+    lost = cells.lost(frame, left, right, systems)
+    return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
 
 
 def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
