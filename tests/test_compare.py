@@ -210,6 +210,18 @@ def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:
     assert 260 <= noisy.needed[0] <= 275
 
 
+def test_a_cell_with_a_spread_of_its_own_needs_repetitions_for_that_and_the_others_for_theirs() -> None:
+    quiet = [[100 * (1 + 0.01 * (-1) ** (i + j)) for j in range(5)] for i in range(11)]
+    values = {f"c{i}": (quiet[i], [v * 0.96 for v in quiet[-i]]) for i in range(11)}
+    found = cells.differences(cell_frame({**values, "wild": ([70, 130, 80, 120, 100], [75, 125, 70, 130, 95])}))
+    by_cell = found.set_index("levels")
+    assert by_cell.own_spread["wild"]
+    assert by_cell.outcome["wild"] == "undecided"
+    # cv 0.262: 2 x 0.262^2 / log(0.95)^2 = 52 for each unit of (z + z)^2, which is 14 to 15 with 12 cells.
+    assert 680 <= by_cell.needed["wild"] <= 850
+    assert (by_cell[by_cell.index != "wild"].needed.fillna(0) <= 10).all()
+
+
 def test_cells_without_a_ratio_or_a_counterpart_are_named_and_left_out() -> None:
     frame = cell_frame({"both": ([1, 2, 3], [2, 3, 4]), "zero": ([0, 1, 2], [1, 2, 3]), "alone": ([1, 2], [])})
     assert cells.differences(frame).levels.tolist() == ["both"]

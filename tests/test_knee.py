@@ -25,6 +25,7 @@ from benchbook.campaign.knee_search import Searched
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
+from benchbook.knee import search
 from benchbook.knee.offered_load import OfferedLoad, verdict
 from benchbook.knee.search import bracket
 from benchbook.knee.slo import Slo
@@ -38,6 +39,8 @@ from benchbook.workloads.pgbench_generator import Pgbench
 from benchbook.workloads.sysbench_generator import Sysbench
 
 TEN = Slo(p99_ms=10)
+# Six loads of one rate that come to nothing.
+APART = [8.0, 12.0, 9.0, 11.0, 10.0, 10.0]
 
 
 def loads(rate: float, *p99: float | None, achieved: float | None = None) -> list[OfferedLoad]:
@@ -61,7 +64,7 @@ def loads(rate: float, *p99: float | None, achieved: float | None = None) -> lis
         ([8.0, 7.5, 8.5], "kept"),
         ([12.5, 13.3, 11.8], "broken"),
         ([8.0, 12.0, 9.0, 11.0, 10.0], "open"),
-        ([8.0, 12.0, 9.0, 11.0, 10.0, 10.0], "undecided"),
+        (APART, "undecided"),
         ([None], "open"),
         # A load that was disturbed does not decide alone.
         ([3.0, 40.0], "open"),
@@ -139,6 +142,25 @@ def test_the_number_of_loads_is_bounded() -> None:
 def test_the_bracket_ends_below_what_broke_it() -> None:
     assert bracket({100: "kept", 200: "undecided", 300: "broken", 400: "kept"}) == (100, 300)
     assert bracket({}) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("p99", "said"),
+    [
+        (
+            {400: [4.0], 500: APART, 600: APART},
+            "loads at 500 to 600 requests/s differ",
+        ),
+        ({400: APART, 500: [30.0]}, "loads at 400 requests/s differ"),
+        ({400: [4.0], 500: [4.0]}, "it was kept at every rate"),
+        ({400: [30.0], 500: [40.0]}, "it was broken at every rate"),
+    ],
+)
+def test_without_a_knee_it_says_what_the_loads_said(p99: dict[float, list[float]], said: str) -> None:
+    every = [load for rate, found in p99.items() for load in loads(rate, *found)]
+    found = search.knee(every, TEN, "")
+    assert found.rate is None
+    assert found.ended.startswith(said)
 
 
 def test_a_low_rate_is_offered_for_as_long_as_a_p99_takes() -> None:
@@ -220,9 +242,9 @@ def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campa
     assert [found.asked[name] for name in ("time_s", "rate", "profile")] == [10, 0, "tiny"]
     assert "stopping" not in found.asked
     searches = {one.cell.table: one for one in knee_search.searched(found)}
-    for table, knee in KNEES.items():
+    for table, true in KNEES.items():
         done = searches[table].knee
-        assert done.low <= knee < (done.high or 0) <= 1.05 * done.low
+        assert done.low <= true < (done.high or 0) <= 1.05 * done.low
         assert done.ended == ""
     # A round is a block: both tables' next loads follow one start of the system.
     assert experiment.calls.count("begin x 2") >= 5

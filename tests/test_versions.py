@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from kit import INVENTORY, Home, inventory
 from records import record, with_values
@@ -19,6 +20,8 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import evidence, judge, ledger, ledger_check, more
 from benchbook.claims.judge import JudgedSystem
+from benchbook.claims.parts import Part
+from benchbook.claims.terms import Term
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
@@ -301,6 +304,13 @@ def test_the_mean_ratio_is_the_geometric_mean_over_the_levels() -> None:
     assert (result.effect, result.n) == (pytest.approx(1.25), 4)
     assert result.region == (pytest.approx(0.9641 * 0.97, abs=1e-4), pytest.approx(0.9641 / 0.97, abs=1e-4))
     assert result.hypothesis == "the published ratio, within 3%, on average over threads"
+
+
+def test_the_spread_of_a_mean_ratio_is_that_of_a_mean() -> None:
+    """Over three loads: a ratio has the variance of two figures, and the mean of three a third of that."""
+    found = Part("p", np.zeros(4), terms=tuple(Term("t", "tps", {"threads": n}) for n in range(6)), averaged=3)
+    assert found.figures == pytest.approx(2 / 3)
+    assert replace(found, averaged=1).figures == 6
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------

@@ -399,6 +399,12 @@ def test_what_ranks_alike_in_every_repetition_can_contradict_a_correlation(judge
     assert judged(TOGETHER, against, cv=0.01).verdict == "contradicted"
 
 
+def test_ranks_of_two_repetitions_make_one_figure_and_three_are_asked_for(judged: Callable[..., Any]) -> None:
+    found = judged(TOGETHER, {"a": {"y": RISE, "z": RISE}, "b": {"y": HALF, "z": HALF}}, repetitions=2)
+    assert "in fewer than three repetitions, which cannot judge" in found.sentence
+    assert found.decide.startswith("more repetitions: three are the least")
+
+
 def test_a_repetition_of_a_few_points_takes_no_pair_away_from_a_correlation(toy: Published) -> None:
     measured = evidence({"a": {"y": RISE, "z": RISE}, "b": {"y": HALF, "z": HALF}})
     last = {name: frame[frame.repetition == 5].assign(repetition=6) for name, frame in measured.frames.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from toy_report import X, ledger, published_toy
 from benchbook.claims import judge, own_drift
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.parts import Part, Spread, interval, p_inside, p_outside
+from benchbook.claims.terms import Term
 from benchbook.stats.estimates import Array
 
 ALONE = math.log(0.97)
@@ -56,6 +58,19 @@ def test_an_interval_with_a_drift_holds_for_both_ends_by_hand() -> None:
     assert interval(part, 0.05) == (pytest.approx(0.48 - half), pytest.approx(0.48 + half))
     assert p_inside(part) == pytest.approx(stats.t.sf((0.48 - 0.02 - 0.4) / error, 10))
     assert p_outside(part) == pytest.approx(stats.t.sf((0.4 - 0.02 - 0.48) / error, 10))
+
+
+@pytest.mark.parametrize(
+    ("averaged", "drifting", "widened"), [(1, 1, True), (3, 1, False), (3, 2, False), (3, 3, True)]
+)
+def test_of_a_mean_over_several_comparisons_as_many_figures_must_drift_as_one_of_them_has(
+    averaged: int, drifting: int, widened: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = tuple(Term("a", metric, {"x": x}) for x in X[:averaged] for metric in ("y", "z"))
+    monkeypatch.setattr(own_drift, "_found", lambda *_: {term.key for term in terms[:drifting]})
+    part = Part("p", np.array([0.5, 0.48, 0.46]), terms=terms, averaged=averaged)
+    ((found,),) = own_drift.widened([[part]], cast(Any, None))
+    assert bool(found.drift) is widened
 
 
 def test_a_claim_on_a_figure_that_drifts_says_so_and_stays_open_near_its_bound() -> None:

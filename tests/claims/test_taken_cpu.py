@@ -14,6 +14,7 @@ from benchbook.campaign.taken import Taken, lost_share
 from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.claims import judge, taken_cpu
 from benchbook.claims.evidence import Evidence, lost_beside
+from benchbook.claims.terms import Term
 from benchbook.stats.covariate import Slope, slope_within
 
 BEFORE = Slope(-1.0, 2.0)
@@ -122,6 +123,18 @@ def test_the_sentence_says_what_was_recorded() -> None:
     frame.loc[frame["x"] == 8, ["y", lost_beside("y")]] = [310 * math.exp(-0.44), 0.1]
     claim = judge.judge(ledger(RISES), published_toy(), with_loss, judge.JudgedSystem("s"))[0]
     assert "Corrected for CPU that other programs or virtual machines took; as recorded: " in claim.sentence
+
+
+def test_steps_of_rounding_are_those_of_the_figures_as_recorded() -> None:
+    """Corrected, whole numbers have sixteen digits: then three equal differences had an interval of no width."""
+    evidence = disturbed(1)
+    evidence.frames["a"]["y"] = evidence.frames["a"]["y"].round()
+    toy = published_toy()
+    found = taken_cpu.corrected(evidence, toy)
+    terms = [Term("a", "y", {"x": 1})]
+    mean = float(found.without.values(terms[0], "s").mean())
+    # A step of w has the variance w^2 / 12 (Sheppard).
+    assert judge.Arm(toy, found.without, "s").resolution(terms) == pytest.approx(1 / 12 / mean**2)
 
 
 def test_nothing_is_corrected_where_nobody_took_anything() -> None:

@@ -23,7 +23,9 @@ def level_ratios(
     both were measured (NaN below two). `records` as they ran; `scaling` says which published levels theirs stand for.
     Raises BadInput for a level or a metric that no table has.
     """
-    tables = [t for t in published.tables.values() if level in t.levels and metric in t.metrics]
+    with_both = [t for t in published.tables.values() if level in t.levels and metric in t.metrics]
+    # Of one value alone there is nothing to form a ratio with.
+    tables = [t for t in with_both if t.frame[level].nunique() > 1]
     one_of(level, {name for t in published.tables.values() for name in t.levels}, "level")
     one_of(metric, {name for t in published.tables.values() for name in t.metrics}, "metric")
     placed = grouped(as_published(records, scaling), lambda record: record.table)

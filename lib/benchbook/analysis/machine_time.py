@@ -84,7 +84,8 @@ def in_words(spent: MachineTime) -> str:
     if spent.published_s and spent.share is not None and spent.share >= COMPARABLE:
         saved = (spent.published_s - spent.load_s) / 3600
         whole = f"At the published durations the same {spent.trials} trials load for {spent.published_s / 3600:.1f} h"
-        said.append(f"{whole}: {spent.share:.1%} of that was spent, {saved:.1f} h saved.")
+        gain = f"{saved:.1f} h saved" if saved > 0 else f"{-saved:.1f} h more"
+        said.append(f"{whole}: {spent.share:.1%} of that was spent, {gain}.")
     if spent.judged:
         said.append(
             f"{spent.precise} of {spent.judged} loads ended because their interval was as tight as asked; "

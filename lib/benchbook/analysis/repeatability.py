@@ -15,6 +15,8 @@ from benchbook.stats.outlying import Outlying, in_percent, outlying
 # The chance that a campaign without any of it shows something is at most 5%: shared by the drift and the single cells,
 # with a reserve, since what is usual is itself estimated. `make bench BENCH=repetitions` measures it.
 DRIFT_ALPHA, CELLS_ALPHA = 0.02, 0.02
+# What is less than half a percent is printed as 0%.
+LEAST_SHIFT_PERCENT = 0.5
 TIMES = ("ms", "s")
 # Simulated: where repetitions differ by 2% as a whole 10 to 20% of campaigns of three are said to drift,
 # 4% of those of five.
@@ -31,7 +33,9 @@ def in_words(published: Published, records: Sequence[Record]) -> list[str]:
         return ["Fewer than three repetitions: a drift in their order, and outliers among them, cannot be told."]
     drift = order_drift(frame)
     drifts = drift if drift and drift.p_value < DRIFT_ALPHA else None
-    odd = outlying(_cells(frame, drifts), alpha=CELLS_ALPHA)
+    found = outlying(_cells(frame, drifts), alpha=CELLS_ALPHA)
+    # Of values that are equal but for their last digit, the one that differs is infinitely far from the others.
+    odd = [one for one in found if abs(in_percent(one.shift)) >= LEAST_SHIFT_PERCENT]
     said = [*([_drift(drifts, repetitions.max())] if drifts else []), *(_odd(one, frame) for one in odd)]
     return said or [
         f"The repetitions of {_cells_in_words(len(repetitions))} show no drift in their order, no outlier and no "

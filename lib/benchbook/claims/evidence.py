@@ -109,7 +109,8 @@ class Evidence:
         if values.empty:
             raise NotMeasured(f"{term} was not measured")
         if not (np.isfinite(values) & (values > 0)).all():
-            raise NotMeasured(f"{term} was measured as 0, so that no ratio can be formed")
+            wrong = next(value for value in values if not (np.isfinite(value) and value > 0))
+            raise NotMeasured(f"{term} was measured as {wrong:g}, so that no ratio can be formed")
         return values
 
     def points(self, table: str, system: str, metrics: Sequence[str]) -> pd.DataFrame:

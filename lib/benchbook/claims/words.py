@@ -34,7 +34,9 @@ def measured(decision: Decision) -> str:
     """The effect with its interval, and over how many repetitions."""
     part = decision.part
     if part.n < 2:
-        return f"{_effect(part)} in one repetition, which cannot judge"
+        # Ranks of one repetition are held against the next one's: two of them make one figure.
+        few = "in one repetition" if part.scale == "ratio" else "in fewer than three repetitions"
+        return f"{_effect(part)} {few}, which cannot judge"
     low, high = (_bound(part, limit) for limit in interval(part, decision.alpha))
     return f"{_effect(part)}, {confidence(decision.alpha)} interval {low} to {high} over {part.n} repetitions"
 
@@ -124,7 +126,8 @@ def decides(decision: Decision) -> str:
     if decision.verdict != "inconclusive":
         return ""
     if decision.part.n < 2:
-        return "more repetitions: two are the least, the lab profile takes five"
+        least = "two" if decision.part.scale == "ratio" else "three"
+        return f"more repetitions: {least} are the least, the lab profile takes five"
     if decision.part.drift:
         return "repetitions that do not drift: a reset or a restart before each"
     if decision.needed is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -185,14 +186,26 @@ def differences(
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
     With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
-    campaigns differ too much for any number of repetitions to do.
+    campaigns differ too much for any number of repetitions to do. A cell that varies unlike the others of its group is
+    told by its own spread, as it was judged.
     """
     table = outcomes(frame, effects=effects, margin=margin, confidence=confidence)
-    spread, undecided, alpha = _spread(frame, table), table.outcome == "undecided", (1 - confidence) / len(table)
-    groups = dict.fromkeys(_groups(table[undecided]))
-    needed = {key: _needed(spread[key], margin, alpha, (effects or {}).get(key)) for key in groups}
-    found = [needed.get(key) if left else None for key, left in zip(_groups(table), undecided, strict=True)]
+    undecided, alpha = table.outcome == "undecided", (1 - confidence) / len(table)
+    alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
+
+    @cache
+    def needed(cv: float, group: Group) -> int | None:
+        return _needed(cv, margin, alpha, (effects or {}).get(group))
+
+    found = [
+        needed(alike[group] if cell not in apart else apart[cell], group) if left else None
+        for cell, group, left in zip(_keys(table, CELL), _groups(table), undecided, strict=True)
+    ]
     return table.assign(needed=pd.array(found, dtype="Int64"))
+
+
+def _keys(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(map(str, key)) for key in table[list(columns)].itertuples(index=False, name=None)]
 
 
 def _groups(table: pd.DataFrame) -> list[Group]:
@@ -276,14 +289,14 @@ def _outcome(unit: str, ratio: float, equivalent: bool, different: bool, not_bel
     return "not slower" if kept else "undecided"
 
 
-def _spread(frame: pd.DataFrame, table: pd.DataFrame) -> dict[Group, float]:
-    """Relative standard deviation between repetitions, pooled over the cells of a table and both campaigns."""
+def _spread(frame: pd.DataFrame, table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], float]:
+    """Relative standard deviation between repetitions, pooled over both campaigns and the cells that `by` groups."""
     compared = frame.merge(table[CELL], on=CELL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         return {
-            Group(*map(str, key)): coefficient_of_variation(part.value, groups=(part.levels + part.arm).tolist())
-            for key, part in compared.groupby(GROUP, sort=False)
+            tuple(map(str, key)): coefficient_of_variation(part.value, groups=(part.levels + part.arm).tolist())
+            for key, part in compared.groupby(list(by), sort=False)
         }
 
 

@@ -20,6 +20,7 @@ from benchbook.knee.slo import Slo
 ABOVE_CLOSED = 1.1
 # Below this share of what a closed loop does nothing is looked for.
 LOWEST = 1 / 500
+_ALL_BROKE = "it was broken at every rate that was offered"
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,23 @@ def bracket(verdicts: Mapping[float, Verdict]) -> tuple[float, float | None]:
 
 def knee(loads: Sequence[OfferedLoad], slo: Slo, ended: str) -> Knee:
     """What the loads so far say."""
-    low, high = bracket(by_rate(loads, slo))
+    verdicts = by_rate(loads, slo)
+    low, high = bracket(verdicts)
     if high is None:
-        return Knee(None, low, None, len(loads), ended or "it was kept at every rate that a closed loop can do")
+        why = ended or _untold(verdicts) or "it was kept at every rate that a closed loop can do"
+        return Knee(None, low, None, len(loads), why)
     if not low:
-        return Knee(None, 0.0, high, len(loads), ended or "it was broken at every rate that was offered")
+        return Knee(None, 0.0, high, len(loads), ended or _untold(verdicts) or _ALL_BROKE)
     return Knee(_crossing(loads, slo.p99_ms, low, high), low, high, len(loads), ended)
+
+
+def _untold(verdicts: Mapping[float, Verdict]) -> str:
+    """At which rates the loads do not agree on a verdict; empty where they do at all of them."""
+    open_ = [rate for rate, said in verdicts.items() if said == "undecided"]
+    if not open_:
+        return ""
+    span = f"{open_[0]:g}" if len(open_) == 1 else f"{open_[0]:g} to {open_[-1]:g}"
+    return f"loads at {span} requests/s differ too much from each other to tell whether it was kept"
 
 
 def _crossing(loads: Sequence[OfferedLoad], p99_ms: float, low: float, high: float) -> float:
