@@ -392,6 +392,23 @@ def test_stolen_cpu_is_that_of_the_most_affected_host_during_the_load() -> None:
 # -- what passes the gate -------------------------------------------------------------------------------------------
 
 
+def test_a_try_that_may_count_is_kept_where_the_next_one_fails(home: Home) -> None:
+    class Dies(Disturbed):
+        def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+            made = super().measure(trial, on_rate)
+            if self.calls.count(trial.id) == 2:
+                raise SystemFailed("the server died")
+            return made
+
+    made = begun()
+    run(made, Dies(shares=(0.1,)))
+    first = made.trials[0].id
+    assert [f.failure.message for f in made.failures() if f.failure and f.id.startswith(first)] == ["the server died"]
+    assert [r.disturbed for r in made.disturbed() if r.id.startswith(first)] == [
+        ["10% of the CPU was taken by other virtual machines"]
+    ]
+
+
 STOPPED = {"stopped": [{"host": "db1", "job": "mariadb", "what": "command", "began": 1003.0, "ended": 1006.5}]}
 WHY = "mariadb on db1 was stopped (SIGSTOP) for 3.5 of 10.0 s"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from benchbook.errors import OutputNotParseable
 from benchbook.hosts.jobs import remote_program
 from benchbook.probes.known_probes import find
 from benchbook.probes.metric import counter, level
+from benchbook.probes.remote import host_probe
 from benchbook.probes.samples import COLUMNS, busy_cores, empty, to_series
 
 COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
@@ -108,6 +110,29 @@ def test_cores_in_use_leave_out_what_is_not_use() -> None:
     found = busy_cores(frame)
     assert [(r.t, r.host) for r in found.itertuples()] == [(2, "a"), (2, "b")]
     assert found.busy.tolist() == pytest.approx([1.65, 1.65])  # user + system + steal
+
+
+def test_a_long_file_of_the_kernel_is_read_to_its_end() -> None:
+    """As many disks or interfaces make it. This process has mapped more than the page that one read gives."""
+    path = Path("/proc/self/maps")
+    with path.open("rb") as file:
+        once = os.pread(file.fileno(), 1 << 16, 0).decode().splitlines()
+    last = path.read_text().splitlines()[-1]
+    assert once[-1] != last
+    assert host_probe.lines(str(path))[-1] == last
+
+
+def test_what_is_made_of_other_disks_or_interfaces_is_not_counted_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("block/sda/slaves", "block/dm-0/slaves/sda", "block/md0/slaves/sda", "block/loop0", "block/nvme0n1",
+                   "net/eth0", "net/bond0/lower_eth0", "net/lo"):  # fmt: skip
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setattr(host_probe, "BLOCK", str(tmp_path / "block"))
+    monkeypatch.setattr(host_probe, "INTERFACES", str(tmp_path / "net"))
+    assert host_probe.whole_disks.__wrapped__() == {"sda", "nvme0n1"}
+    made_of_others = host_probe.is_made_of_others.__wrapped__
+    assert [name for name in ("eth0", "bond0", "lo", "gone") if made_of_others(name)] == ["bond0"]
 
 
 @pytest.mark.real

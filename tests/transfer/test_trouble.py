@@ -188,6 +188,21 @@ def test_a_worker_that_is_killed_fails_the_transfer(
         assert "a worker process ended with status -9" in refused(command, 1)
 
 
+def test_a_worker_that_is_told_to_end_fails_the_transfer(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    """By somebody who ends processes where memory is short, one by one: what it was to copy is missing."""
+    with source.client() as client:
+        fill(client, database, "c", numbered(8000))
+    with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
+        command = run("--databases", database, *SLOWLY, between=(source, held))
+        held.wait()
+        command.workers()[0].terminate()
+        held.release()
+        assert "a worker process was told to end (SIGTERM) before its work was done" in refused(command, 1)
+    assert arrived(target, database, "c") < 8000
+
+
 @contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
     folder.mkdir()

@@ -73,12 +73,19 @@ def undisturbed(
     Raises MeasurementDisturbed.
     """
     tries: list[Try] = []
-    while _go_on(tries, patience):
-        tries.append(_try(measure))
-        if tries[-1].found:
-            say(f"disturbed: {tries[-1].why[0]}")
-        if not tries[-1].counts:
-            keep(tries[-1].measured, tries[-1].why)
+    try:
+        while _go_on(tries, patience):
+            tries.append(_try(measure))
+            if tries[-1].found:
+                say(f"disturbed: {tries[-1].why[0]}")
+            if not tries[-1].counts:
+                keep(tries[-1].measured, tries[-1].why)
+    except BaseException:
+        # Whatever ended it, Ctrl-C too: what was measured before is kept.
+        for one in tries:
+            if one.counts:
+                keep(one.measured, one.why)
+        raise
     counting = [one for one in tries if one.counts]
     if not counting:
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")

@@ -96,30 +96,36 @@ class Worker:
         with ThreadPoolExecutor(self._share.readers + self._share.writers) as pool:
             readers = [pool.submit(self._read_ranges) for _ in range(self._share.readers)]
             writers = [pool.submit(self._write_batches) for _ in range(self._share.writers)]
+            is_whole = False
             try:
-                self._watch({*readers, *writers})
+                is_whole = self._watch({*readers, *writers})
             finally:
                 self._stop.set()
-        self._tell_failure([*readers, *writers])
+        self._tell_failure([*readers, *writers], is_whole=is_whole)
         self._send(self._tick())
         self._send(ShareEnded())
         for client in self._clients:
             client.close()
 
-    def _watch(self, waiting: set[Future[None]]) -> None:
+    def _watch(self, waiting: set[Future[None]]) -> bool:
+        """Until all threads have ended; whether they came to the end of their work, and nobody said stop before."""
         while waiting and not self._stop.is_set():
             finished, waiting = wait(waiting, timeout=_TICK_SECONDS, return_when=FIRST_EXCEPTION)
             if any(future.exception() for future in finished):
-                return
+                return False
             self._send(self._tick())
+        return not self._stop.is_set()
 
-    def _tell_failure(self, futures: list[Future[None]]) -> None:
+    def _tell_failure(self, futures: list[Future[None]], *, is_whole: bool) -> None:
         errors = [error for future in futures if (error := future.exception())]
         for error in errors:
             if not isinstance(error, TransferFailed):
                 raise error
         if errors:
             self._send(ShareFailure(str(errors[0])))
+        elif not is_whole:
+            # Its parent, if that was who said stop, is not listening for this.
+            self._send(ShareFailure("a worker process was told to end (SIGTERM) before its work was done"))
 
     def _read_ranges(self) -> None:
         while not self._stop.is_set() and (part := self._next_range()):

@@ -25,6 +25,7 @@ MEMORY = {
     "Cached": "memory.cached",
     "Dirty": "memory.dirty",
 }
+BLOCK, INTERFACES = "/sys/block", "/sys/class/net"
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -35,7 +36,11 @@ def opened(path):
 
 
 def lines(path):
-    return os.pread(opened(path), 1 << 16, 0).decode().splitlines()
+    """To its end: of many a file of /proc one read gives a page, however much is asked for."""
+    parts = [os.pread(opened(path), 1 << 16, 0)]
+    while parts[-1]:
+        parts.append(os.pread(opened(path), 1 << 16, sum(map(len, parts))))
+    return b"".join(parts).decode().splitlines()
 
 
 def cpu():
@@ -61,7 +66,23 @@ def memory():
 
 @functools.lru_cache(maxsize=None)
 def whole_disks():
-    return {name for name in os.listdir("/sys/block") if not name.startswith(("loop", "ram", "zram"))}
+    """Without those that are made of others (RAID, LVM, encrypted ones): what these do is counted below them."""
+    own = {name for name in os.listdir(BLOCK) if not name.startswith(("loop", "ram", "zram"))}
+    return {name for name in own if not listed(BLOCK + "/" + name + "/slaves")}
+
+
+@functools.lru_cache(maxsize=None)
+def is_made_of_others(interface):
+    """A bond, a bridge, a VLAN: its bytes are counted on the interfaces below it."""
+    return any(name.startswith("lower_") for name in listed(INTERFACES + "/" + interface))
+
+
+def listed(folder):
+    try:
+        return os.listdir(folder)
+    except OSError:
+        # There is no such folder, or it has just gone.
+        return []
 
 
 def disk():
@@ -88,6 +109,8 @@ def disk():
 def network():
     for line in lines("/proc/net/dev")[2:]:
         name, _, rest = line.partition(":")
+        if is_made_of_others(name.strip()):
+            continue
         words = rest.split()
         kind = "loopback" if name.strip() == "lo" else "network"
         yield kind + ".received_bytes", int(words[0])
