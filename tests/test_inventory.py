@@ -59,6 +59,15 @@ def test_a_role_that_nobody_has(home: Home) -> None:
         load_inventory(INVENTORY).require("mongo")
 
 
+def test_a_misspelt_system_is_refused_and_a_role_of_a_host_is_none(home: Home) -> None:
+    problem = refused(home, systems={"mariadbb": {"port": 3306, "password_file": "secret"}})
+    assert "systems.mariadbb: no system has this name, nor a host this role (got 'mariadbb')" in str(problem)
+    assert "Fix: did you mean mariadb? there are: " in str(problem)
+    assert "business" in str(refused(home, systems={"busines": {"port": 8083}}, hosts={
+        "db1": {"address": "127.0.0.9", "roles": ["business"]}
+    }))  # fmt: skip
+
+
 def test_two_systems_on_one_port_of_one_host(home: Home) -> None:
     problem = refused(home, systems={"tidb": {"port": 3306}, "mariadb": {"port": 3306}})
     assert "two systems on one port of host db1: tidb and mariadb" in str(problem)

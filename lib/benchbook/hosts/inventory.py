@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
 import posixpath
@@ -185,6 +186,7 @@ class Inventory(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Inventory:
         self._one_host_per_ssh_port()
+        self._every_system_is_known()
         self._one_system_per_port()
         self._lab_is_loopback()
         return self
@@ -200,6 +202,22 @@ class Inventory(Strict):
                     key=f"hosts: {', '.join(names)}",
                     value=f"{address}:{port}",
                     fix="give each host its own address or ssh_port, or merge their roles into one host",
+                )
+
+    def _every_system_is_known(self) -> None:
+        """Its port and password would go to nobody: the server would run with those that it has by itself."""
+        roles = {role for host in self.hosts.values() for role in host.roles}
+        known = sorted({*plugins.names("systems"), *roles})
+        for system in self.systems:
+            if _bare(system) not in known:
+                near = difflib.get_close_matches(_bare(system), known, n=1)
+                meant = f"did you mean {near[0]}? " if near else ""
+                raise BadInput(
+                    "no system has this name, nor a host this role",
+                    file=self.file,
+                    key=f"systems.{system}",
+                    value=system,
+                    fix=f"{meant}there are: {', '.join(known)}",
                 )
 
     def _one_system_per_port(self) -> None:
