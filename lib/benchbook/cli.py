@@ -192,17 +192,22 @@ def check(
     names: Reports = None,
     suggest: Annotated[bool, typer.Option("--suggest", help="Print relations that hold and are not declared.")] = False,
 ) -> None:
-    """Check published tables, claims and your probes: shape, types, units, and that every declaration is used."""
+    """Check published tables, claims and your probes: shape, types, units, that every declaration is used.
+
+    A report that is restaged must also name a kind, workloads and options that the kit knows.
+    """
     from benchbook import published
     from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
     from benchbook.probes import known_probes
+    from benchbook.reports import runnable
 
     for name in names or published.known_reports():
         found = published.validate(name)
         refuse_dead(found)
         ledger_check.load(found)
+        runnable.check(found)
         console.print(
             f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
         )
