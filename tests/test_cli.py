@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,6 +184,20 @@ def test_an_interrupt_says_that_what_was_recorded_stays(ends: Callable[..., Ende
     status, said = ends("report", "stopped", "a")
     assert (status, [name for name, _ in asked]) == (130, ["stopped"])
     assert "what was recorded stays" in said
+
+
+@pytest.mark.parametrize("words", [["compare", REPORT], ["claims", REPORT], ["audit", REPORT], ["list"], ["--help"]])
+def test_a_reader_that_has_gone_is_no_result(home: Home, runs: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "benchbook", *words]
+    with subprocess.Popen(
+        command, cwd=home.path, env=home.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        # As `head` does, only sooner: the next line that is printed meets a closed pipe.
+        run.stdout.close()
+        said = run.stderr.read()
+    assert (run.returncode, said) == (141, "")
 
 
 def test_an_error_is_one_paragraph(ends: Callable[..., Ended], asked: list[Any]) -> None:

@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from benchbook.errors import BadInput, one_line
-from benchbook.given import guard
+from benchbook.given import closed_pipe, guard
 
 app = typer.Typer(
     help="Restage published database benchmark reports. With --debug, an error shows its stack.",
@@ -482,7 +482,7 @@ def _say(head: str, text: str) -> None:
 
 
 def main() -> None:
-    """The console script: an error is one paragraph and its exit status, an interrupt is 130."""
+    """The console script: an error is one paragraph and its exit status, an interrupt is 130, a reader gone is 141."""
     say = partial(_say, "")
     guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
@@ -492,4 +492,6 @@ def main() -> None:
     except SystemExit as done:
         if done.code == INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")
+        if closed_pipe.is_why(done):
+            sys.exit(closed_pipe.READER_GONE)
         raise
