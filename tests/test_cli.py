@@ -18,8 +18,11 @@ from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
 from benchbook.errors import BadInput
+from benchbook.site import publish
 
 Ended = tuple[int, str]
+# The one that is recorded of dm_1_0_ga.
+CAMPAIGN = "20261122T033155989805-baf75a4e591a"
 
 
 @pytest.fixture
@@ -134,6 +137,28 @@ def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callabl
     assert status == 2
     assert "no campaign with an executed notebook" in said
     assert not (home.path / "public").exists()
+
+
+@pytest.mark.parametrize("command", ["claims", "site"])
+def test_a_campaign_alone_means_its_own_report(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
+    assert ends(command, "--campaign", CAMPAIGN) == (0, "")
+    assert asked == [("dm_1_0_ga", CAMPAIGN)]
+
+
+@pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0", f"data/runs/dm_1_0_ga/{CAMPAIGN}"])
+def test_a_campaign_is_published_by_any_of_its_addresses(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    for folder in runs.glob("*/*"):
+        (folder / "executed.ipynb").write_text("{}")
+    monkeypatch.setattr(publish, "publish", lambda report, notebook, *_: f"{report} {notebook.parent.name}")
+    status, said = ends("publish", which)
+    assert (status, said.splitlines()[:-1]) == (0, [f"dm_1_0_ga: dm_1_0_ga {CAMPAIGN}"])
 
 
 def test_the_doctor_names_a_program_that_is_missing_and_its_package(

@@ -152,14 +152,17 @@ def site(
     """
     from benchbook.restage import longest_first, replay, replay_all
 
-    chosen = longest_first(_recorded(names))
+    chosen = longest_first(_recorded(names, campaign))
     replays = [partial(_guarded, name, partial(replay, name, campaign, console, anew=anew)) for name in chosen]
     raise typer.Exit(max(replay_all(replays)))
 
 
 @app.command()
 def publish(
-    campaign: Annotated[str, typer.Argument(help="Its id; without, the latest campaign of every report.")] = "",
+    campaign: Annotated[
+        str,
+        typer.Argument(help="REPORT, REPORT~1 (the one before), an id; without, the latest campaign of every report."),
+    ] = "",
 ) -> None:
     """Put measured campaigns into public/, which the Pages workflow deploys; nothing is run again."""
     from benchbook.restage import publish_campaigns
@@ -238,7 +241,7 @@ def claims(
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
     from benchbook.restage import judge_claims
 
-    raise typer.Exit(max(_each(_recorded(names), lambda name: judge_claims(name, campaign, console))))
+    raise typer.Exit(max(_each(_recorded(names, campaign), lambda name: judge_claims(name, campaign, console))))
 
 
 @app.command()
@@ -409,11 +412,13 @@ def _labs() -> list[str]:
     return [name for name in known_inventories() if load_inventory(name).lab]
 
 
-def _recorded(names: list[str] | None) -> list[str]:
-    """The reports that are named, else all that have records. Raises BadInput where there is none."""
-    from benchbook.restage import has_records, reports
+def _recorded(names: list[str] | None, campaign: str = "") -> list[str]:
+    """The reports that are named, else the one of this campaign, else all that have records. Raises BadInput."""
+    from benchbook.restage import has_records, report_of, reports
 
     _check_names(names or [])
+    if campaign and not names:
+        return [report_of(campaign)]
     found = names or [name for name in reports() if has_records(name)]
     if not found:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")

@@ -86,9 +86,13 @@ class ReportHistory:
 
 
 def report_history(asked: HistoryParameters) -> ReportHistory:
-    """Raises BadInput for a report without a campaign, and for an inventory, a profile or a metric that none has."""
+    """Raises BadInput for an unknown report or one without a campaign.
+
+    So it does for an inventory, a profile or a metric that none of its campaigns has.
+    """
     known = recorded_runs.runs(asked.report)
     if known.empty:
+        one_of(asked.report, published.known_reports(), "report")
         fix = f"run it: make report REPORT={asked.report}"
         raise BadInput("nothing has been recorded of this report", key="report", value=asked.report, fix=fix)
     mine = pd.DataFrame(known)
