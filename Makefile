@@ -22,10 +22,13 @@ JUPYTER_ARGS ?=
 # Each worker takes a file at a time, and has labs of its own: with two on two cores, half of the time nobody computes.
 PYTEST_WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
-# `make report report=x` would run everything.
-small := $(strip $(foreach name,report profile inventory kind bench plan,$(if $(filter command,$(origin $(name))),$(name))))
-ifneq ($(small),)
-  $(error variables are written in capitals: REPORT=..., PROFILE=..., INVENTORY=..., BENCH=..., PLAN=...; not $(small)=)
+# `make report report=x`, or REPORTS=x, would run everything. What is no setting of ours, make or env/setup may know.
+settings := REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS
+passed_on := SHELL MAKE% BENCHBOOK BENCHBOOK_% CONDA_PREFIX PATH XDG_CACHE_HOME TMPDIR
+given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+unknown := $(strip $(filter-out $(settings) $(passed_on),$(given)))
+ifneq ($(unknown),)
+  $(error there is no variable $(unknown); variables are written in capitals: $(settings:%=%=...))
 endif
 
 # Servers and Go are often missing from a user's PATH.

@@ -17,6 +17,7 @@ from benchbook.campaign import design
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
 from benchbook.deposit import archive_command
+from benchbook.errors import BadInput
 
 TIDB = "tidb_v7_1_3_sysbench"
 LATEST = "20261122T091115497316-d03bde2ab846"
@@ -60,6 +61,20 @@ def with_a_search(campaign: Path) -> None:
 def entities(packed: Path) -> dict[str, dict[str, Any]]:
     said = json.loads((packed / "ro-crate-metadata.json").read_text())
     return {entity["@id"]: entity for entity in said["@graph"]}
+
+
+@pytest.mark.parametrize("license", ["foo", "Apache-2.0", "ftp://a/b", "https://", "http://a b", "file:///etc/passwd"])
+def test_a_licence_is_an_address(runs: Path, license: str) -> None:
+    with pytest.raises(BadInput, match=r"^license: is no address .*Fix: give its address, such as https://spdx\.org/"):
+        archive_command.run(TIDB, "", license, Console(quiet=True))
+    assert not (runs.parents[1] / "site").exists()
+
+
+def test_a_folder_that_is_not_there_is_not_made(runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "not there" / "deep" / "x.zip"
+    with pytest.raises(BadInput, match=r"^out: the folder .* is not there .*Fix: make the folder first: mkdir -p '"):
+        archive_command.run(TIDB, str(out), archive_command.LICENSE, Console(quiet=True))
+    assert not out.parent.parent.exists()
 
 
 def kinds(entity: dict[str, Any]) -> set[str]:

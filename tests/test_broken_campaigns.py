@@ -114,7 +114,7 @@ def test_the_broken_one_itself_is_refused_by_its_name(runs: Path) -> None:
 def test_a_report_that_has_nothing_else_says_so(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder in runs.iterdir():
         _no_json(folder)
-    with pytest.raises(BadInput, match="no recorded campaign to replay"):
+    with pytest.raises(BadInput, match=r"no recorded campaign to replay can be read\. Fix: restore one"):
         campaigns.latest(REPORT)
     assert len(capsys.readouterr().err.splitlines()) == 3
 

@@ -600,11 +600,14 @@ def test_a_record_that_cannot_be_written_is_a_sentence_and_leaves_the_others(
 
 
 def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home: Home) -> None:
-    with pytest.raises(BadInput, match="no recorded campaign to replay"):
+    nothing = r"nothing has been recorded of r\. Fix: run it first: make report REPORT=r$"
+    with pytest.raises(BadInput, match=nothing):
         campaigns.latest("r")
     first = begun()
-    with pytest.raises(BadInput, match="no recorded campaign"):
+    with pytest.raises(BadInput, match=nothing):
         campaigns.latest("r")
+    with pytest.raises(BadInput, match=rf"no recorded campaign to replay \(got 'x'\)\. Fix: name one of {first.id}$"):
+        campaigns.latest("r", "x")
     run(first, InMemory())
     second = begun()
     assert campaigns.latest("r").id == first.id, "the second has a plan and no record"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +17,13 @@ from kit import REPORT, ROOT, Home, inventory
 from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
+from benchbook.counts import counted
 from benchbook.errors import BadInput
+from benchbook.site import publish
 
 Ended = tuple[int, str]
+# The one that is recorded of dm_1_0_ga.
+CAMPAIGN = "20261122T033155989805-baf75a4e591a"
 
 
 @pytest.fixture
@@ -134,6 +140,41 @@ def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callabl
     assert not (home.path / "public").exists()
 
 
+@pytest.mark.parametrize(
+    ("count", "words", "said"),
+    [(0, ("cell",), "0 cells"), (1, ("cell",), "1 cell"), (1, ("inventory", "inventories"), "1 inventory"),
+     (2, ("inventory", "inventories"), "2 inventories")],
+)  # fmt: skip
+def test_one_is_singular(count: int, words: tuple[str, ...], said: str) -> None:
+    assert counted(count, *words) == said
+
+
+def test_a_report_of_one_table_is_not_of_1_tables(ends: Callable[..., Ended]) -> None:
+    assert ends("check", "tidb_v7_1_3_tpcc")[1].startswith("tidb_v7_1_3_tpcc: 1 table, 3 rows, valid\n")
+
+
+@pytest.mark.parametrize("command", ["claims", "site"])
+def test_a_campaign_alone_means_its_own_report(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
+    assert ends(command, "--campaign", CAMPAIGN) == (0, "")
+    assert asked == [("dm_1_0_ga", CAMPAIGN)]
+
+
+@pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0", f"data/runs/dm_1_0_ga/{CAMPAIGN}"])
+def test_a_campaign_is_published_by_any_of_its_addresses(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    for folder in runs.glob("*/*"):
+        (folder / "executed.ipynb").write_text("{}")
+    monkeypatch.setattr(publish, "publish", lambda report, notebook, *_: f"{report} {notebook.parent.name}")
+    status, said = ends("publish", which)
+    assert (status, said.splitlines()[:-1]) == (0, [f"dm_1_0_ga: dm_1_0_ga {CAMPAIGN}"])
+
+
 def test_the_doctor_names_a_program_that_is_missing_and_its_package(
     ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +223,20 @@ def test_an_interrupt_says_that_what_was_recorded_stays(ends: Callable[..., Ende
     status, said = ends("report", "stopped", "a")
     assert (status, [name for name, _ in asked]) == (130, ["stopped"])
     assert "what was recorded stays" in said
+
+
+@pytest.mark.parametrize("words", [["compare", REPORT], ["claims", REPORT], ["audit", REPORT], ["list"], ["--help"]])
+def test_a_reader_that_has_gone_is_no_result(home: Home, runs: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "benchbook", *words]
+    with subprocess.Popen(
+        command, cwd=home.path, env=home.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        # As `head` does, only sooner: the next line that is printed meets a closed pipe.
+        run.stdout.close()
+        said = run.stderr.read()
+    assert (run.returncode, said) == (141, "")
 
 
 def test_an_error_is_one_paragraph(ends: Callable[..., Ended], asked: list[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import sys
@@ -330,6 +331,15 @@ def test_the_history_is_listed(repeated: Path, says: Callable[..., tuple[int, st
     assert {effect["campaigns"] for effect in found["effects"]} == {4}
 
 
+def test_the_history_counts_in_words(repeated: Path) -> None:
+    # Five campaigns repeat each other; each that is left out takes one.
+    of = f"campaigns of {REPORT} repeat each other on this inventory. A comparison of two of them has"
+    for left, said in ((1, f"4 {of} 2 others as"), (2, f"3 {of} 1 other as")):
+        assert history.listed(Campaign(repeated / FIRST), without=REPEATS[:left]).sentence().startswith(said)
+    alone = history.listed(Campaign(repeated / FIRST), without=[*REPEATS, SECOND]).sentence()
+    assert alone.startswith(f"No other campaign of {REPORT} on this inventory repeats {FIRST}. A comparison needs 3")
+
+
 # -- what is refused ----------------------------------------------------------------------------------------------
 
 
@@ -443,6 +453,27 @@ def test_addresses(runs: Path) -> None:
     assert address.find(REPORT).id == SECOND
 
 
+@pytest.mark.parametrize("wrong", ["nothing", f"{REPORT}~2", "../.."])
+def test_one_address_that_is_none_is_said_to_be_none(runs: Path, wrong: str) -> None:
+    with pytest.raises(BadInput, match=rf"^a: no such recorded campaign \(got '{re.escape(wrong)}'\)\. Fix: use one"):
+        compare(wrong)
+
+
+def test_a_report_with_one_campaign_cannot_be_compared(runs: Path) -> None:
+    shutil.rmtree(runs / FIRST)
+    with pytest.raises(BadInput) as caught:
+        compare(REPORT)
+    fix = f"Fix: record another: make report REPORT={REPORT}"
+    assert str(caught.value) == f"a: only one campaign of {REPORT} is recorded, and a comparison needs two. {fix}"
+
+
+def test_a_report_of_which_nothing_is_recorded_is_told_how_to(runs: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        compare("etcd_3_2_performance")
+    said = "a: nothing has been recorded of etcd_3_2_performance. Fix: run it first: make report REPORT="
+    assert str(caught.value) == f"{said}etcd_3_2_performance"
+
+
 @pytest.mark.parametrize("wrong", ["nothing", f"{REPORT}~2", "", "../.."])
 def test_a_bad_address_lists_what_there_is(runs: Path, wrong: str) -> None:
     with pytest.raises(BadInput) as caught:
@@ -459,7 +490,7 @@ def test_one_campaign_alone_is_no_pair(runs: Path) -> None:
 
 
 def test_nothing_recorded(home: Home) -> None:
-    with pytest.raises(BadInput, match="none: nothing has been recorded yet"):
+    with pytest.raises(BadInput, match=r"nothing has been recorded yet \(got 'x'\)\. Fix: run a report first: make"):
         compare("x", "y")
 
 

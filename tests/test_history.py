@@ -153,6 +153,8 @@ def test_the_command_says_it_to_people_and_programs(campaigns: list[str], capsys
 def test_names_that_are_none(campaigns: list[str], home: Home) -> None:
     with pytest.raises(BadInput, match=r"nothing has been recorded of this report.*make report"):
         report_history(ASKED)
+    with pytest.raises(BadInput, match=r"there is no such report \(got 'nosuch'\)\. Fix: there are: .*dm_1_0_ga"):
+        report_history(HistoryParameters(report="nosuch"))
 
 
 @pytest.mark.parametrize(("name", "value"), [("inventory", "x"), ("profile", "x"), ("metric", ["x"])])

@@ -95,6 +95,49 @@ def test_what_the_rows_change_is_all_right_without_them(
     assert (status, len(begun)) == (1, 1), said
 
 
+@pytest.mark.parametrize(
+    ("report", "old", "new", "words"),
+    [
+        (
+            REPORT,
+            "restaged_by: sysbench\n",
+            "restaged_by: sysbnch\n",
+            "restaged_by: no such kind of experiment (got 'sysbnch'",
+        ),
+        (REPORT, values.FIRST, "    workload: oltp_point_selct\n", "workload, which a report would have it run"),
+        (REPORT, values.OPTIONS, '    options: ["--db-drivr=mysql", ', "option, which a report would have it run"),
+        ("dm_1_0_ga", '    options: ["--', '    options: ["--db-drivr=mysql", "--', "(got '--db-drivr=mysql')"),
+        ("dtm_mysql", '    options: ["--', '    options: ["--db-drivr=mysql", "--', "(got '--db-drivr=mysql')"),
+        ("etcd_3_2_performance", 'options: ["--key-size', 'options: ["--key-sise', "(got '--key-sise=8')"),
+    ],
+)
+def test_check_refuses_what_a_run_would_refuse(
+    home: Home, ends: Callable[..., Ended], report: str, old: str, new: str, words: str
+) -> None:
+    path = home.path / "data" / "published" / report / "report.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    # A report of somebody's that has no notebook yet is held to the same.
+    for there in (True, False):
+        if not there:
+            (home.path / "notebooks" / f"{report}.ipynb").unlink()
+        status, said = ends(["check", report])
+        assert (status, "Fix: " in said) == (2, True), said
+        assert f"{path}: " in said
+        assert words in said
+        assert " valid" not in said
+
+
+def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:
+    changed("report.yaml", values.FIRST, "    workload: mine\n")(home)
+    assert ends(["check", REPORT])[0] == 2
+    path = home.path / "notebooks" / f"{REPORT}.ipynb"
+    path.write_text(path.read_text().replace("allow: list[str] = []", 'allow: list[str] = [\\"mine\\"]', 1))
+    status, said = ends(["check", REPORT])
+    assert (status, f"{REPORT}: 5 tables, 15 rows, valid\n" in said) == (0, True), said
+
+
 # -- what a report chooses, allowed by name -------------------------------------------------------------------------
 
 

@@ -366,13 +366,27 @@ def test_make_help_lists_the_targets():
     assert {"report", "test", "lab", "lab-down", "jupyter", "bench", "site", "clean", "help", "setup"} <= targets
 
 
-def test_a_variable_in_small_letters_runs_nothing():
-    # Under a make of its own, it would name the folder that it enters.
-    words = ["make", "--no-print-directory", "-n", "report", "report=x"]
-    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+def dry_make(*words: str) -> subprocess.CompletedProcess[str]:
+    # Under a make of its own, it would name the folder that it enters, and take that one's variables.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "--no-print-directory", "-n", "report", *words]
+    return subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["report", "REPORTS", "Profile", "INVENTRY"])
+def test_a_variable_that_is_none_runs_nothing(name: str):
+    ran = dry_make(f"{name}=x", "PROFILE=smoke")
     assert ran.returncode == 2
-    assert "variables are written in capitals: REPORT=" in ran.stderr
+    assert f"there is no variable {name}; variables are written in capitals: REPORT=... PROFILE=..." in ran.stderr
     assert ran.stdout == ""
+
+
+def test_variables_that_are_known_are_taken_whatever_they_hold():
+    ran = dry_make(
+        "REPORT=a", "PYTEST_ARGS=-k 'x or REPORTS=1' y=2", "MAKEFLAGS=-k", "BENCHBOOK_HOME=/tmp", "SHELL=/bin/sh"
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "benchbook report a --profile smoke" in ran.stdout
 
 
 def test_continuous_integration_calls_make_test():

@@ -17,8 +17,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from benchbook.counts import counted
 from benchbook.errors import BadInput, one_line
-from benchbook.given import guard
+from benchbook.given import closed_pipe, guard
 
 app = typer.Typer(
     help="Restage published database benchmark reports. With --debug, an error shows its stack.",
@@ -152,14 +153,17 @@ def site(
     """
     from benchbook.restage import longest_first, replay, replay_all
 
-    chosen = longest_first(_recorded(names))
+    chosen = longest_first(_recorded(names, campaign))
     replays = [partial(_guarded, name, partial(replay, name, campaign, console, anew=anew)) for name in chosen]
     raise typer.Exit(max(replay_all(replays)))
 
 
 @app.command()
 def publish(
-    campaign: Annotated[str, typer.Argument(help="Its id; without, the latest campaign of every report.")] = "",
+    campaign: Annotated[
+        str,
+        typer.Argument(help="REPORT, REPORT~1 (the one before), an id; without, the latest campaign of every report."),
+    ] = "",
 ) -> None:
     """Put measured campaigns into public/, which the Pages workflow deploys; nothing is run again."""
     from benchbook.restage import publish_campaigns
@@ -192,24 +196,28 @@ def check(
     names: Reports = None,
     suggest: Annotated[bool, typer.Option("--suggest", help="Print relations that hold and are not declared.")] = False,
 ) -> None:
-    """Check published tables, claims and your probes: shape, types, units, and that every declaration is used."""
+    """Check published tables, claims and your probes: shape, types, units, that every declaration is used.
+
+    A report that is restaged must also name a kind, workloads and options that the kit knows.
+    """
     from benchbook import published
     from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
     from benchbook.probes import known_probes
+    from benchbook.reports import runnable
 
     for name in names or published.known_reports():
         found = published.validate(name)
         refuse_dead(found)
         ledger_check.load(found)
-        console.print(
-            f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
-        )
+        runnable.check(found)
+        rows = sum(len(table.frame) for table in found.tables.values())
+        console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
         if suggest:
             audit_terminal.show_undeclared(found, console)
     for name in known_probes.own():
-        console.print(f"probe {name}: {len(known_probes.find(name).metrics)} metrics, valid")
+        console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
 
 
 @app.command()
@@ -233,7 +241,7 @@ def claims(
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
     from benchbook.restage import judge_claims
 
-    raise typer.Exit(max(_each(_recorded(names), lambda name: judge_claims(name, campaign, console))))
+    raise typer.Exit(max(_each(_recorded(names, campaign), lambda name: judge_claims(name, campaign, console))))
 
 
 @app.command()
@@ -404,11 +412,13 @@ def _labs() -> list[str]:
     return [name for name in known_inventories() if load_inventory(name).lab]
 
 
-def _recorded(names: list[str] | None) -> list[str]:
-    """The reports that are named, else all that have records. Raises BadInput where there is none."""
-    from benchbook.restage import has_records, reports
+def _recorded(names: list[str] | None, campaign: str = "") -> list[str]:
+    """The reports that are named, else the one of this campaign, else all that have records. Raises BadInput."""
+    from benchbook.restage import has_records, report_of, reports
 
     _check_names(names or [])
+    if campaign and not names:
+        return [report_of(campaign)]
     found = names or [name for name in reports() if has_records(name)]
     if not found:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
@@ -477,7 +487,7 @@ def _say(head: str, text: str) -> None:
 
 
 def main() -> None:
-    """The console script: an error is one paragraph and its exit status, an interrupt is 130."""
+    """The console script: an error is one paragraph and its exit status, an interrupt is 130, a reader gone is 141."""
     say = partial(_say, "")
     guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
@@ -487,4 +497,6 @@ def main() -> None:
     except SystemExit as done:
         if done.code == INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")
+        if closed_pipe.is_why(done):
+            sys.exit(closed_pipe.READER_GONE)
         raise

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -17,6 +18,7 @@ from benchbook import parameters, paths, published
 from benchbook.build import artefacts
 from benchbook.campaign import store
 from benchbook.claims import ledger_check
+from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved
 from benchbook.given import user_file
 from benchbook.hosts import lab
@@ -64,6 +66,15 @@ def begun_reports() -> set[str]:
 
 def has_records(report: str) -> bool:
     return bool(store.recorded(report))
+
+
+def report_of(campaign: str) -> str:
+    """The report that the campaign of this id was recorded of. Raises BadInput for an id that nothing recorded has."""
+    for folder in store.recorded():
+        if folder.name == campaign:
+            return folder.parent.name
+    fix = "`benchbook runs` lists those there are"
+    raise BadInput("no such recorded campaign", key="campaign", value=campaign, fix=fix)
 
 
 def restage(report: str, overrides: Mapping[str, object], console: Console, *, wait: bool = False) -> int:
@@ -207,10 +218,10 @@ def judge_claims(report: str, which: str, console: Console) -> int:
 def publish_campaigns(which: str, console: Console) -> int:
     """Put a campaign (without `which`, the latest of every report) into `public/`, which is deployed; returns 0.
 
-    Nothing is run again: the page is made of the notebook that the campaign's run has left.
+    `which` is an address as `compare` takes it; a report means its latest campaign that has a notebook. Nothing is run
+    again: the page is made of the notebook that the campaign's run has left. Raises BadInput.
     """
-    folders = [path for path in store.recorded() if which in ("", path.name)]
-    chosen = {folder.parent.name: folder for folder in folders if (folder / paths.EXECUTED).is_file()}
+    chosen = {report: folder for report, folder in _to_publish(which) if (folder / paths.EXECUTED).is_file()}
     if not chosen:
         fix = "`benchbook runs` lists those that were; run it again, or `benchbook site` for one without a notebook"
         raise BadInput("no campaign with an executed notebook", key="campaign", value=which or "any", fix=fix)
@@ -221,6 +232,16 @@ def publish_campaigns(which: str, console: Console) -> int:
         console.print(f"{report}: {page}", highlight=False)
     console.print("deploy it: commit public/, push, and run the workflow `pages`")
     return 0
+
+
+def _to_publish(which: str) -> list[tuple[str, Path]]:
+    """Report and folder of the campaigns that are meant, the oldest first."""
+    known = [(folder.parent.name, folder) for folder in store.recorded()]
+    mine = [one for one in known if which in ("", one[0])]
+    if mine or not which:
+        return mine
+    found = address.find(which)
+    return [(found.report, found.folder)]
 
 
 @contextmanager

@@ -278,11 +278,17 @@ def latest(report: str, which: str = "") -> Campaign:
     named = [folder for folder in folders if which and folder.name == which]
     chosen = Campaign(named[0]) if named else None if which else next(readable(reversed(recorded(report))), None)
     if chosen is None:
-        raise BadInput(
-            "no recorded campaign to replay",
-            file=paths.runs_dir(report),
-            key="campaign",
-            value=which,
-            fix=f"run it first (`make report REPORT={report}`), or name one of {[f.name for f in folders]}",
-        )
+        raise _none(report, which, [folder.name for folder in folders])
     return chosen
+
+
+def _none(report: str, which: str, known: Sequence[str]) -> BadInput:
+    """Why there is no campaign to replay: nothing was recorded, no such id, or none that can be read."""
+    file, run = paths.runs_dir(report), f"make report REPORT={report}"
+    if which and known:
+        fix = f"name one of {', '.join(known)}"
+        return BadInput("no recorded campaign to replay", file=file, key="campaign", value=which, fix=fix)
+    if recorded(report):
+        fix = f"restore one, or run it again: {run}"
+        return BadInput("no recorded campaign to replay can be read", file=file, fix=fix)
+    return BadInput(f"nothing has been recorded of {report}", file=file, fix=f"run it first: {run}")

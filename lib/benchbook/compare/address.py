@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchbook import paths
+from benchbook import paths, published
 from benchbook.campaign.store import Campaign, PlanBroken, recorded
 from benchbook.errors import BadInput
 from benchbook.given import user_file
@@ -22,23 +22,26 @@ def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
     """
     if b:
         return find(a, "a"), find(b, "b")
-    if a not in _reports() and _folder(a) is not None and len({t.cell.system for t in find(a, "a").trials}) > 1:
-        return find(a, "a"), find(a, "a")
-    if a not in _reports():
-        raise BadInput(
-            "a comparison needs two campaigns",
-            key="b",
-            value=b,
-            fix=f"name a second one, or a report alone for its two latest: {_known()}",
-        )
-    return find(f"{a}~1", "a"), find(a, "b")
+    alone = find(a, "a")
+    if a in _reports():
+        if len(recorded(a)) == 1:
+            raise _only_one(alone)
+        return find(f"{a}~1", "a"), alone
+    if _has_several_systems(alone):
+        return alone, alone
+    raise BadInput(
+        "a comparison needs two campaigns, or one of several systems",
+        key="a",
+        value=a,
+        fix=f"name a second one, or a report alone for its two latest: {_known()}",
+    )
 
 
 def find(address: str, key: str = "campaign") -> Campaign:
     """The campaign at `address`; it has at least one whole record. Raises BadInput that lists what there is."""
     folder = _folder(address)
     if folder is None:
-        raise BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {_known()}")
+        raise _not_there(address, key)
     try:
         found = Campaign(folder)
     except PlanBroken as problem:
@@ -51,6 +54,27 @@ def find(address: str, key: str = "campaign") -> Campaign:
             fix=f"finish it, or use one of {_known()}",
         )
     return found
+
+
+def _only_one(campaign: Campaign) -> BadInput:
+    report = campaign.report
+    also = f"; its systems side by side: benchbook compare {campaign.id}" if _has_several_systems(campaign) else ""
+    fix = f"record another: make report REPORT={report}{also}"
+    return BadInput(f"only one campaign of {report} is recorded, and a comparison needs two", key="a", fix=fix)
+
+
+def _has_several_systems(campaign: Campaign) -> bool:
+    return len({trial.cell.system for trial in campaign.trials}) > 1
+
+
+def _not_there(address: str, key: str) -> BadInput:
+    if address in published.known_reports():
+        fix = f"run it first: make report REPORT={address}"
+        return BadInput(f"nothing has been recorded of {address}", key=key, fix=fix)
+    if not recorded():
+        fix = "run a report first: make report REPORT=NAME"
+        return BadInput("nothing has been recorded yet", key=key, value=address, fix=fix)
+    return BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {_known()}")
 
 
 def _folder(address: str) -> Path | None:
@@ -79,7 +103,7 @@ def _known() -> str:
     latest = list(reversed(recorded()))
     said = [_described(folder) for folder in latest[:_SHOWN]]
     more = f", and {len(latest) - _SHOWN} older" if len(latest) > _SHOWN else ""
-    return f"{'; '.join(said)}{more}" if said else "none: nothing has been recorded yet"
+    return f"{'; '.join(said)}{more}"
 
 
 def _described(folder: Path) -> str:

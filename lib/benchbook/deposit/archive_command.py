@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 from rich.console import Console
@@ -9,18 +11,21 @@ from rich.console import Console
 from benchbook import paths
 from benchbook.compare import address
 from benchbook.deposit.crate import CampaignCrate
-from benchbook.errors import writing
+from benchbook.errors import BadInput, writing
 
 # The kit's own; data of yours may need another one.
 LICENSE = "https://spdx.org/licenses/Apache-2.0"
 CRATE = "crate.zip"
+_ADDRESS = re.compile(r"https?://[^\s/]\S*")
 
 
 def run(campaign: str, out: str, license: str, console: Console) -> Path:
     """Pack the campaign at this address (see `compare.address`) and say where it is; returns its path.
 
-    Without `out` it stands in the site, beside the campaign's page. Raises BadInput, NotWritten.
+    Without `out` it stands in the site, beside the campaign's page. `license` is an address on the web. Raises
+    BadInput, also for a folder of `out` that is not there; NotWritten.
     """
+    _check(out, license)
     found = address.find(campaign)
     target = Path(out) if out else paths.site_dir() / found.report / found.id / CRATE
     partial = target.with_name(f"{target.stem}.partial.zip")
@@ -34,3 +39,12 @@ def run(campaign: str, out: str, license: str, console: Console) -> Path:
             partial.unlink(missing_ok=True)
     console.print(f"{target} ({target.stat().st_size / 1e6:.1f} MB)", markup=False)
     return target
+
+
+def _check(out: str, license: str) -> None:
+    if not _ADDRESS.fullmatch(license):
+        fix = f"give its address, such as {LICENSE}"
+        raise BadInput("is no address of a licence", key="license", value=license, fix=fix)
+    if out and not Path(out).parent.is_dir():
+        fix = f"make the folder first: mkdir -p {shlex.quote(str(Path(out).parent))}"
+        raise BadInput("the folder that the zip is to stand in is not there", key="out", value=out, fix=fix)

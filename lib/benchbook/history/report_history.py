@@ -15,6 +15,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
 from benchbook.compare.cells import CELL
 from benchbook.compare.history import Listing
+from benchbook.counts import counted
 from benchbook.errors import BadInput
 from benchbook.given.named import one_of
 from benchbook.history import cell_history
@@ -51,7 +52,8 @@ class ReportHistory:
     def sentence(self) -> str:
         """How many campaigns, of what, and how many changes hold."""
         count, cells = len(self.campaigns), self.points.groupby(CELL, observed=True).ngroups
-        of = f"{count} campaigns of {self.report} on {self.inventory}, profile {self.profile}, {cells} cells"
+        where = f"{self.report} on {self.inventory}, profile {self.profile}"
+        of = f"{counted(count, 'campaign')} of {where}, {counted(cells, 'cell')}"
         if count < LEAST_CAMPAIGNS:
             return f"{of}: {LEAST_CAMPAIGNS} campaigns are the least that can show a change."
         steps = self.changes.campaign.nunique()
@@ -86,9 +88,13 @@ class ReportHistory:
 
 
 def report_history(asked: HistoryParameters) -> ReportHistory:
-    """Raises BadInput for a report without a campaign, and for an inventory, a profile or a metric that none has."""
+    """Raises BadInput for an unknown report or one without a campaign.
+
+    So it does for an inventory, a profile or a metric that none of its campaigns has.
+    """
     known = recorded_runs.runs(asked.report)
     if known.empty:
+        one_of(asked.report, published.known_reports(), "report")
         fix = f"run it: make report REPORT={asked.report}"
         raise BadInput("nothing has been recorded of this report", key="report", value=asked.report, fix=fix)
     mine = pd.DataFrame(known)

@@ -62,6 +62,12 @@ class Kind(ABC, Generic[P]):
         """Names of the levels that are scaled with the cores here; () where the published ones are run."""
         return ()
 
+    def check_load(self, published: Published, allow: Sequence[str]) -> None:
+        """Raises BadInput for a workload or option of the report that its load does not know and `allow` does not name.
+
+        It needs no inventory and no host. A kind whose reports choose neither has nothing to refuse.
+        """
+
     def check_cells(self, cells: Sequence[Cell]) -> None:
         """Raises BadInput for a level, as it is to be run, that a system or a load generator does not take."""
 

@@ -168,11 +168,7 @@ class DmKind(Kind[ReplicationParameters]):
             inventory.require_one(role)
         mysql_family.check(parameters.names(), inventory)
         count = stated.anywhere_fixed(published, "tables")
-        for design in published.report.design:
-            # Of dumps and loads, the published options are mydumper's, and stay words.
-            given = [option for option in design.options if option.startswith("--")]
-            file = paths.published_dir(published.report.name) / "report.yaml"
-            allowed.check_options(Sysbench, design, given, parameters.allow, file)
+        self.check_load(published, parameters.allow)
         return DmReplication(
             inventory=inventory,
             profile=profile,
@@ -184,6 +180,14 @@ class DmKind(Kind[ReplicationParameters]):
             seed=parameters.seed,
             upstreams=parameters.names(),
         )
+
+    def check_load(self, published: Published, allow: Sequence[str]) -> None:
+        """Raises BadInput for an option of a design that sysbench does not know."""
+        file = paths.published_dir(published.report.name) / "report.yaml"
+        for design in published.report.design:
+            # Of dumps and loads, the published options are mydumper's, and stay words.
+            given = [option for option in design.options if option.startswith("--")]
+            allowed.check_options(Sysbench, design, given, allow, file)
 
     def builds(self, published: Published, parameters: ReplicationParameters) -> list[str]:
         """Systems of this run that are built from source, and the upstreams that are fetched."""

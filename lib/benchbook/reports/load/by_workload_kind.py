@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchbook.campaign.design import Cell
@@ -31,6 +32,10 @@ class ByWorkloadKind(LoadKind):
     ) -> LoadTrials:
         """Raises BadInput as any load report does, for each of the workloads."""
         return super().experiment(_apart(published), parameters, profile, inventory)
+
+    def check_load(self, published: Published, allow: Sequence[str]) -> None:
+        """As any load report, for each of the workloads."""
+        super().check_load(_apart(published), allow)
 
 
 def _apart(published: Published) -> Published:

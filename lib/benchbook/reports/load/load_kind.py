@@ -144,8 +144,7 @@ class LoadKind(Kind[LoadParameters]):
         So it does for a workload or an option of the report that the load generator does not know.
         """
         load = load_of(published)
-        file = paths.published_dir(published.report.name) / "report.yaml"
-        allowed.check(load, published.report.design, parameters.allow, file)
+        self.check_load(published, parameters.allow)
         _check_open_loop(load, parameters)
         # First: a role in the inventory would be no cure for a system that the load cannot drive.
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
@@ -162,6 +161,11 @@ class LoadKind(Kind[LoadParameters]):
             rate=parameters.rate or size.rate,
             stop_rule=rule(early, published_s(published)) if early else None,
         )
+
+    def check_load(self, published: Published, allow: Sequence[str]) -> None:
+        """Raises BadInput for a workload or an option of the report that its load generator does not know."""
+        file = paths.published_dir(published.report.name) / "report.yaml"
+        allowed.check(load_of(published), published.report.design, allow, file)
 
     def knee(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory

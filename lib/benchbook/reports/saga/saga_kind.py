@@ -146,17 +146,21 @@ class SagaKind(Kind[SagaParameters]):
                 "table_size": profile.saga.table_size,
             }
         )
-        alone = stated.design(published)[0]
-        file = paths.published_dir(published.report.name) / "report.yaml"
-        allowed.check_options(Sysbench, alone, alone.options, parameters.allow, file)
+        self.check_load(published, parameters.allow)
         return SagaLadder(
             inventory=inventory,
             profile=profile,
-            generator=Sysbench(size, alone.options, parameters.seed),
+            generator=Sysbench(size, stated.design(published)[0].options, parameters.seed),
             time_s=parameters.time_s or profile.saga.time_s,
             accounts=profile.saga.accounts,
             stores=parameters.names(),
         )
+
+    def check_load(self, published: Published, allow: Sequence[str]) -> None:
+        """Raises BadInput for an option of sysbench alone, which is the first design, that it does not know."""
+        alone = stated.design(published)[0]
+        file = paths.published_dir(published.report.name) / "report.yaml"
+        allowed.check_options(Sysbench, alone, alone.options, allow, file)
 
     def builds(self, published: Published, parameters: SagaParameters) -> list[str]:
         """DTM and the business service come from one module; their databases may be fetched."""
