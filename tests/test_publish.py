@@ -141,6 +141,13 @@ def test_the_header_says_what_ran_where_and_how_it_went(tmp_path: Path) -> None:
     assert "Run failed" not in header
 
 
+@pytest.mark.parametrize(("wall_s", "said"), [(433.4, "took 7 min 13 s"), (0, "took 3 min 52 s")])
+def test_a_run_took_its_wall_time_where_that_is_recorded(tmp_path: Path, wall_s: float, said: str) -> None:
+    """From the first trial to the last is less: servers are started, and data is made, before."""
+    spent = {"trials": 43, "load_s": 200, "wall_s": wall_s, "planned": 45}
+    assert said in text(rendered(tmp_path, cells(), machine_time=spent).header)
+
+
 def test_a_system_is_called_what_it_is_to_people(tmp_path: Path) -> None:
     stand_in = {"name": "mongo:source", "version": "1.24.0", "title": "FerretDB (source)", "stand_in_for": "MongoDB"}
     assert "FerretDB (source) 1.24.0 in place of MongoDB" in text(

@@ -278,13 +278,20 @@ def _clock(moment: datetime) -> str:
 
 def _spent(found: Results) -> str:
     """Wall time of the run, in words; empty while it is not known."""
-    if found.finished is None:
+    seconds = _wall_s(found)
+    if seconds is None:
         return ""
-    seconds = round((found.finished - found.started).total_seconds())
-    minutes, rest = divmod(seconds, 60)
+    minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _wall_s(found: Results) -> float | None:
+    """Seconds of wall time. From the first trial to the last, without what prepares them, where no more is recorded."""
+    if found.machine_time and found.machine_time.wall_s:
+        return found.machine_time.wall_s
+    return (found.finished - found.started).total_seconds() if found.finished else None
 
 
 def _ratio(value: float | str | None) -> str:
