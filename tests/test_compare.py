@@ -396,6 +396,45 @@ def test_what_was_asked_for_is_part_of_the_environment(runs: Path, key: str, val
     assert compare(FIRST, SECOND, accept=["asked"]).verdict == "undecided"
 
 
+def with_scaled(runs: Path, *, measured: str) -> None:
+    """Both plans keep scaled levels of a table that they measured and of two that they did not; B's are others."""
+    for folder, here in ((runs / FIRST, 1), (runs / SECOND, 2)):
+        levels = {table: {"threads": {"50": here, "100": here + 2}} for table in ("other", "another")}
+        levels[measured] = {"threads": {"50": 1, "100": 3}}
+        scaled = {"cores_here": 2, "cores_published": 80, "levels": levels}
+        edit(folder / "plan.json", lambda plan, scaled=scaled: plan["asked"].update(scaled=scaled))
+
+
+def test_scaled_levels_of_a_table_that_one_campaign_did_not_measure_are_no_difference(runs: Path) -> None:
+    with_scaled(runs, measured="mysql_write_only")
+    found = compare(FIRST, SECOND)
+    assert found.gate.differences == ()
+    # What the plan keeps of a table that both measured still counts.
+    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"]["scaled"]["levels"].update(mysql_write_only={}))
+    assert {d.name for d in compare(FIRST, SECOND).gate.unfair} == {
+        f"asked.scaled.levels.mysql_write_only.threads.{n}" for n in ("50", "100")
+    }
+
+
+def test_a_refusal_is_short_and_says_which_flag_would_do(runs: Path) -> None:
+    with_scaled(runs, measured="mysql_write_only")
+    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"]["scaled"].update(levels={}, shared=True))
+    said = compare(FIRST, SECOND).sentence()
+    assert said.startswith("Refused: the environments differ in asked.scaled (3 facts), so none of the 8 cells")
+    assert said.endswith("add --accept asked.scaled, or --subject asked.scaled if that is what you compare.")
+    assert compare(FIRST, SECOND, accept=["asked.scaled"]).gate.open
+    edit(runs / SECOND / "environment.json", host("cores", 64))
+    edit(runs / SECOND / "environment.json", host("kernel", "6.1"))
+    said = compare(FIRST, SECOND).sentence()
+    assert "differ in asked.scaled (3 facts), host.cores, host.kernel, so none" in said
+    assert "add --accept asked.scaled --accept host.cores --accept host.kernel, or --subject NAME if" in said
+    for number in range(5):
+        edit(runs / SECOND / "environment.json", host(f"fact{number}", 1))
+    said = compare(FIRST, SECOND).sentence()
+    assert "host.fact3 and 2 more, so none" in said
+    assert "add --accept all, or --subject NAME if" in said
+
+
 def test_an_option_of_the_load_is_part_of_the_environment(runs: Path) -> None:
     for file in (runs / SECOND).glob("trials/*/record.json"):
         edit(file, lambda record: record.update(command=record["command"] + " --rand-type=pareto"))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from kit import ROOT, Home
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from benchbook.campaign.store import recorded
@@ -19,6 +22,7 @@ from benchbook.errors import BadInput
 from benchbook.frames.schema import RUN_TRIALS, typed
 from benchbook.history import cell_history, history_command, history_view
 from benchbook.history.report_history import HistoryParameters, report_history
+from benchbook.plots import campaign_plot
 
 TIDB = "tidb_v7_1_3_sysbench"
 LATEST = "20261122T091115497316-d03bde2ab846"
@@ -148,6 +152,45 @@ def test_the_command_says_it_to_people_and_programs(campaigns: list[str], capsys
     found = json.loads(capsys.readouterr().out)
     assert found["campaigns"] == campaigns
     assert {change["campaign"] for change in found["changes"]} == {campaigns[CHANGED]}
+
+
+def test_too_few_campaigns_tell_of_no_level(runs: Path) -> None:
+    found = report_history(ASKED)
+    assert found.too_few
+    said = "Too few campaigns to tell whether a level changed: 2, and it takes 5."
+    for view in (history_view.changes, history_view.who_changed):
+        assert said in view(found).data
+    pictures = [str(part.data) for part in history_view.figures(found).parts]
+    assert all(said in each and "No level changed" not in each for each in pictures)
+
+
+def test_intervals_relative_to_the_median_end_at_0(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
+    found = report_history(ASKED)
+    wide = found.points.assign(low=-found.points["mean"], high=3 * found.points["mean"])
+    drawn: list[pd.DataFrame] = []
+    draw = campaign_plot.draw
+
+    def kept(frame: pd.DataFrame, *others: Any) -> Figure:
+        drawn.append(frame)
+        return draw(frame, *others)
+
+    monkeypatch.setattr(campaign_plot, "draw", kept)
+    history_view.figures(replace(found, points=wide))
+    assert set(pd.concat(drawn).low) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("campaigns", "said"),
+    [
+        (["20261122T073108163287-a", "20261122T091115497316-b"], ["2026-11-22\n07:31", "2026-11-22\n09:11"]),
+        (["20261122T073108163287-a", "20261124T091115497316-b"], ["2026-11-22", "2026-11-24"]),
+    ],
+)
+def test_campaigns_of_one_day_are_told_apart_by_the_hour(campaigns: list[str], said: list[str]) -> None:
+    frame = pd.DataFrame({"panel": "t", "line": "all", "campaign": campaigns, "value": 1.0, "low": 0.9, "high": 1.1})
+    figure = campaign_plot.draw(frame, frame.iloc[:0], campaigns)
+    figure.draw_without_rendering()
+    assert [each.get_text() for each in figure.axes[0].get_xticklabels() if each.get_text()] == said
 
 
 def test_names_that_are_none(campaigns: list[str], home: Home) -> None:

@@ -141,6 +141,26 @@ def test_the_header_says_what_ran_where_and_how_it_went(tmp_path: Path) -> None:
     assert "Run failed" not in header
 
 
+@pytest.mark.parametrize(("wall_s", "said"), [(433.4, "took 7 min 13 s"), (0, "took 3 min 52 s")])
+def test_a_run_took_its_wall_time_where_that_is_recorded(tmp_path: Path, wall_s: float, said: str) -> None:
+    """From the first trial to the last is less: servers are started, and data is made, before."""
+    spent = {"trials": 43, "load_s": 200, "wall_s": wall_s, "planned": 45}
+    assert said in text(rendered(tmp_path, cells(), machine_time=spent).header)
+
+
+def test_the_header_has_no_column_for_what_a_page_does_not_have(tmp_path: Path) -> None:
+    def columns(**changes: Any) -> list[str]:
+        return [text(each) for each in rendered(tmp_path, cells(), **changes).select("header .facts > div")]
+
+    assert columns() == ["Systems tidb 7.1.3 in place of TiDB Dedicated"]
+    assert columns(setting={"load": ["smoke"], "published_hosts": ["2 x c5.2xlarge"]}) == [
+        "Systems tidb 7.1.3 in place of TiDB Dedicated", "Hosts not known published: 2 x c5.2xlarge", "Load smoke",
+    ]  # fmt: skip
+    bare = rendered(tmp_path, cells(), systems=[]).header
+    assert not bare.select(".facts")
+    assert "not known" not in text(bare)
+
+
 def test_a_system_is_called_what_it_is_to_people(tmp_path: Path) -> None:
     stand_in = {"name": "mongo:source", "version": "1.24.0", "title": "FerretDB (source)", "stand_in_for": "MongoDB"}
     assert "FerretDB (source) 1.24.0 in place of MongoDB" in text(
@@ -515,6 +535,20 @@ def test_only_a_complete_campaign_displaces_a_complete_one_and_each_keeps_its_ad
     runs = [f"tidb/{name}/index.html" for name in ("partial", "one-trial", "failing", "good")]
     assert links == [*runs, "compare_good_new.html"]
     assert all((page.parent / link).is_file() for link in links)
+
+
+def test_comparisons_and_histories_are_no_reports_and_are_reached_from_the_index(tmp_path: Path) -> None:
+    site = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good").parent
+    for name in ("compare_good_new", "compare_other_one", "history_tidb", "history_ddt"):
+        put(tmp_path, name, cells(), title=f"{name} in words")
+    soup = BeautifulSoup((site / "index.html").read_text(), "html.parser")
+    assert [card["id"] for card in soup.select(".card")] == ["tidb"]
+    own = {link["href"]: text(link) for link in soup.select("#tidb .others a")}
+    assert own == {"compare_good_new.html": "a comparison of two runs", "history_tidb.html": "its runs over time"}
+    others = {link["href"]: text(link) for link in soup.select("section > .others a")}
+    assert others == {f"{name}.html": f"{name} in words" for name in ("compare_other_one", "history_ddt")}
+    (site / "tidb.json").unlink()
+    assert "No report has been run yet" not in publish.build_index(site).read_text()
 
 
 def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_that_of_a_broad_one() -> None:

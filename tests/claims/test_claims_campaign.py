@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from io import StringIO
 from itertools import product
 from typing import Any
 
@@ -21,7 +22,7 @@ from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
-from benchbook.claims import evidence, judge, ledger_check, more
+from benchbook.claims import claims_terminal, evidence, judge, ledger_check, more
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import interval
 from benchbook.claims.terms import Term
@@ -227,6 +228,39 @@ def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
     assert lines["rises-insert"][1:6] == ["contradicted", "0.251x", "0.25", "to", "0.253"]
     assert sum(line.startswith(" rises-") for line in said) == 10, "five claims on two systems, each whole"
     assert said[start].startswith("mariadb: 5 contradicted")
+
+
+def untested(**changes: Any) -> JudgedClaim:
+    given = {"id": "load-rises", "statement": "", "verdict": "not testable here", "system": "dm"}
+    return JudgedClaim.model_validate({**given, **changes})
+
+
+def told(claims: list[JudgedClaim], width: int, *, terminal: bool) -> list[str]:
+    console = Console(record=True, file=StringIO(), width=width, force_terminal=terminal, soft_wrap=True)
+    claims_terminal.show(GA, "c1", claims, console)
+    return console.export_text().splitlines()
+
+
+def test_a_claim_that_cannot_be_tested_says_why_and_has_no_line_of_dashes() -> None:
+    why = " ".join(f"word{number}" for number in range(30))
+    lines = told([untested(reason=why), untested(id="no-reason-known")], 100, terminal=True)
+    assert max(map(len, lines)) <= 100
+    reason = [line.split() for line in lines if "word" in line]
+    assert [*reason[0][1:], *(word for line in reason[1:] for word in line)] == why.split()
+    assert next(line.split() for line in lines if "no-reason-known" in line) == ["no-reason-known", "–"]
+    assert not any("leaning" in line for line in lines), "a table of figures that no claim has"
+    assert next(line.split() for line in told([untested(reason=why)], 60, terminal=False) if "word0" in line) == [
+        "load-rises", *why.split(),
+    ]  # fmt: skip
+
+
+def test_a_narrow_terminal_cuts_no_word() -> None:
+    tested = untested(id="a-claim-of-a-very-long-name", verdict="inconclusive", effect=2.04, unit="times",
+                      interval=(1.07, 3.9), n=3, p_value=0.0004, leaning=0.99)  # fmt: skip
+    lines = told([tested, untested(reason="nothing of it was measured")], 60, terminal=True)
+    words = " ".join(lines).split()
+    assert "…" not in "".join(lines)
+    assert {tested.id, "inconclusive", "2.04x", "1.07", "3.9", "holding,", "0.99", "interval", "published"} <= {*words}
 
 
 def verdict(id: str, needed: int | None, said: results.Verdict = "inconclusive") -> results.JudgedClaim:

@@ -6,31 +6,55 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import section
 
-WIDTH = 140
-_STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow", "not testable here": "dim"}
+# A pipe is as narrow as 80 columns, and whoever reads it wants the whole line.
+WIDTH = 1000
+_UNTESTED = "not testable here"
+# Columns of several words; the others hold one word or figure each.
+_WRAPPED = ("interval", "n to decide", "leaning", "reason")
+_STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow"}
 
 
 def show(report: str, campaign: str, found: Sequence[JudgedClaim], console: Console) -> None:
-    """Print the claims of one report, as they were judged from the campaign of this id."""
-    # A pipe is as narrow as 80 columns, and whoever reads it wants the whole line.
-    console.width = max(console.width, WIDTH)
+    """Print the claims of one report, as they were judged from the campaign of this id: their figures, or why none.
+
+    A terminal's lines are as wide as it is, and long texts go on beneath; elsewhere a claim is one line.
+    """
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH)
     console.print(f"[bold]{report}[/], campaign {campaign}{'' if found else ': no ledger of claims'}")
     for system in dict.fromkeys(claim.system for claim in found):
         mine = [claim for claim in found if claim.system == system]
         console.print(f"{system or 'nothing measured'}: {section.counts(mine)}")
-        console.print(_table(section.rows(mine)))
+        for lines in (section.rows([claim for claim in mine if claim.verdict != _UNTESTED]), _reasons(mine)):
+            if lines:
+                _print(_table(lines), console)
+
+
+def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
+    """A claim without a figure has a reason instead."""
+    return [{_UNTESTED: c.id, "reason": c.reason or "–"} for c in claims if c.verdict == _UNTESTED]
+
+
+def _print(table: Table, console: Console) -> None:
+    """As wide as the terminal; on one that is narrower than the longest words, lines are longer and nothing is cut."""
+    width, options = console.width, console.options.update(width=WIDTH)
+    console.width = max(width, Measurement.get(console, options, table).minimum)
+    console.print(table, soft_wrap=False, crop=False)
+    console.width = width
 
 
 def _table(lines: list[dict[str, str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in lines[0]:
-        table.add_column(name, no_wrap=True)
+        words = " ".join([name, *(line[name] for line in lines)]).split()
+        table.add_column(name, no_wrap=name not in _WRAPPED, min_width=max(map(len, words)))
     for line in lines:
         table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in line.values()))
     return table

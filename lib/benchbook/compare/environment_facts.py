@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Record
+from benchbook.campaign.scaled_levels import KEY as SCALED
 from benchbook.campaign.store import Campaign
 from benchbook.grouping import grouped
 
@@ -59,7 +60,8 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
     Systems of different names are different programs: their settings have nothing in common to compare.
     """
     roles = _roles(a) & _roles(b)
-    left, right = (_common(campaign, roles) for campaign in (a, b))
+    tables = _measured(a) & _measured(b)
+    left, right = (_common(campaign, roles, tables) for campaign in (a, b))
     for ours, theirs in _systems(a, b, systems).items():
         for facts, campaign, name in ((left, a, ours), (right, b, theirs)):
             about = campaign.environment().systems.get(name, SystemDescription())
@@ -70,7 +72,7 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
 
 def of_campaign(campaign: Campaign) -> Facts:
     """The facts of one campaign, with those of all its systems, in the same words."""
-    facts = _common(campaign, _roles(campaign))
+    facts = _common(campaign, _roles(campaign), _scaled(campaign).keys())
     for name, about in campaign.environment().systems.items():
         facts.update(_system(about, name))
     return facts
@@ -93,12 +95,29 @@ def _load(command: str) -> Facts:
     return {(f"load.{name}", "command"): value for name, value in _options(command)}
 
 
-def _common(campaign: Campaign, roles: set[str]) -> Facts:
+def _measured(campaign: Campaign) -> set[str]:
+    return {record.table for record in campaign.records()}
+
+
+def _scaled(campaign: Campaign) -> dict[str, Any]:
+    """The scaled levels that the plan keeps, by table: of every table of the report, measured or not."""
+    return dict((campaign.asked.get(SCALED) or {}).get("levels", {}))
+
+
+def _asked(campaign: Campaign, tables: Collection[str]) -> dict[str, Any]:
+    """What was asked for; of scaled levels those of `tables` alone, for others change nothing that is compared."""
+    asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
+    if asked.get(SCALED):
+        levels = {table: here for table, here in _scaled(campaign).items() if table in tables}
+        asked[SCALED] = {**asked[SCALED], "levels": levels}
+    return asked
+
+
+def _common(campaign: Campaign, roles: set[str], tables: Collection[str]) -> Facts:
     about = campaign.environment()
     facts: Facts = {("report", ""): campaign.report}
     facts.update({("load_generator", ""): about.load_generator} if about.load_generator is not None else {})
-    asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
-    facts.update({(f"asked.{name}", ""): value for name, value in _flat(asked)})
+    facts.update({(f"asked.{name}", ""): value for name, value in _flat(_asked(campaign, tables))})
     for role in roles:
         facts.update(_role(about, role))
     return facts

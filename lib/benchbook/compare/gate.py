@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import Literal
 
@@ -12,6 +12,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare import environment_facts
 from benchbook.compare.environment_facts import ABSENT, VARIABLE_SET, Facts
 from benchbook.errors import BadInput
+from benchbook.grouping import grouped
 
 Standing = Literal["unfair", "accepted", "subject"]
 ALL = "all"
@@ -53,6 +54,15 @@ class Gate:
     def names(self) -> list[str]:
         """Names of the unfair differences, each once: what `accept` or `subject` would have to say."""
         return list(dict.fromkeys(difference.name for difference in self.unfair))
+
+    @property
+    def together(self) -> dict[str, int]:
+        """What covers these names in `accept` or `subject`, and how many of them: {"asked.scaled.levels": 9}.
+
+        Names of more than two parts stand together by what they share.
+        """
+        alike = grouped(self.names, lambda name: tuple(name.split(".")[:2]))
+        return {_shared(names): len(names) for names in alike.values()}
 
 
 def check(
@@ -96,6 +106,12 @@ def _standing(name: str, accept: Sequence[str], subject: Sequence[str]) -> Stand
     if any(_covers(given, name) for given in subject):
         return "subject"
     return "accepted" if ALL in accept or any(_covers(given, name) for given in accept) else "unfair"
+
+
+def _shared(names: Sequence[str]) -> str:
+    """The parts that all of these names begin with."""
+    same = takewhile(lambda parts: len(set(parts)) == 1, zip(*(name.split(".") for name in names), strict=False))
+    return ".".join(parts[0] for parts in same)
 
 
 def _covers(given: str, name: str) -> bool:

@@ -21,6 +21,8 @@ from benchbook.stats.campaign_effect import CampaignEffect
 Verdict = Literal["no regression", "regression", "refused", "undecided"]
 # 2 is every command's status for input that cannot be used.
 EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3, "undecided": 4}
+# Names of differences that a sentence lists.
+_MOST = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +76,21 @@ class Comparison:
     def sentence(self) -> str:
         """The verdict and why, in words."""
         if self.verdict == "refused":
-            names = self.gate.names
-            shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-            return (
-                f"Refused: the environments differ in {shown}, so none of the {len(self.cells)} cells is called "
-                "faster or slower. Declare what you mean to compare (subject), or accept it (accept)."
-            )
+            return self._refusal()
         counted = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
         lost = f" Of {len(self.lost)} more B has no figure, and was to measure them." if self.lost else ""
         return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}"
+
+    def _refusal(self) -> str:
+        facts = self.gate.together
+        names = [f"{name} ({count} facts)" if count > 1 else name for name, count in facts.items()]
+        shown = ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
+        flags = " ".join(f"--accept {name}" for name in facts) if len(facts) <= _MOST else f"--accept {gate.ALL}"
+        subject = next(iter(facts)) if len(facts) == 1 else "NAME"
+        return (
+            f"Refused: the environments differ in {shown}, so none of the {len(self.cells)} cells is called faster or "
+            f"slower. To compare anyway, add {flags}, or --subject {subject} if that is what you compare."
+        )
 
     def called(self) -> list[str]:
         """What each cell is called, in the order of `cells`; behind a closed gate none is called anything."""

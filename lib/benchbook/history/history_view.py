@@ -15,6 +15,7 @@ from benchbook.compare.history import effect_rows
 from benchbook.display import show
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
+from benchbook.stats.level_changes import LEAST_CAMPAIGNS
 
 # A table of more rows is not read; `ReportHistory.changes` has all.
 MOST_ROWS = 60
@@ -49,9 +50,13 @@ def changes(found: ReportHistory) -> HTML:
     """Every change of a cell's level: new / old with its 95% interval, and the chance of it by luck."""
     rows = [_change(row) for row in found.changes.head(MOST_ROWS).to_dict("records")]
     if not rows:
-        return show.paragraph("No cell's level has changed.")
+        return show.paragraph(_too_few(found) if found.too_few else "No cell's level has changed.")
     left = f", the first {MOST_ROWS} of {len(found.changes)}" if len(found.changes) > MOST_ROWS else ""
     return show.table(rows, f"Changes of the level that hold{left}: new / old [95% interval]")
+
+
+def _too_few(found: ReportHistory) -> str:
+    return f"Too few campaigns to tell whether a level changed: {len(found.campaigns)}, and it takes {LEAST_CAMPAIGNS}."
 
 
 def _change(row: Mapping[Any, Any]) -> dict[str, str]:
@@ -70,7 +75,8 @@ def _change(row: Mapping[Any, Any]) -> dict[str, str]:
 def who_changed(found: ReportHistory) -> HTML:
     """What of the environment changed from the campaign before a change to the first of the new level."""
     if found.changes.empty:
-        return show.paragraph("Where no level changed, there is nothing to explain.")
+        said = "Where no level changed, there is nothing to explain."
+        return show.paragraph(_too_few(found) if found.too_few else said)
     told = found.differences.head(MOST_ROWS)
     rows: list[dict[Any, Any]] = told.assign(was=told.was.map(short), became=told.became.map(short)).to_dict("records")
     silent = sorted(set(found.changes.campaign) - set(found.differences.campaign))
@@ -94,10 +100,14 @@ def _figure(found: ReportHistory, metric: str, unit: str) -> HTML:
     broken = _lines(found.changes[(found.changes.metric == metric) & (found.changes.unit == unit)])
     kept, left_out = _few(mine, set(zip(broken.panel, broken.line, strict=True)))
     middle = kept.groupby(["panel", "line"])["mean"].transform("median")
-    frame = kept.assign(value=kept["mean"] / middle, low=kept.low / middle, high=kept.high / middle)
+    # Nothing that is measured is below 0, but an interval of few repetitions can be wider than its mean.
+    low = (kept.low / middle).clip(lower=0)
+    frame = kept.assign(value=kept["mean"] / middle, low=low, high=kept.high / middle)
     drawn = plots.campaign_plot.draw(frame, broken, found.campaigns.campaign.tolist())
     said = [f"{row.panel}, {row.line}: {row.ratio:.2f} from {row.campaign}" for row in broken.itertuples()]
-    alt = f"{metric} of {len(found.campaigns)} campaigns. {'; '.join(said[:12]) or 'No level changed'}."
+    none = _too_few(found) if found.too_few else "No level changed."
+    changed = f"{'; '.join(said[:12])}." if said else none
+    alt = f"{metric} of {len(found.campaigns)} campaigns. {changed}"
     caption = (
         f"{metric} ({unit}) of every campaign, relative to its cell's median, with 95% intervals over repetitions. "
         f"Lines: levels. Dotted: where one changed. {left_out}"

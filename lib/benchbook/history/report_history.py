@@ -49,12 +49,17 @@ class ReportHistory:
     def __repr__(self) -> str:
         return f"<ReportHistory: {self.sentence()}>"
 
+    @property
+    def too_few(self) -> bool:
+        """Whether there are fewer campaigns than could show a change: then nothing is known of levels."""
+        return len(self.campaigns) < LEAST_CAMPAIGNS
+
     def sentence(self) -> str:
         """How many campaigns, of what, and how many changes hold."""
         count, cells = len(self.campaigns), self.points.groupby(CELL, observed=True).ngroups
         where = f"{self.report} on {self.inventory}, profile {self.profile}"
         of = f"{counted(count, 'campaign')} of {where}, {counted(cells, 'cell')}"
-        if count < LEAST_CAMPAIGNS:
+        if self.too_few:
             return f"{of}: {LEAST_CAMPAIGNS} campaigns are the least that can show a change."
         steps = self.changes.campaign.nunique()
         said = ", ".join(f"{n} {called}" for called, n in self.changes.called.value_counts().items())

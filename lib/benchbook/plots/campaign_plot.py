@@ -38,7 +38,7 @@ def draw(points: pd.DataFrame, breaks: pd.DataFrame, campaigns: Sequence[str]) -
             _line(axis, mine[mine.line == line], look, at)
         axis.set(title=str(panel), xlabel="", ylabel="")
         axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _day(campaigns, value)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _when(campaigns, value)))
     for axis in grid.axes.flat[:: min(COLUMNS, len(grid.axes.flat))]:
         axis.set_ylabel("relative to the median")
     legend(grid.figure, shown, lines=False)
@@ -57,8 +57,11 @@ def _line(axis: Axes, part: pd.DataFrame, look: Look, breaks: Sequence[int]) -> 
         axis.axvline(at - 0.5, color=look.colour, linewidth=0.9, linestyle=":")
 
 
-def _day(campaigns: Sequence[str], value: float) -> str:
-    """An id begins with its day: 20261122T..."""
+def _when(campaigns: Sequence[str], value: float) -> str:
+    """The day of a campaign, and where several are of one day hour and minute (UTC): its id is 20261122T0731..."""
     number = round(value)
-    name = campaigns[number] if 0 <= number < len(campaigns) else ""
-    return f"{name[:4]}-{name[4:6]}-{name[6:8]}" if name else ""
+    if not 0 <= number < len(campaigns):
+        return ""
+    name = campaigns[number]
+    day, several = f"{name[:4]}-{name[4:6]}-{name[6:8]}", len({other[:8] for other in campaigns}) < len(campaigns)
+    return f"{day}\n{name[9:11]}:{name[11:13]}" if several else day

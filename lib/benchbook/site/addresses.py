@@ -98,27 +98,37 @@ def standing(site: Path, report: str) -> Results | None:
         return None
 
 
+def of_several(report: str) -> bool:
+    """Whether a page of this name is of several campaigns, a comparison or a history, and not of a report."""
+    return report.startswith((COMPARISON, HISTORY))
+
+
 @dataclass(frozen=True)
 class Fronts:
-    """The results in front, by report; `unread` names those whose file is broken."""
+    """The results in front, by report; `unread` names those whose file is broken.
+
+    `several` are those of comparisons and histories.
+    """
 
     reports: Sequence[Results]
+    several: Sequence[Results]
     unread: Sequence[str]
 
 
 def fronts(site: Path) -> Fronts:
     """What every page in front says of itself. A file that cannot be read is named on the standard error, once."""
-    reports: list[Results] = []
+    known: list[Results] = []
     unread: list[str] = []
     for file in sorted(site.glob("*.json")):
         if not file.with_suffix(".html").exists():
             continue
         try:
-            reports.append(results.read(file))
+            known.append(results.read(file))
         except BadInput as problem:
             unread.append(file.stem)
             _leave_out(file, problem.problem, problem.key)
-    return Fronts(reports, unread)
+    reports = [found for found in known if not of_several(found.report)]
+    return Fronts(reports, [found for found in known if of_several(found.report)], unread)
 
 
 @cache
@@ -133,6 +143,12 @@ def comparisons(site: Path, campaigns: list[str]) -> list[str]:
     return [
         path.name for path in sorted(site.glob(f"{COMPARISON}*.html")) if any(each in path.name for each in campaigns)
     ]
+
+
+def history(site: Path, report: str) -> list[str]:
+    """The page of the report's history by name, if there is one."""
+    name = f"{HISTORY}{report}.html"
+    return [name] if (site / name).exists() else []
 
 
 def batches(site: Path) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given.turns import own_turn
 from benchbook.paths import RESULTS
 from benchbook.site import addresses, downloads, first_screen, measured_package, page
-from benchbook.site.addresses import COMPARISON, HISTORY, PagePlace
+from benchbook.site.addresses import PagePlace
 from benchbook.site.downloads import Download
 from benchbook.site.executed_notebook import load
 from benchbook.site.forest_rows import Forest
@@ -56,7 +56,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
         # A run that broke off before it had results does not know its campaign.
         found = found.model_copy(update={"campaign": campaign.id})
     with _alone(site):
-        if report.startswith((COMPARISON, HISTORY)):
+        if addresses.of_several(report):
             target = _write_page(notebook, built, found, site / f"{report}.html")
             results.write(found, site / f"{report}.json")
         else:
@@ -130,19 +130,32 @@ def _write_index(site: Path) -> Path:
     fronts = addresses.fronts(site)
     others = {found.report: _others(site, found) for found in fronts.reports}
     template = _environment().get_template("index.html.j2")
-    now, batches = datetime.now(UTC), addresses.batches(site)
-    html = template.render(reports=fronts.reports, unread=fronts.unread, others=others, batches=batches, now=now)
+    listed = {href for links in others.values() for href, _ in links}
+    html = template.render(
+        reports=fronts.reports,
+        unread=fronts.unread,
+        others=others,
+        # Every page is reached from the index, that of a comparison too whose report has no page here.
+        several=[found for found in fronts.several if f"{found.report}.html" not in listed],
+        batches=addresses.batches(site),
+        now=datetime.now(UTC),
+    )
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
     return replace_text(site / "index.html", html)
 
 
 def _others(site: Path, front: Results) -> list[tuple[str, str]]:
-    """(address, words) of the report's other campaigns, the latest first, and of comparisons with any of them."""
+    """(address, words) of the report's other campaigns, the latest first, of comparisons with any, of its history."""
     known = addresses.editions(site, front.report)
     runs = [(each.href, each.found) for each in known if each.found.campaign != front.campaign]
     said = [(href, f"{_day(r.started)}, {r.profile}: {first_screen.badge(r).text}") for href, r in runs]
     compared = addresses.comparisons(site, [each.found.campaign for each in known])
-    return [*said, *((name, "a comparison of two runs") for name in compared)]
+    over_time = addresses.history(site, front.report)
+    return [
+        *said,
+        *((name, "a comparison of two runs") for name in compared),
+        *((name, "its runs over time") for name in over_time),
+    ]
 
 
 def rendered(template: str, **values: object) -> str:
@@ -278,13 +291,20 @@ def _clock(moment: datetime) -> str:
 
 def _spent(found: Results) -> str:
     """Wall time of the run, in words; empty while it is not known."""
-    if found.finished is None:
+    seconds = _wall_s(found)
+    if seconds is None:
         return ""
-    seconds = round((found.finished - found.started).total_seconds())
-    minutes, rest = divmod(seconds, 60)
+    minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _wall_s(found: Results) -> float | None:
+    """Seconds of wall time. From the first trial to the last, without what prepares them, where no more is recorded."""
+    if found.machine_time and found.machine_time.wall_s:
+        return found.machine_time.wall_s
+    return (found.finished - found.started).total_seconds() if found.finished else None
 
 
 def _ratio(value: float | str | None) -> str:
