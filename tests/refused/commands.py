@@ -63,7 +63,10 @@ WORDS = [
     (("site",), ("data/runs: ", "nothing has been recorded yet")),
     (("site", "**"), ("report: unknown report (got '**')",)),
     (("claims", "a**b"), ("report: unknown report (got 'a**b')",)),
-    (("build", "gone"), ("system: this system is not built from source (got 'gone')",)),
+    (
+        ("build", "gone"),
+        ("nothing of this name is built or fetched (got 'gone')", "Fix: one of dm, ", "mysql57, mysql8, "),
+    ),
     (("bench", "gone"), ("bench: unknown benchmark (got 'gone')",)),
     (("new", "Ünique"), ("name: not a name for a report (got 'Ünique')",)),
     (("new", ""), ("name: not a name for a report (got '')",)),

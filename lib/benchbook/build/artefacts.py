@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchbook.build import fetched, programs
 from benchbook.build.cache_folder import Say
+from benchbook.errors import BadInput
 
 
 def names() -> list[str]:
@@ -18,6 +19,9 @@ def provide(name: str, say: Say = print) -> Path:
 
     Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage.
     """
+    if name not in names():
+        fix = f"one of {', '.join(names())}"
+        raise BadInput("nothing of this name is built or fetched", key="system", value=name, fix=fix)
     return fetched.fetch(name, say) if name in fetched.systems() else programs.build(name, say)
 
 

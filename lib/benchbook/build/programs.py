@@ -83,7 +83,8 @@ def recipe(name: str) -> Recipe:
     """How NAME is built. Raises BadInput when there is no such system or its build.yaml is wrong."""
     file = _systems_dir() / name / "build.yaml"
     if name not in systems():
-        raise BadInput("this system is not built from source", key="system", value=name, fix=f"one of {systems()}")
+        fix = f"one of {', '.join(systems())}"
+        raise BadInput("this system is not built from source", key="system", value=name, fix=fix)
     return load_model(Recipe, file)
 
 
