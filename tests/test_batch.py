@@ -139,7 +139,7 @@ def test_machine_time_is_forecast_by_the_latest_campaign_of_the_kind(home: Home,
     lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]]}}).splitlines()
     [row] = [line.split() for line in lines if TIDB in line]
     assert (row[-3], row[-2:]) == ("30", [f"{30 * each / 60:.1f}", "min"])
-    assert f"machine time: {30 * each / 60:.1f} min" in lines[-1]
+    assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
 
 
 def test_machine_time_of_what_was_never_run_is_not_known(home: Home) -> None:

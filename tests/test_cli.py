@@ -17,6 +17,7 @@ from kit import REPORT, ROOT, Home, inventory
 from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
+from benchbook.counts import counted
 from benchbook.errors import BadInput
 from benchbook.site import publish
 
@@ -137,6 +138,19 @@ def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callabl
     assert status == 2
     assert "no campaign with an executed notebook" in said
     assert not (home.path / "public").exists()
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "said"),
+    [(0, ("cell",), "0 cells"), (1, ("cell",), "1 cell"), (1, ("inventory", "inventories"), "1 inventory"),
+     (2, ("inventory", "inventories"), "2 inventories")],
+)  # fmt: skip
+def test_one_is_singular(count: int, words: tuple[str, ...], said: str) -> None:
+    assert counted(count, *words) == said
+
+
+def test_a_report_of_one_table_is_not_of_1_tables(ends: Callable[..., Ended]) -> None:
+    assert ends("check", "tidb_v7_1_3_tpcc")[1].startswith("tidb_v7_1_3_tpcc: 1 table, 3 rows, valid\n")
 
 
 @pytest.mark.parametrize("command", ["claims", "site"])

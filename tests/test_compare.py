@@ -331,6 +331,15 @@ def test_the_history_is_listed(repeated: Path, says: Callable[..., tuple[int, st
     assert {effect["campaigns"] for effect in found["effects"]} == {4}
 
 
+def test_the_history_counts_in_words(repeated: Path) -> None:
+    # Five campaigns repeat each other; each that is left out takes one.
+    of = f"campaigns of {REPORT} repeat each other on this inventory. A comparison of two of them has"
+    for left, said in ((1, f"4 {of} 2 others as"), (2, f"3 {of} 1 other as")):
+        assert history.listed(Campaign(repeated / FIRST), without=REPEATS[:left]).sentence().startswith(said)
+    alone = history.listed(Campaign(repeated / FIRST), without=[*REPEATS, SECOND]).sentence()
+    assert alone.startswith(f"No other campaign of {REPORT} on this inventory repeats {FIRST}. A comparison needs 3")
+
+
 # -- what is refused ----------------------------------------------------------------------------------------------
 
 

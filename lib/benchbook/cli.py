@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from benchbook.counts import counted
 from benchbook.errors import BadInput, one_line
 from benchbook.given import closed_pipe, guard
 
@@ -211,13 +212,12 @@ def check(
         refuse_dead(found)
         ledger_check.load(found)
         runnable.check(found)
-        console.print(
-            f"{name}: {len(found.tables)} tables, {sum(len(t.frame) for t in found.tables.values())} rows, valid"
-        )
+        rows = sum(len(table.frame) for table in found.tables.values())
+        console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
         if suggest:
             audit_terminal.show_undeclared(found, console)
     for name in known_probes.own():
-        console.print(f"probe {name}: {len(known_probes.find(name).metrics)} metrics, valid")
+        console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
 
 
 @app.command()

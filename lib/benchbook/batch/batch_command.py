@@ -12,6 +12,7 @@ from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_check import trials_of
 from benchbook.batch.batch_plan import load_plan
+from benchbook.counts import counted
 from benchbook.overview.terminal_table import show
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
@@ -50,7 +51,8 @@ def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> l
     for cell in cells:
         by_place[cell.place] = by_place.get(cell.place, 0.0) + known.get(cell.number, 0.0)
     whole = batch_time.in_words(sum(known.values()) if known else None)
-    said = [f"{len(cells)} cells on {len(by_place)} inventories, machine time: {whole}{more}"]
+    where = counted(len(by_place), "inventory", "inventories")
+    said = [f"{counted(len(cells), 'cell')} on {where}, machine time: {whole}{more}"]
     if known and len(by_place) > 1:
         longest = batch_time.in_words(max(by_place.values()))
         said.append(f"side by side, one cell at a time on each inventory: {longest}{more}")

@@ -16,6 +16,7 @@ import pandas as pd
 from benchbook.campaign.store import Campaign, readable, recorded
 from benchbook.compare import cells, gate
 from benchbook.compare.cells import CELL, GROUP, Group
+from benchbook.counts import counted
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import LEAST_CAMPAIGNS, CampaignEffect, campaign_effect
 
@@ -113,12 +114,17 @@ class Listing:
 
     def sentence(self) -> str:
         """How many campaigns repeat each other, and whether a comparison of two of them has a history."""
-        count = len(self.history.campaigns)
+        count, report = len(self.history.campaigns), self.campaign.report
+        if count < 2:
+            return (
+                f"No other campaign of {report} on this inventory repeats {self.campaign.id}. A comparison needs "
+                f"{LEAST_CAMPAIGNS} others as its history."
+            )
         left = max(count - 2, 0)
         enough = "they count." if left >= LEAST_CAMPAIGNS else f"{LEAST_CAMPAIGNS} are needed to count."
         return (
-            f"{count} campaigns of {self.campaign.report} repeat each other on this inventory. A comparison of two of "
-            f"them has {left} others as its history: {enough}"
+            f"{count} campaigns of {report} repeat each other on this inventory. A comparison of two of them has "
+            f"{counted(left, 'other')} as its history: {enough}"
         )
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from benchbook import headless, paths
 from benchbook.analysis import results
 from benchbook.analysis.results import Results, Trials
+from benchbook.counts import counted
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
 from benchbook.site.addresses import HISTORY
@@ -72,7 +73,7 @@ def _results(found: ReportHistory) -> Results:
         said=found.sentence(),
         profile=found.profile,
         inventory=found.inventory,
-        campaign=f"{len(counts)} campaigns",
+        campaign=counted(len(counts), "campaign"),
         started=made.iloc[-1].to_pydatetime() if len(made) else datetime.now(UTC),
         systems=[],
         trials=Trials(planned=int(counts.planned.sum()), done=int(counts.done.sum()), failed=0),

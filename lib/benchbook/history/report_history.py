@@ -15,6 +15,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
 from benchbook.compare.cells import CELL
 from benchbook.compare.history import Listing
+from benchbook.counts import counted
 from benchbook.errors import BadInput
 from benchbook.given.named import one_of
 from benchbook.history import cell_history
@@ -51,7 +52,8 @@ class ReportHistory:
     def sentence(self) -> str:
         """How many campaigns, of what, and how many changes hold."""
         count, cells = len(self.campaigns), self.points.groupby(CELL, observed=True).ngroups
-        of = f"{count} campaigns of {self.report} on {self.inventory}, profile {self.profile}, {cells} cells"
+        where = f"{self.report} on {self.inventory}, profile {self.profile}"
+        of = f"{counted(count, 'campaign')} of {where}, {counted(cells, 'cell')}"
         if count < LEAST_CAMPAIGNS:
             return f"{of}: {LEAST_CAMPAIGNS} campaigns are the least that can show a change."
         steps = self.changes.campaign.nunique()
