@@ -680,6 +680,9 @@ def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: 
     assert "no connection to" in str(try_login(host, Endpoint(database.address, 3999, "bench", "")))
     with pytest.raises(BenchbookError, match=r"127\.0\.\d+\.30:3306: `SELECT nothing`: 1054: Unknown column"):
         query(host, end, "SELECT nothing")
+    with pytest.raises(BenchbookError, match=r"`ALTER USER 'nobody'@'%' IDENTIFIED \.\.\.`: 1396: ") as caught:
+        query(host, end, "ALTER USER 'nobody'@'%' IDENTIFIED BY 's3cret'")
+    assert "s3cret" not in str(caught.value)
     assert database.password not in repr(end)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchbook.errors import SystemFailed
 from benchbook.hosts.login_shell import quote
+from benchbook.systems import statements
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str 
     """The rows of one statement, every value as text. Raises SystemFailed with the server's own words."""
     done = _asked(via, endpoint, statement, database)
     if done.status != 0:
-        raise SystemFailed(f"{endpoint}: `{statement[:80]}`: {_said(done)}")
+        raise statements.failed(endpoint, statement, _said(done))
     return [line.split("\t") for line in done.stdout.split("\n") if line]
 
 

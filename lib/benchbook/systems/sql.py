@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pymysql
 
-from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.errors import ConnectionLost
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.systems import statements
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str 
 
 
 def queries(
-    via: RemoteHost, endpoint: Endpoint, statements: Sequence[str], *, database: str | None = None
+    via: RemoteHost, endpoint: Endpoint, asked: Sequence[str], *, database: str | None = None
 ) -> list[list[tuple[Any, ...]]]:
     """The rows of each of these statements, over one connection. Raises SystemFailed with the server's own words."""
     with executing(via, endpoint, database) as execute:
-        return [execute(statement) for statement in statements]
+        return [execute(statement) for statement in asked]
 
 
 @contextmanager
@@ -76,7 +77,9 @@ def executing(
 
             yield execute
     except (pymysql.MySQLError, ConnectionLost) as problem:
-        raise SystemFailed(f"{endpoint}: `{asked[:80]}`: {_said(problem)}") from problem
+        # What PyMySQL says of a syntax error repeats the statement.
+        cause = None if statements.holds_secret(asked) else problem
+        raise statements.failed(endpoint, asked, _said(problem)) from cause
 
 
 def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:
