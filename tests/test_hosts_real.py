@@ -610,6 +610,17 @@ def test_what_is_ended_at_once_is_not_asked_to_end(session: Session) -> None:
     assert job.stdout() == b"ready\n"
 
 
+def test_what_a_command_writes_at_its_end_is_waited_for_where_it_is_wanted(session: Session) -> None:
+    """As a server's dirty pages: longer than the grace that it has from everybody else."""
+    slow = "trap 'sleep 1; echo written; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
+    for within_s, said, end in ((60, b"ready\nwritten\n", (0, None)), (0, b"ready\n", (None, 9))):
+        job = session.start(session.hosts["db1"], "test", command("sh", "-c", slow, grace_s=0.2))
+        until(lambda job=job: job.stdout() == b"ready\n", "its trap is set")  # type: ignore[misc]
+        ended = session.end(job, within_s=within_s)
+        assert ended
+        assert (ended.reason, (ended.exit, ended.signal), job.stdout()) == ("stopped", end, said)
+
+
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:
     host = session.hosts["db1"]
     job = session.start(

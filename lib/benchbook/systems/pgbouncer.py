@@ -78,8 +78,13 @@ class PgBouncer(DataServer):
         super().start()
 
     def stop(self) -> None:
-        super().stop()
+        """It holds no data itself: nothing of it is waited for."""
+        self.end_at_once()
         self.behind.stop()
+
+    def discard(self) -> None:
+        self.end_at_once()
+        self.behind.discard()
 
     def check_alive(self) -> None:
         self.behind.check_alive()
