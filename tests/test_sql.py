@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pymysql
 import pytest
 
-from benchbook.errors import SystemFailed
+from benchbook.errors import RemoteFailed, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.systems import sql, statements, tidb_server
+from benchbook.hosts.session import Session
+from benchbook.hosts.whole_command import Result
+from benchbook.profiles import SysbenchSize
+from benchbook.systems import mysql_system, psql, sql, statements, tidb_server
+from benchbook.systems.base import System
+from benchbook.systems.mysql_system import MysqlSystem
+from benchbook.systems.postgresql import PostgreSQL
+from benchbook.workloads import gotpc_books, gotpc_login
+from benchbook.workloads.generator import LoadGenerator
+from benchbook.workloads.gotpc_generator import GoTpc, GoTpcSize
+from benchbook.workloads.pgbench_generator import Pgbench, PgbenchSize
+from benchbook.workloads.sysbench_generator import Sysbench
 
 END = Endpoint("127.0.78.1", 4000, "root", "s3cret")
 NOBODY = cast(RemoteHost, None)
@@ -74,3 +85,132 @@ def test_nor_does_a_syntax_error_repeat_it(monkeypatch: pytest.MonkeyPatch) -> N
 )  # fmt: skip
 def test_of_a_statement_an_error_shows_how_it_begins_and_no_secret(statement: str, said: str, told: str) -> None:
     assert str(statements.failed(END, statement, said)) == f"127.0.78.1:4000: {told}"
+
+
+# -- how long a statement may take ------------------------------------------------------------------------------------
+
+POSTGRES = Endpoint("127.0.78.1", 5432, "ann", "s3cret", protocol="pgsql")
+HUNDRED_MILLION = 100_000_000
+
+
+class Asked:
+    """Takes the place of `query` or `queries`: each statement, with how long it may take."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, float]] = []
+
+    def query(self, _: RemoteHost, end: Endpoint, statement: str, *, database: str, timeout_s: float) -> list[Any]:
+        self.found.append((statement, timeout_s))
+        return [["7"]]
+
+    def queries(self, _: RemoteHost, end: Endpoint, asked: list[str], *, database: str, timeout_s: float) -> list[Any]:
+        return [self.query(_, end, statement, database=database, timeout_s=timeout_s) for statement in asked]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    made = Asked()
+    monkeypatch.setattr(psql, "query", made.query)
+    monkeypatch.setattr(sql, "queries", made.queries)
+    monkeypatch.setattr(mysql_system, "queries", made.queries)
+    return made
+
+
+def test_a_statement_may_take_longer_the_more_rows_it_reads() -> None:
+    assert statements.reading_s(0) == statements.ANSWERED_S == 300
+    # At 20,000 rows a second.
+    assert statements.reading_s(HUNDRED_MILLION) == 300 + 5000
+
+
+@pytest.mark.parametrize(("system", "quote"), [(MysqlSystem, "`"), (PostgreSQL, '"')])
+def test_every_table_is_counted_by_a_statement_of_its_own(asked: Asked, system: type[System], quote: str) -> None:
+    counts = system.row_counts(cast(System, None), NOBODY, END, "shop", ["a", "b"], 5300.0)
+    assert counts == {"a": 7, "b": 7}
+    assert asked.found == [(f"SELECT COUNT(*) FROM {quote}{name}{quote}", 5300.0) for name in "ab"]
+
+
+@pytest.mark.parametrize(("end", "verb"), [(END, "ANALYZE TABLE"), (POSTGRES, "VACUUM (ANALYZE)")])
+def test_statistics_are_collected_table_by_table(asked: Asked, end: Endpoint, verb: str) -> None:
+    gotpc_books.analyse(NOBODY, end, "tpcc", 60_600.0)
+    assert asked.found == [(f"{verb} {table}", 60_600.0) for table in gotpc_books.TABLES]
+
+
+@pytest.mark.parametrize(
+    ("load", "takes_s"),
+    [
+        (Sysbench(SysbenchSize(tables=1, table_size=HUNDRED_MILLION, time_s=2, prepare_threads=1), [], 1), 5300.0),
+        # As long as everything else that go-tpc does with so many warehouses.
+        (GoTpc(GoTpcSize(warehouses=100, time_s=2), [], 1), 600 + 600 * 100.0),
+        (Pgbench(PgbenchSize(scale=1000, time_s=2), [], 1), 5300.0),
+    ],
+)
+def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
+    load: LoadGenerator[Any], takes_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Counted(Exception):
+        """Seen: what follows does not matter."""
+
+    def count(client: RemoteHost, end: Endpoint, database: str, tables: list[str], timeout_s: float) -> dict[str, int]:
+        raise Counted(timeout_s)
+
+    ended = SimpleNamespace(reason="exited", exit=0, signal=None, from_outside=lambda who: None)
+    job = SimpleNamespace(wait=lambda **_: ended, stdout=lambda: b"", stderr=lambda: "", host=SimpleNamespace(name="h"))
+    session = SimpleNamespace(following=lambda *_: nullcontext(job))
+    monkeypatch.setattr(gotpc_login, "let_in", lambda *_: nullcontext())
+    load.programs["client"] = load.program
+    store = SimpleNamespace(
+        copies=lambda: [END], endpoints=lambda: [END], make_database=lambda *_: None, row_counts=count
+    )
+    with pytest.raises(Counted) as found:
+        load.prepare(cast(Session, session), cast(RemoteHost, SimpleNamespace(name="client")), store, lambda _: None)
+    assert found.value.args == (takes_s,)
+
+
+def test_a_driver_of_mysql_waits_for_an_answer_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+
+    def connect(**how: Any) -> Any:
+        made.append(how)
+        return SimpleNamespace(connect=lambda sock: None, close=lambda: None, cursor=lambda: nullcontext(cursor))
+
+    cursor = SimpleNamespace(execute=lambda statement: None, fetchall=lambda: ((1,),))
+    monkeypatch.setattr(pymysql, "Connection", connect)
+    via = cast(RemoteHost, SimpleNamespace(tunnel=lambda *_: None))
+    assert sql.query(via, END, "SELECT 1", timeout_s=5300.0) == [(1,)]
+    sql.query(via, END, "SELECT 1")
+    assert [(how["read_timeout"], how["write_timeout"]) for how in made] == [(5300.0, 5300.0), (300.0, 300.0)]
+
+
+class Psql:
+    """A host with a psql that gives what `run` makes of its words; and the files that were written and removed."""
+
+    inventory = SimpleNamespace(program=lambda name: f"/bin/{name}")
+
+    def __init__(self, run: Callable[[list[str], float], Result]) -> None:
+        self._run, self.files, self.written = run, dict[str, str](), list[str]()
+
+    def path(self, *parts: str) -> str:
+        return "/".join(("/root", *parts))
+
+    def which(self, name: str) -> dict[str, str]:
+        return {name: name}
+
+    def write(self, path: str, content: str) -> None:
+        self.files[path] = content
+        self.written.append(path)
+
+    def run(self, argv: list[str], *, check: bool = False, timeout: float = 60.0) -> Result:
+        if argv[0] == "rm":
+            del self.files[argv[-1]]
+            return Result("", "", 0)
+        return self._run(argv, timeout)
+
+
+def test_psql_is_given_up_in_the_words_of_the_kit_and_not_with_its_command_line() -> None:
+    def give_up(argv: list[str], timeout: float) -> Result:
+        raise RemoteFailed("db1", " ".join(argv), None, f"no end within {timeout:g} s")
+
+    host = cast(RemoteHost, Psql(give_up))
+    with pytest.raises(SystemFailed) as caught:
+        psql.query(host, POSTGRES, "VACUUM (ANALYZE)", timeout_s=5300.0)
+    assert str(caught.value) == "127.0.78.1:5432: `VACUUM (ANALYZE)`: no end within 5300 s"

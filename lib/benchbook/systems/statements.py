@@ -1,4 +1,7 @@
-"""SQL statements in errors: which one failed, and what its server said of it; a password stands in neither."""
+"""SQL statements, whatever protocol they go by: how long one may take, and how an error quotes one that failed.
+
+A password stands neither in what is quoted of a statement nor in what its server said of it.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,20 @@ from benchbook.errors import SystemFailed
 if TYPE_CHECKING:
     from benchbook.hosts.endpoint import Endpoint
 
+# Seconds after which a statement is given up that reads no data to speak of.
+ANSWERED_S = 300.0
+# Slower than any server seen: the limit only ends what hangs.
+_ROWS_PER_S = 20_000
 _SHOWN = 80
 # What follows one of these words may be a password (IDENTIFIED BY '...', PASSWORD '...').
 _SECRET_FOLLOWS = re.compile(r"\b(?:identified|password)\b", re.IGNORECASE)
 # What follows one of these repeats the statement: a syntax error of MySQL, MariaDB and TiDB, and one of PostgreSQL.
 _REPEATED_AFTER = re.compile(r"\bnear\b|\bLINE \d+:")
+
+
+def reading_s(rows: int) -> float:
+    """Seconds after which a statement is given up that reads so many rows."""
+    return ANSWERED_S + rows / _ROWS_PER_S
 
 
 def holds_secret(statement: str) -> bool:
