@@ -28,6 +28,7 @@ from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.secret_files import secret_files
 from benchbook.hosts.session import Session
 from benchbook.systems.sql import query, try_login
 
@@ -608,6 +609,20 @@ def test_what_is_ended_at_once_is_not_asked_to_end(session: Session) -> None:
     assert alive(group) == []
     assert getattr(job.status(), "signal", None) == 9
     assert job.stdout() == b"ready\n"
+
+
+def test_a_secret_of_a_command_is_private_and_what_a_killed_driver_left_of_it_goes_with_the_next_session(
+    lab: Inventory,
+) -> None:
+    with Session(lab, ["db1"]) as opened:
+        host = opened.hosts["db1"]
+        with secret_files(host, {"pw": "hush"}) as folder:
+            assert host.run(["stat", "-c", "%a", folder, f"{folder}/pw"]).stdout.split() == ["700", "600"]
+        assert host.read(f"{folder}/pw") == b""
+        host.mkdir(folder)
+        host.write(f"{folder}/pw", "hush")
+    with Session(lab, ["db1"]) as opened:
+        assert opened.hosts["db1"].read(f"{folder}/pw") == b""
 
 
 def test_what_a_command_writes_at_its_end_is_waited_for_where_it_is_wanted(session: Session) -> None:

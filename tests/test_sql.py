@@ -181,13 +181,14 @@ def test_a_driver_of_mysql_waits_for_an_answer_as_long_as_it_is_told(monkeypatch
     assert [(how["read_timeout"], how["write_timeout"]) for how in made] == [(5300.0, 5300.0), (300.0, 300.0)]
 
 
-class Psql:
-    """A host with a psql that gives what `run` makes of its words; and the files that were written and removed."""
+class Host:
+    """One whose programs give what `run` makes of their words; and the files that are there."""
 
     inventory = SimpleNamespace(program=lambda name: f"/bin/{name}")
+    name = "client"
 
     def __init__(self, run: Callable[[list[str], float], Result]) -> None:
-        self._run, self.files, self.written = run, dict[str, str](), list[str]()
+        self._run, self.files = run, dict[str, str]()
 
     def path(self, *parts: str) -> str:
         return "/".join(("/root", *parts))
@@ -195,13 +196,15 @@ class Psql:
     def which(self, name: str) -> dict[str, str]:
         return {name: name}
 
+    def mkdir(self, *paths: str) -> None:
+        """A file has its folder."""
+
     def write(self, path: str, content: str) -> None:
         self.files[path] = content
-        self.written.append(path)
 
     def run(self, argv: list[str], *, check: bool = False, timeout: float = 60.0) -> Result:
         if argv[0] == "rm":
-            del self.files[argv[-1]]
+            self.files = {path: content for path, content in self.files.items() if not path.startswith(argv[-1])}
             return Result("", "", 0)
         return self._run(argv, timeout)
 
@@ -210,7 +213,53 @@ def test_psql_is_given_up_in_the_words_of_the_kit_and_not_with_its_command_line(
     def give_up(argv: list[str], timeout: float) -> Result:
         raise RemoteFailed("db1", " ".join(argv), None, f"no end within {timeout:g} s")
 
-    host = cast(RemoteHost, Psql(give_up))
+    host = cast(RemoteHost, Host(give_up))
     with pytest.raises(SystemFailed) as caught:
         psql.query(host, POSTGRES, "VACUUM (ANALYZE)", timeout_s=5300.0)
     assert str(caught.value) == "127.0.78.1:5432: `VACUUM (ANALYZE)`: no end within 5300 s"
+
+
+# -- password files ---------------------------------------------------------------------------------------------------
+
+LINE = "*:*:*:ann:s3cret\n"
+
+
+def test_every_psql_has_a_password_file_of_its_own_that_goes_with_it() -> None:
+    """However it ends. One name for all would be written by one thread while the psql of another reads it."""
+    seen: list[str] = []
+
+    def answer(argv: list[str], timeout: float) -> Result:
+        ((path, content),) = host.files.items()
+        assert f"passfile='{path}'" in argv[-1]
+        assert content == LINE
+        seen.append(path)
+        if len(seen) == 3:
+            raise RemoteFailed("db1", "psql", None, "no end")
+        return Result("1\n", "", 2 if len(seen) == 2 else 0)
+
+    host = Host(answer)
+    via = cast(RemoteHost, host)
+    assert psql.query(via, POSTGRES, "SELECT 1") == [["1"]]
+    for _ in range(2):
+        with pytest.raises(SystemFailed):
+            psql.query(via, POSTGRES, "SELECT 1")
+    assert (len(set(seen)), host.files) == (3, {})
+
+
+def test_so_has_every_check_of_go_tpc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gotpc_books, "indexed", lambda *_: nullcontext())
+    seen: list[str] = []
+
+    def answer(argv: list[str], timeout: float) -> Result:
+        ((path, content),) = host.files.items()
+        assert argv[:2] == ["env", f"PGPASSFILE={path}"]
+        assert content == LINE
+        seen.append(path)
+        return Result("begin to check warehouse 1 at condition 3.3.2.1\n", "", 0)
+
+    host = Host(answer)
+    load = GoTpc(GoTpcSize(warehouses=1, time_s=2), [], 1)
+    load.programs["client"] = "go-tpc"
+    for _ in range(2):
+        assert load._of_one(cast(RemoteHost, host), POSTGRES, []) == ["3.3.2.1"]
+    assert (len(set(seen)), host.files) == (2, {})

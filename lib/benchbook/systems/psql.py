@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.errors import RemoteFailed
 from benchbook.hosts.login_shell import quote
+from benchbook.hosts.secret_files import secret_files
 from benchbook.systems import statements
 from benchbook.systems.statements import ANSWERED_S
 
@@ -86,11 +87,11 @@ def try_login(via: RemoteHost, endpoint: Endpoint, *, database: str = "postgres"
 
 
 def _asked(via: RemoteHost, endpoint: Endpoint, statement: str, database: str, timeout_s: float = ANSWERED_S) -> Result:
-    file = via.path(f"pgpass-{endpoint.port}")
-    via.write(file, pass_line(endpoint))
     how = ["-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", statement]
     psql = program(via, "psql", package="postgresql-client")
-    return via.run([psql, *how, reached(endpoint, database, file)], check=False, timeout=timeout_s)
+    with secret_files(via, {"pgpass": pass_line(endpoint)}) as folder:
+        where = reached(endpoint, database, f"{folder}/pgpass")
+        return via.run([psql, *how, where], check=False, timeout=timeout_s)
 
 
 def _said(done: Result) -> str:

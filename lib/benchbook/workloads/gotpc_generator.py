@@ -17,6 +17,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command, remote_program
+from benchbook.hosts.secret_files import secret_files
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.workloads import gotpc_books, gotpc_login, gotpc_output
@@ -193,12 +194,9 @@ class GoTpc(LoadGenerator[GoTpcSize]):
     def _of_one(self, client: RemoteHost, end: Endpoint, more: Sequence[str]) -> list[str]:
         """Those that hold in every warehouse of one copy."""
         asked = self._asking(client, [end], "check", more)
-        folder = client.path("go-tpc")
-        client.mkdir(folder)
-        for name, content in asked.secrets.items():
-            client.write(f"{folder}/{name}", content)
-        env = [f"{name}={folder}/{value}" for name, value in asked.env.items()]
-        with gotpc_books.indexed(client, end, DATABASE, self._longest_s):
+        indexed = gotpc_books.indexed(client, end, DATABASE, self._longest_s)
+        with indexed, secret_files(client, asked.secrets) as folder:
+            env = [f"{name}={folder}/{value}" for name, value in asked.env.items()]
             ended = client.run(["env", *env, *asked.argv], timeout=asked.timeout_s, check=False)
         said = ended.stdout + ended.stderr
         held = gotpc_books.checked(said)
