@@ -1,4 +1,7 @@
-"""Who is named when a load fails: the server that has died, is dying, or does not answer, before who noticed it."""
+"""Who is named when a load fails: the server that has died, is dying, or does not answer, before who noticed it.
+
+And a server that had to be killed when it was asked to end: nobody else would say so.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,13 @@ import pytest
 from benchbook.errors import BenchbookError, ConnectionLost, RemoteFailed, SystemFailed, WorkloadFailed
 from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.systems import kept_servers
 from benchbook.systems.blame import blaming
 from benchbook.systems.kept_servers import KeptServers
+from benchbook.systems.mariadb import MariaDB
+from benchbook.systems.mysql_server import MySQL80
+from benchbook.systems.postgresql import PostgreSQL
 
 CRASHED = Ended("exited", None, 6, 1, 2)
 # The end of what mariadbd 10.11.19 printed when its disk had filled, and the first line of its trace.
@@ -86,3 +93,46 @@ def test_the_server_is_named_before_the_load_that_noticed(
     with pytest.raises(kind) as found, blaming(server):
         raise failed
     assert str(found.value).startswith(said)
+
+
+# -- a server that had to be killed ---------------------------------------------------------------------------------
+
+KILLED = Ended("stopped", None, 9, 1, 601)
+
+
+def ending(ended: Ended) -> tuple[Server, list[dict[str, Any]]]:
+    """A server whose job ends so, and how its end was asked for."""
+    server, asked = Server(None, None), list[dict[str, Any]]()
+
+    def end(job: Job, **how: Any) -> Ended:
+        asked.append(how)
+        return ended
+
+    server.session = cast(Session, SimpleNamespace(end=end))
+    server.host.open_ahead = lambda: None
+    server._jobs = {"db1": cast(Job, SimpleNamespace(host=server.host, remove=lambda: None))}
+    return server, asked
+
+
+def test_a_server_that_had_to_be_killed_at_its_end_fails_and_is_known_to_have_ended() -> None:
+    server, asked = ending(KILLED)
+    server.ends_within_s = 600.0  # type: ignore[misc]
+    with pytest.raises(SystemFailed, match="mariadb on db1 was killed, for it had not ended 600 s after it was asked"):
+        server.stop()
+    assert (asked, server._jobs) == ([{"at_once": False, "within_s": 600.0}], {})
+
+
+def test_whose_data_are_not_kept_may_be_killed() -> None:
+    server, asked = ending(KILLED)
+    server.end_at_once()
+    assert asked == [{"at_once": True, "within_s": 0.0}]
+
+
+@pytest.mark.parametrize("ended", [Ended("stopped", 0, None, 1, 2), Ended("exited", None, 9, 1, 2)])
+def test_a_server_that_ended_as_asked_or_was_killed_before_is_no_failure_of_its_stop(ended: Ended) -> None:
+    server, _ = ending(ended)
+    server.stop()
+
+
+def test_databases_have_minutes_to_write_what_is_dirty() -> None:
+    assert [kind.ends_within_s for kind in (MariaDB, MySQL80, PostgreSQL)] == [600.0] * 3

@@ -67,6 +67,7 @@ def test_loads_are_proved_and_what_is_gone_is_a_failed_trial(tpcc_lab: Inventory
         (end,) = trials._systems["mysql8"].endpoints()
         left = sql.query(trials._driver.clients[0], end, f"SELECT user FROM mysql.user WHERE user = '{ACCOUNT}'")
         assert left == []
+    assert list(lab_home.path.rglob(".lab/**/pgpass*")) == []
 
 
 def is_measured(found: Measurement) -> None:

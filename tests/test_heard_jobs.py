@@ -211,3 +211,22 @@ def test_one_on_its_way_is_hung_up_on_when_it_comes(monkeypatch: pytest.MonkeyPa
     assert hung_up.empty()
     go.set()
     assert hung_up.get(timeout=30) is there
+
+
+@pytest.mark.parametrize(
+    ("how", "words", "timeout"),
+    [
+        ({}, ["stop"], 150.0),
+        ({"at_once": True}, ["kill"], 150.0),
+        # Its grace is 90 s: to be waited for as long as it takes within 600.
+        ({"within_s": 600.0}, ["finish", 600.0], 660.0),
+    ],
+)
+def test_an_end_is_waited_for_as_long_as_it_may_take(how: Any, words: list[object], timeout: float) -> None:
+    host, ran = Running(), list[tuple[Any, float]]()
+    host.over.set()
+    host.python = "python3"  # type: ignore[attr-defined]
+    host.run = lambda argv, *, timeout: ran.append((argv, timeout))  # type: ignore[attr-defined]
+    job = Job(host, "/jobs/db-1", "/supervise.py", 1, None, 90.0)  # type: ignore[arg-type]
+    job.stop(**how)
+    assert ran == [(["python3", "-S", "/supervise.py", *words, "/jobs/db-1"], timeout)]

@@ -28,6 +28,7 @@ from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.secret_files import secret_files
 from benchbook.hosts.session import Session
 from benchbook.systems.sql import query, try_login
 
@@ -610,6 +611,31 @@ def test_what_is_ended_at_once_is_not_asked_to_end(session: Session) -> None:
     assert job.stdout() == b"ready\n"
 
 
+def test_a_secret_of_a_command_is_private_and_what_a_killed_driver_left_of_it_goes_with_the_next_session(
+    lab: Inventory,
+) -> None:
+    with Session(lab, ["db1"]) as opened:
+        host = opened.hosts["db1"]
+        with secret_files(host, {"pw": "hush"}) as folder:
+            assert host.run(["stat", "-c", "%a", folder, f"{folder}/pw"]).stdout.split() == ["700", "600"]
+        assert host.read(f"{folder}/pw") == b""
+        host.mkdir(folder)
+        host.write(f"{folder}/pw", "hush")
+    with Session(lab, ["db1"]) as opened:
+        assert opened.hosts["db1"].read(f"{folder}/pw") == b""
+
+
+def test_what_a_command_writes_at_its_end_is_waited_for_where_it_is_wanted(session: Session) -> None:
+    """As a server's dirty pages: longer than the grace that it has from everybody else."""
+    slow = "trap 'sleep 1; echo written; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
+    for within_s, said, end in ((60, b"ready\nwritten\n", (0, None)), (0, b"ready\n", (None, 9))):
+        job = session.start(session.hosts["db1"], "test", command("sh", "-c", slow, grace_s=0.2))
+        until(lambda job=job: job.stdout() == b"ready\n", "its trap is set")  # type: ignore[misc]
+        ended = session.end(job, within_s=within_s)
+        assert ended
+        assert (ended.reason, (ended.exit, ended.signal), job.stdout()) == ("stopped", end, said)
+
+
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:
     host = session.hosts["db1"]
     job = session.start(
@@ -680,6 +706,9 @@ def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: 
     assert "no connection to" in str(try_login(host, Endpoint(database.address, 3999, "bench", "")))
     with pytest.raises(BenchbookError, match=r"127\.0\.\d+\.30:3306: `SELECT nothing`: 1054: Unknown column"):
         query(host, end, "SELECT nothing")
+    with pytest.raises(BenchbookError, match=r"`ALTER USER 'nobody'@'%' IDENTIFIED \.\.\.`: 1396: ") as caught:
+        query(host, end, "ALTER USER 'nobody'@'%' IDENTIFIED BY 's3cret'")
+    assert "s3cret" not in str(caught.value)
     assert database.password not in repr(end)
 
 

@@ -66,6 +66,7 @@ def test_loads_are_measured_and_proved_and_a_killed_server_is_a_failed_trial(pg_
         is_killed(trials, lab_home)
         what_was_kept_comes_back(trials)
     assert lab_home.processes("postgres", "-D") == lab_home.processes("pgbouncer.ini") == []
+    assert list(lab_home.path.rglob(".lab/**/pgpass*")) == []
 
 
 def is_measured(found: Measurement, system: str) -> None:

@@ -27,6 +27,7 @@ class Recorded:
     kept: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
     dead: bool = False
+    killed: bool = False
     identity: str = "as ever"
 
     def __getattr__(self, verb: str) -> Any:
@@ -37,6 +38,8 @@ class Recorded:
     def _do(self, verb: str) -> None:
         self.asked.append(verb)
         self.dead = self.dead and verb != "start"
+        if self.killed and verb == "stop":
+            raise SystemFailed("had to be killed")
 
     def has(self, dataset: str) -> bool:
         return dataset in self.kept
@@ -103,6 +106,26 @@ def test_a_server_that_died_starts_from_the_prepared_data_whatever_the_reset(res
     bring(start, system)
     system.dead = True
     assert bring(start, system) == ["discard", "reset", "start", "ready"]
+
+
+def test_a_server_that_had_to_be_killed_starts_from_the_prepared_data() -> None:
+    """Not from what a crash leaves, which `restart` would take for what a clean end left."""
+    system = Recorded("a")
+    start = starting("restart", system)
+    bring(start, system)
+    system.killed = True
+    with pytest.raises(SystemFailed, match="had to be killed"):
+        bring(start, system)
+    system.killed = False
+    assert bring(start, system) == ["discard", "reset", "start", "ready"]
+    assert bring(start, system) == ["stop", "start", "ready"]
+
+
+def test_data_of_a_server_that_had_to_be_killed_are_not_set_aside() -> None:
+    system = Recorded("a", killed=True)
+    with pytest.raises(SystemFailed, match="had to be killed"):
+        bring(starting("restart", system), system)
+    assert system.kept == set()
 
 
 def test_a_server_that_dies_while_it_is_filled_is_named_and_not_whoever_noticed() -> None:

@@ -34,6 +34,8 @@ BARE = "-S"
 
 # A job that does not begin within so many seconds has failed to.
 _STARTED_S = 30.0
+# An end takes its grace, and so many seconds at most besides.
+_ENDED_S = 60.0
 # Its rates are looked for so often where its end is heard.
 _HEARD_S = 1.0
 
@@ -98,10 +100,16 @@ class Job:
     """A command that runs on a host. Made by `start`. `pid` is its supervisor's."""
 
     def __init__(
-        self, host: RemoteHost, folder: str, supervisor: str, pid: int, heard: OpenCommand | None = None
+        self,
+        host: RemoteHost,
+        folder: str,
+        supervisor: str,
+        pid: int,
+        heard: OpenCommand | None = None,
+        grace_s: float = 3.0,
     ) -> None:
         self.host, self.folder, self._supervisor, self._pid = host, folder, supervisor, pid
-        self._heard = heard
+        self._heard, self._grace_s = heard, grace_s
 
     @classmethod
     def start(
@@ -136,7 +144,7 @@ class Job:
         if said == "refused":
             host.still_ours()
             raise HostUnreachable(f"{host.name}: `{name}` was refused: the host is reserved for another driver")
-        return cls(host, folder, supervisor, int(said), opened if heard else None)
+        return cls(host, folder, supervisor, int(said), opened if heard else None, command.grace_s)
 
     def status(self) -> Ended | None:
         """None while it runs. A supervisor that was killed, or whose disk is full, leaves no word: that is then all.
@@ -239,10 +247,14 @@ class Job:
         killed = self.status()
         return (killed if killed and killed.reason in _UNTOLD else None), fresh
 
-    def stop(self, *, at_once: bool = False, timeout: float = 60.0) -> Ended | None:
-        """End the job and wait for its end; how it ended. `at_once`: by SIGKILL, without its grace."""
-        words = [self.host.python, BARE, self._supervisor, "kill" if at_once else "stop", self.folder]
-        patient(self.host)(self.host.run, words, timeout=timeout)
+    def stop(self, *, at_once: bool = False, within_s: float = 0.0) -> Ended | None:
+        """End the job and wait for its end; how it ended. `at_once`: by SIGKILL, without its grace.
+
+        `within_s`: what it writes at its end is wanted, and may take so long where that is longer than its grace.
+        """
+        how = ["kill"] if at_once else ["finish", within_s] if within_s else ["stop"]
+        words = [self.host.python, BARE, self._supervisor, *how, self.folder]
+        patient(self.host)(self.host.run, words, timeout=max(within_s, self._grace_s) + _ENDED_S)
         return self.status()
 
     def leave(self, name: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_of import connect, host_of
-from benchbook.hosts.jobs import Command, Job, reap
+from benchbook.hosts.jobs import Command, Ended, Job, reap
 from benchbook.hosts.patience import patiently
 from benchbook.hosts.reservation import Reservation, check_free
 
@@ -109,10 +109,11 @@ class Session:
         self._jobs.append(job)
         return job
 
-    def end(self, job: Job, *, at_once: bool = False) -> None:
-        """Stop a job (if it still runs) and forget it; `at_once`: what it would still write is wanted by nobody."""
-        job.stop(at_once=at_once)
+    def end(self, job: Job, *, at_once: bool = False, within_s: float = 0.0) -> Ended | None:
+        """Stop a job (if it still runs) and forget it; how it ended. `at_once`, `within_s`: see `Job.stop`."""
+        ended = job.stop(at_once=at_once, within_s=within_s)
         self.forget(job)
+        return ended
 
     def forget(self, job: Job) -> None:
         """A job that has ended by itself: nothing is left to stop."""

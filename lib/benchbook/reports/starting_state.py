@@ -36,6 +36,8 @@ class StartingState:
     reset: str
     besides: Callable[[], None] = lambda: None
     _running: str = field(init=False, default="")
+    # The one that runs, and whose data is what it was brought to: "" from the moment that something is done to it.
+    _sound: str = field(init=False, default="")
 
     def bring(self, name: str, say: Say) -> dict[str, SystemDescription]:
         """The system, alone, in its starting state; what it is, or {} where nothing was to be done.
@@ -54,11 +56,11 @@ class StartingState:
         if not system.can_reset:
             system.ready()
             self._prepare_once(system, dataset, say)
-        elif self.reset == "none" and self._running == system.name and _alive(system):
+        elif self.reset == "none" and self._sound == system.name and _alive(system):
             return {}
         else:
             self._start_from(system, dataset, say)
-        self._running = system.name
+        self._running = self._sound = system.name
         with phase("describe"):
             return {system.name: SystemDescription(**vars(system.about()), dataset=vars(self.generator.dataset))}
 
@@ -67,13 +69,14 @@ class StartingState:
         if self._running:
             with phase("stop"):
                 self.systems[self._running].discard()
-            self._running = ""
+            self._running = self._sound = ""
 
     def _start_from(self, system: System, dataset: str, say: Say) -> None:
         """Restore the prepared data, preparing it first where there is none; then start and wait until it serves."""
+        sound, self._sound = self._sound, ""
         if system.has(dataset):
             # What was killed may have left its data half written.
-            restart_only = self.reset != "restore" and self._running == system.name and _alive(system)
+            restart_only = self.reset != "restore" and sound == system.name and _alive(system)
             with phase("stop"):
                 (system.stop if restart_only else system.discard)()
             if not restart_only:

@@ -21,6 +21,7 @@ from benchbook.probes.probe import Probe, of_file
 from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
 from benchbook.systems.named_server import NamedServer
+from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -124,9 +125,14 @@ class System(NamedServer, ABC):
         raise SystemFailed(f"{self.name} has no databases that the kit can make")
 
     def row_counts(
-        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+        self,
+        client: RemoteHost,
+        endpoint: Endpoint,
+        database: str,
+        tables: Sequence[str],
+        timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        """How many rows each of these tables holds on one server."""
+        """How many rows each of these tables holds on one server; to count one may take `timeout_s`."""
         raise SystemFailed(f"{self.name} has no tables whose rows the kit can count")
 
     def probes(self, client: RemoteHost, also: Sequence[ProbeFile] = ()) -> list[Probe]:

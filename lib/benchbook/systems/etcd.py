@@ -87,6 +87,10 @@ class Etcd(DataServer, Quorum):
     def knock(self, host: RemoteHost) -> str | None:
         return etcd_api.unhealthy(host, self.endpoint(host))
 
+    def discard(self) -> None:
+        """What it writes when it is asked to end would be removed next."""
+        self.end_at_once()
+
     # -- a member that is lost ------------------------------------------------------------------------------------
 
     def members(self) -> list[RemoteHost]:

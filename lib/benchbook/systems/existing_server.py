@@ -11,13 +11,18 @@ from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.profiles import Profile
 from benchbook.systems.base import About
 from benchbook.systems.mysql_system import MysqlSystem
-from benchbook.systems.sql import query, try_login
+from benchbook.systems.sql import queries, query, try_login
 from benchbook.systems.wrong_login import wrong_password
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
+
+# The table, in a database that was filled, that says with what: a row for each table of it, itself among them.
+MARKER = "benchbook_dataset"
+# As tables are named: by case, whatever the database takes for its own tables.
+_NAME = "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
 class EndpointSystem(MysqlSystem):
@@ -33,6 +38,7 @@ class EndpointSystem(MysqlSystem):
         self.name = f"endpoint:{self.which}"
         password = self.settings.password(f"endpoints.{self.which}")
         self._sql = Endpoint(self.settings.host, self.settings.port, self.settings.user, password, self.settings.tls)
+        self._made = ""
 
     @staticmethod
     def choose(inventory: Inventory, which: str) -> tuple[str, EndpointSettings]:
@@ -86,25 +92,40 @@ class EndpointSystem(MysqlSystem):
     def reset(self, dataset: str | None) -> None:
         """Its state is its owner's: trials start from what the trial before has left."""
 
+    def make_database(self, client: RemoteHost, database: str) -> None:
+        """What it was known to hold is forgotten: it is to be filled, which may end half way."""
+        super().make_database(client, database)
+        query(client, self._sql, f"DROP TABLE IF EXISTS {MARKER}", database=database)
+        self._made = database
+
     def keep(self, dataset: str) -> None:
-        """Remember in the server itself which dataset it holds."""
-        database = self.settings.database
-        query(
-            self._via,
-            self._sql,
-            "CREATE TABLE IF NOT EXISTS benchbook_dataset (identity VARCHAR(64))",
-            database=database,
+        """Remember in the database that was filled which dataset it holds, and in which tables: one at a time."""
+        if not self._made:
+            self.make_database(self._via, self.settings.database)
+        statements = (
+            f"DROP TABLE IF EXISTS {MARKER}",
+            f"CREATE TABLE {MARKER} (held {_NAME} PRIMARY KEY, identity {_NAME})",
+            f"INSERT INTO {MARKER} SELECT table_name, '{dataset}' FROM information_schema.tables "
+            f"WHERE table_schema = '{self._made}'",
         )
-        query(self._via, self._sql, f"INSERT INTO benchbook_dataset VALUES ('{dataset}')", database=database)
+        queries(self._via, self._sql, statements, database=self._made)
 
     def has(self, dataset: str) -> bool:
-        # Asked this way, for a database that is not there yet has no tables, where SHOW TABLES fails.
-        where = f"table_schema = '{self.settings.database}' AND table_name = 'benchbook_dataset'"
-        shown = query(self._via, self._sql, f"SELECT table_name FROM information_schema.tables WHERE {where}")
-        if not shown:
-            return False
-        rows = query(self._via, self._sql, "SELECT identity FROM benchbook_dataset", database=self.settings.database)
-        return dataset in {row[0] for row in rows}
+        """Is this what one of its databases was last filled with, and are all tables of that still there?"""
+        return any(self._holds(database, dataset) for database in self._tables_of("table_name", MARKER, "table_schema"))
+
+    def _holds(self, database: str, dataset: str) -> bool:
+        rows = query(self._via, self._sql, f"SELECT * FROM {MARKER}", database=database)
+        there = self._tables_of("table_schema", database, "table_name")
+        # An older marker has identities alone: one for each dataset that was ever prepared.
+        held = {str(row[0]) for row in rows if len(row) > 1}
+        return {row[-1] for row in rows} == {dataset} and (held <= there if held else len(there) > 1)
+
+    def _tables_of(self, column: str, value: str, wanted: str) -> set[str]:
+        """This column of the tables that the account sees."""
+        where = f"{column} = '{value}'"
+        rows = query(self._via, self._sql, f"SELECT {wanted} FROM information_schema.tables WHERE {where}")
+        return {str(name) for (name,) in rows}
 
     def about(self) -> About:
         version = str(query(self._via, self._sql, "SELECT VERSION()")[0][0])

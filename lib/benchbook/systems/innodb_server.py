@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
+# Where the buffer pool is large and the disk slow, its dirty pages take minutes.
+ENDS_WITHIN_S = 600.0
 # Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
 OPTIONS = (
     "--innodb-flush-log-at-trx-commit=1",
@@ -58,6 +60,7 @@ class InnodbServer(SqlServer):
     default_port = 3306
     product: ClassVar[str]
     daemon: ClassVar[str]
+    ends_within_s = ENDS_WITHIN_S
     # What of the family's options each product has in its own way.
     redo_log: ClassVar[str]
     binlog_options: ClassVar[tuple[str, ...]] = ()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from benchbook.errors import ConnectionLost, HostUnreachable, SystemFailed
 from benchbook.hosts.fanout import on_each
@@ -26,6 +27,9 @@ DYING_S = 8.0
 
 class KeptServers(NamedServer, ABC):
     """What they have in common, whatever they are for. Subclasses give the command line and say when one serves."""
+
+    # How long a server whose data is kept may take to write it when it is asked to end.
+    ends_within_s: ClassVar[float] = 60.0
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -90,7 +94,9 @@ class KeptServers(NamedServer, ABC):
         return self.knock(host)
 
     def stop(self) -> None:
-        on_each(f"stopping {self.name}", [job.host for job in self._jobs.values()], self._end, timeout=120)
+        """Raises SystemFailed where one had to be killed: its data is then what a crash leaves."""
+        hosts = [job.host for job in self._jobs.values()]
+        on_each(f"stopping {self.name}", hosts, self._end, timeout=self.ends_within_s + 120)
 
     def end_at_once(self) -> None:
         """By SIGKILL, for servers that leave nothing on a host but their data: what `discard` may be for them."""
@@ -102,9 +108,14 @@ class KeptServers(NamedServer, ABC):
         job = self._jobs[host.name]
         # What ends it is waited for; the login of the next start is made meanwhile.
         host.open_ahead()
-        self.session.end(job, at_once=at_once)
+        ended = self.session.end(job, at_once=at_once, within_s=0.0 if at_once else self.ends_within_s)
         del self._jobs[host.name]
         job.remove()
+        if not at_once and ended and (ended.reason, ended.signal) == ("stopped", signal.SIGKILL):
+            raise SystemFailed(
+                f"{self.name} on {host.name} was killed, for it had not ended {self.ends_within_s:g} s after it was "
+                "asked to: its data is what a crash leaves"
+            )
 
     def check_alive(self) -> None:
         """Raises SystemFailed when a server has ended although nobody asked it to."""

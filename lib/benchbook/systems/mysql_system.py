@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.systems.base import System
-from benchbook.systems.sql import query
+from benchbook.systems.sql import queries, query
+from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -30,10 +31,16 @@ class MysqlSystem(System):
             query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {_quoted(database)}")
 
     def row_counts(
-        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+        self,
+        client: RemoteHost,
+        endpoint: Endpoint,
+        database: str,
+        tables: Sequence[str],
+        timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        counts = " UNION ALL ".join(f"SELECT {i}, COUNT(*) FROM {_quoted(name)}" for i, name in enumerate(tables))
-        return {tables[i]: int(n) for i, n in query(client, endpoint, counts, database=database)}
+        counts = [f"SELECT COUNT(*) FROM {_quoted(name)}" for name in tables]
+        found = queries(client, endpoint, counts, database=database, timeout_s=timeout_s)
+        return {name: int(n) for name, ((n,),) in zip(tables, found, strict=True)}
 
 
 def _quoted(name: str) -> str:

@@ -12,6 +12,7 @@ from benchbook.systems import ordinary_user, psql
 from benchbook.systems.base import About
 from benchbook.systems.data_server import DataServer
 from benchbook.systems.postgresql import PostgreSQL
+from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -78,8 +79,13 @@ class PgBouncer(DataServer):
         super().start()
 
     def stop(self) -> None:
-        super().stop()
+        """It holds no data itself: nothing of it is waited for."""
+        self.end_at_once()
         self.behind.stop()
+
+    def discard(self) -> None:
+        self.end_at_once()
+        self.behind.discard()
 
     def check_alive(self) -> None:
         self.behind.check_alive()
@@ -149,6 +155,11 @@ class PgBouncer(DataServer):
         self.behind.make_database(client, database)
 
     def row_counts(
-        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+        self,
+        client: RemoteHost,
+        endpoint: Endpoint,
+        database: str,
+        tables: Sequence[str],
+        timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        return self.behind.row_counts(client, endpoint, database, tables)
+        return self.behind.row_counts(client, endpoint, database, tables, timeout_s)

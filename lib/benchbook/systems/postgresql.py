@@ -10,6 +10,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.profiles import Profile
 from benchbook.systems import ordinary_user, psql
 from benchbook.systems.data_server import DataServer
+from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ OPTIONS = {
 }
 DURABLE = "every commit is flushed to disk: fsync, synchronous_commit and full_page_writes are on, as it comes"
 CREATE_S = 300.0
+# Its last checkpoint writes every dirty page: of a large buffer, to a slow disk, that takes minutes.
+ENDS_WITHIN_S = 600.0
 
 
 class PostgreSQL(DataServer):
@@ -38,6 +41,7 @@ class PostgreSQL(DataServer):
     title = "PostgreSQL"
     protocol = "pgsql"
     default_port = 5432
+    ends_within_s = ENDS_WITHIN_S
     watched_by = ("postgresql",)
     # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
     period_s = 300.0
@@ -111,14 +115,18 @@ class PostgreSQL(DataServer):
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
     def _end(self, host: RemoteHost, *, at_once: bool = False) -> None:
-        """At SIGTERM it would wait until its last client has gone; asked like this, it ends their sessions.
+        """At SIGTERM it would wait until its last client has gone; asked like this before, it ends their sessions.
 
-        Killed, it would leave its shared memory on the host: it is always asked.
+        Killed, it would leave its shared memory on the host: it is always asked, `at_once` to write nothing.
         """
         if self._jobs[host.name].status() is None:
-            stop = ["stop", "-D", self.data(host), "-m", "fast", "-w", "-t", "60"]
-            host.run([*self._before[host.name], self._programs[host.name]["pg_ctl"], *stop], check=False, timeout=90)
+            stop = ["stop", "-D", self.data(host), "-m", "immediate" if at_once else "fast", "-W"]
+            host.run([*self._before[host.name], self._programs[host.name]["pg_ctl"], *stop], check=False)
         super()._end(host)
+
+    def discard(self) -> None:
+        """What it writes when it is asked to end may take minutes, and would be removed next."""
+        self.end_at_once()
 
     def knock(self, host: RemoteHost) -> str | None:
         return psql.try_login(host, self.endpoint(host))
@@ -145,10 +153,18 @@ class PostgreSQL(DataServer):
                 psql.query(client, end, f"CREATE DATABASE {_quoted(database)}")
 
     def row_counts(
-        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+        self,
+        client: RemoteHost,
+        endpoint: Endpoint,
+        database: str,
+        tables: Sequence[str],
+        timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        counts = " UNION ALL ".join(f"SELECT {i}, COUNT(*) FROM {_quoted(name)}" for i, name in enumerate(tables))
-        return {tables[int(i)]: int(n) for i, n in psql.query(client, endpoint, counts, database=database)}
+        def count(name: str) -> int:
+            asked = f"SELECT COUNT(*) FROM {_quoted(name)}"
+            return int(psql.query(client, endpoint, asked, database=database, timeout_s=timeout_s)[0][0])
+
+        return {name: count(name) for name in tables}
 
 
 def _quoted(name: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchbook.errors import SystemFailed
+from benchbook.errors import RemoteFailed
 from benchbook.hosts.login_shell import quote
+from benchbook.hosts.secret_files import secret_files
+from benchbook.systems import statements
+from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -53,11 +56,24 @@ def _quoted(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str = "postgres") -> list[list[str]]:
-    """The rows of one statement, every value as text. Raises SystemFailed with the server's own words."""
-    done = _asked(via, endpoint, statement, database)
+def query(
+    via: RemoteHost,
+    endpoint: Endpoint,
+    statement: str,
+    *,
+    database: str = "postgres",
+    timeout_s: float = ANSWERED_S,
+) -> list[list[str]]:
+    """The rows of one statement, every value as text; none that holds a secret, for it stands on a command line.
+
+    Raises SystemFailed with the server's own words, or after `timeout_s`.
+    """
+    try:
+        done = _asked(via, endpoint, statement, database, timeout_s)
+    except RemoteFailed as problem:
+        raise statements.failed(endpoint, statement, problem.output) from problem
     if done.status != 0:
-        raise SystemFailed(f"{endpoint}: `{statement[:80]}`: {_said(done)}")
+        raise statements.failed(endpoint, statement, _said(done))
     return [line.split("\t") for line in done.stdout.split("\n") if line]
 
 
@@ -70,12 +86,12 @@ def try_login(via: RemoteHost, endpoint: Endpoint, *, database: str = "postgres"
     return "denied" if any(word in said for word in _DENIED) else said
 
 
-def _asked(via: RemoteHost, endpoint: Endpoint, statement: str, database: str) -> Result:
-    file = via.path(f"pgpass-{endpoint.port}")
-    via.write(file, pass_line(endpoint))
+def _asked(via: RemoteHost, endpoint: Endpoint, statement: str, database: str, timeout_s: float = ANSWERED_S) -> Result:
     how = ["-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", statement]
     psql = program(via, "psql", package="postgresql-client")
-    return via.run([psql, *how, reached(endpoint, database, file)], check=False, timeout=300)
+    with secret_files(via, {"pgpass": pass_line(endpoint)}) as folder:
+        where = reached(endpoint, database, f"{folder}/pgpass")
+        return via.run([psql, *how, where], check=False, timeout=timeout_s)
 
 
 def _said(done: Result) -> str:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pymysql
 
-from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.errors import ConnectionLost
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.systems import statements
+from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -20,8 +22,13 @@ DENIED = (1045, 1698)
 
 
 @contextmanager
-def connection(via: RemoteHost, endpoint: Endpoint, database: str | None = None) -> Iterator[pymysql.Connection[Any]]:
-    """A connection from host `via` to the endpoint. Raises pymysql.MySQLError and ConnectionLost."""
+def connection(
+    via: RemoteHost, endpoint: Endpoint, database: str | None = None, timeout_s: float = ANSWERED_S
+) -> Iterator[pymysql.Connection[Any]]:
+    """A connection from host `via` to the endpoint; a statement is given up after `timeout_s`.
+
+    Raises pymysql.MySQLError and ConnectionLost.
+    """
     link = pymysql.Connection(
         host=endpoint.address,
         user=endpoint.user,
@@ -29,8 +36,8 @@ def connection(via: RemoteHost, endpoint: Endpoint, database: str | None = None)
         database=database,
         autocommit=True,
         defer_connect=True,
-        read_timeout=300,
-        write_timeout=300,
+        read_timeout=timeout_s,
+        write_timeout=timeout_s,
         connect_timeout=10,
         ssl={"check_hostname": True} if endpoint.tls else None,
         ssl_disabled=not endpoint.tls,
@@ -43,30 +50,45 @@ def connection(via: RemoteHost, endpoint: Endpoint, database: str | None = None)
         link.close()
 
 
-def query(via: RemoteHost, endpoint: Endpoint, statement: str, *, database: str | None = None) -> list[tuple[Any, ...]]:
-    """The rows of one statement. Raises SystemFailed with the server's own words."""
-    return queries(via, endpoint, [statement], database=database)[0]
+def query(
+    via: RemoteHost,
+    endpoint: Endpoint,
+    statement: str,
+    *,
+    database: str | None = None,
+    timeout_s: float = ANSWERED_S,
+) -> list[tuple[Any, ...]]:
+    """The rows of one statement. Raises SystemFailed with the server's own words, or after `timeout_s`."""
+    return queries(via, endpoint, [statement], database=database, timeout_s=timeout_s)[0]
 
 
 def queries(
-    via: RemoteHost, endpoint: Endpoint, statements: Sequence[str], *, database: str | None = None
+    via: RemoteHost,
+    endpoint: Endpoint,
+    asked: Sequence[str],
+    *,
+    database: str | None = None,
+    timeout_s: float = ANSWERED_S,
 ) -> list[list[tuple[Any, ...]]]:
-    """The rows of each of these statements, over one connection. Raises SystemFailed with the server's own words."""
-    with executing(via, endpoint, database) as execute:
-        return [execute(statement) for statement in statements]
+    """The rows of each of these statements, over one connection; each may take `timeout_s`.
+
+    Raises SystemFailed with the server's own words.
+    """
+    with executing(via, endpoint, database, timeout_s) as execute:
+        return [execute(statement) for statement in asked]
 
 
 @contextmanager
 def executing(
-    via: RemoteHost, endpoint: Endpoint, database: str | None = None
+    via: RemoteHost, endpoint: Endpoint, database: str | None = None, timeout_s: float = ANSWERED_S
 ) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
-    """Asks for the rows of one statement after the other, over one connection.
+    """Asks for the rows of one statement after the other, over one connection; each may take `timeout_s`.
 
     Raises SystemFailed with the server's own words.
     """
     asked = "login"
     try:
-        with connection(via, endpoint, database) as link, link.cursor() as cursor:
+        with connection(via, endpoint, database, timeout_s) as link, link.cursor() as cursor:
 
             def execute(statement: str) -> list[tuple[Any, ...]]:
                 nonlocal asked
@@ -76,7 +98,9 @@ def executing(
 
             yield execute
     except (pymysql.MySQLError, ConnectionLost) as problem:
-        raise SystemFailed(f"{endpoint}: `{asked[:80]}`: {_said(problem)}") from problem
+        # What PyMySQL says of a syntax error repeats the statement.
+        cause = None if statements.holds_secret(asked) else problem
+        raise statements.failed(endpoint, asked, _said(problem)) from cause
 
 
 def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:

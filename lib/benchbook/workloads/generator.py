@@ -23,6 +23,7 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.profiles import LoadSize, Profile
+from benchbook.systems.statements import ANSWERED_S
 from benchbook.yamlfile import validate
 
 # Named in annotations only: a chain of imports ends here.
@@ -51,9 +52,14 @@ class Store(Protocol):
         """Make an empty database of this name on every server, where there is none."""
 
     def row_counts(
-        self, client: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str]
+        self,
+        client: RemoteHost,
+        endpoint: Endpoint,
+        database: str,
+        tables: Sequence[str],
+        timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        """How many rows each of these tables holds on one server."""
+        """How many rows each of these tables holds on one server; to count one may take `timeout_s`."""
 
 
 @dataclass(frozen=True)

@@ -54,32 +54,37 @@ class OrderBooks:
         return "; ".join(said)
 
 
-def read(client: RemoteHost, ends: Sequence[Endpoint], database: str) -> OrderBooks:
-    """The books of all copies of the data together. Raises SystemFailed."""
-    found = [_read(client, end, database) for end in ends]
+def read(client: RemoteHost, ends: Sequence[Endpoint], database: str, timeout_s: float) -> OrderBooks:
+    """The books of all copies of the data together; each may take `timeout_s`. Raises SystemFailed."""
+    found = [_read(client, end, database, timeout_s) for end in ends]
     return OrderBooks(sum(each.orders for each in found), sum(each.payments for each in found))
 
 
-def _read(client: RemoteHost, end: Endpoint, database: str) -> OrderBooks:
+def _read(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) -> OrderBooks:
     ask = psql.query if end.protocol == "pgsql" else sql.query
-    ((orders, payments),) = ask(client, end, _COUNTS, database=database)
+    ((orders, payments),) = ask(client, end, _COUNTS, database=database, timeout_s=timeout_s)
     if orders in (None, ""):
         raise SystemFailed(f"{end}: TPC-C's tables are empty")
     return OrderBooks(int(orders), int(payments))
 
 
-def analyse(client: RemoteHost, end: Endpoint, database: str) -> None:
-    """Statistics of every table, as the report collects them after its import. Raises SystemFailed."""
+def analyse(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) -> None:
+    """Statistics of every table, as the report collects them after its import; each may take `timeout_s`.
+
+    Raises SystemFailed.
+    """
     if end.protocol == "pgsql":
-        psql.query(client, end, "VACUUM (ANALYZE)", database=database)
+        for table in TABLES:
+            psql.query(client, end, f"VACUUM (ANALYZE) {table}", database=database, timeout_s=timeout_s)
         return
-    sql.queries(client, end, [f"ANALYZE TABLE {table}" for table in TABLES], database=database)
+    sql.queries(client, end, [f"ANALYZE TABLE {name}" for name in TABLES], database=database, timeout_s=timeout_s)
 
 
 @contextmanager
-def indexed(client: RemoteHost, end: Endpoint, database: str) -> Iterator[None]:
+def indexed(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) -> Iterator[None]:
     """An index on the history, for as long as the conditions are asked; it is no part of the load.
 
+    To make it may take `timeout_s`.
     For condition 10 go-tpc sums up the payments of each customer by itself. Without it a server that does as it is told
     reads the history of a warehouse 30,000 times, which takes minutes. TiDB joins the two, and needs none.
     """
@@ -88,7 +93,8 @@ def indexed(client: RemoteHost, end: Endpoint, database: str) -> Iterator[None]:
         yield
         return
     of = "" if end.protocol == "pgsql" else " ON history"
-    ask(client, end, f"CREATE INDEX {_INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)", database=database)
+    made = f"CREATE INDEX {_INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)"
+    ask(client, end, made, database=database, timeout_s=timeout_s)
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command, remote_program
+from benchbook.hosts.secret_files import secret_files
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.workloads import gotpc_books, gotpc_login, gotpc_output
@@ -103,7 +104,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
             self._count(client, store)
             say("collecting statistics, checking the consistency conditions")
             for end in ends:
-                gotpc_books.analyse(client, end, DATABASE)
+                gotpc_books.analyse(client, end, DATABASE, self._longest_s)
             self._conditions(client, ends, ["--check-all"])
 
     def _count(self, client: RemoteHost, store: Store) -> None:
@@ -111,7 +112,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         expected = {name: rows * self.size.warehouses for name, rows in gotpc_books.ROWS.items()}
         expected["item"] = gotpc_books.ITEMS
         for end in store.endpoints():
-            counts = store.row_counts(client, end, DATABASE, list(expected))
+            counts = store.row_counts(client, end, DATABASE, list(expected), self._longest_s)
             wrong = {name: counts[name] for name, rows in expected.items() if counts[name] != rows}
             if wrong:
                 raise SystemFailed(f"{end}: after prepare, tables hold {wrong} rows, not {expected}")
@@ -167,7 +168,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
     def before(self, client: RemoteHost, store: Store) -> None:
         ends = store.copies()
         gotpc_login.make(client, ends, DATABASE)
-        self._books = gotpc_books.read(client, ends, DATABASE)
+        self._books = gotpc_books.read(client, ends, DATABASE, self._longest_s)
 
     def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """The consistency conditions on every copy of the data, and no acknowledged transaction is gone."""
@@ -176,7 +177,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
             conditions = self._conditions(client, ends)
         finally:
             gotpc_login.drop(client, ends)
-        after, counts = gotpc_books.read(client, ends, DATABASE), outcome.summary
+        after, counts = gotpc_books.read(client, ends, DATABASE, self._longest_s), outcome.summary
         new, paid = ((int(counts[n].value), int(counts[f"{n}_failed"].value)) for n in ("new_orders", "payments"))
         if wrong := after.wrong(self._books, new, paid):
             raise WorkloadFailed(f"TPC-C's books do not balance: {wrong}")
@@ -193,12 +194,9 @@ class GoTpc(LoadGenerator[GoTpcSize]):
     def _of_one(self, client: RemoteHost, end: Endpoint, more: Sequence[str]) -> list[str]:
         """Those that hold in every warehouse of one copy."""
         asked = self._asking(client, [end], "check", more)
-        folder = client.path("go-tpc")
-        client.mkdir(folder)
-        for name, content in asked.secrets.items():
-            client.write(f"{folder}/{name}", content)
-        env = [f"{name}={folder}/{value}" for name, value in asked.env.items()]
-        with gotpc_books.indexed(client, end, DATABASE):
+        indexed = gotpc_books.indexed(client, end, DATABASE, self._longest_s)
+        with indexed, secret_files(client, asked.secrets) as folder:
+            env = [f"{name}={folder}/{value}" for name, value in asked.env.items()]
             ended = client.run(["env", *env, *asked.argv], timeout=asked.timeout_s, check=False)
         said = ended.stdout + ended.stderr
         held = gotpc_books.checked(said)

@@ -47,9 +47,10 @@ class Books:
         return "; ".join(said)
 
 
-def read(client: RemoteHost, endpoint: Endpoint, database: str) -> Books:
-    """The books of one server. Raises SystemFailed."""
-    ((accounts, tellers, branches, history, rows),) = psql.query(client, endpoint, _SUMS, database=database)
+def read(client: RemoteHost, endpoint: Endpoint, database: str, timeout_s: float) -> Books:
+    """The books of one server; to add them up may take `timeout_s`. Raises SystemFailed."""
+    (sums,) = psql.query(client, endpoint, _SUMS, database=database, timeout_s=timeout_s)
+    accounts, tellers, branches, history, rows = sums
     if "" in (accounts, tellers, branches):
         raise SystemFailed(f"{endpoint}: pgbench's tables are empty")
     return Books(int(accounts), int(tellers), int(branches), int(history), int(rows))

@@ -20,6 +20,7 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats.latency import percentile
 from benchbook.systems import psql
+from benchbook.systems.statements import reading_s
 from benchbook.workloads import pgbench_books, pgbench_output
 from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
 from benchbook.workloads.pgbench_books import Books
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
-DATABASE = "pgbench"
+DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
 SCRIPTS = {"select_only": "select-only", "simple_update": "simple-update", "tpcb_like": "tpcb-like"}
 UNITS = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_time_s": "s"}
@@ -102,7 +103,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
             with session.following(client, "prepare", self._filling(client, end)) as job:
                 ended = job.wait()
                 check_end(ended, job.stdout().decode(errors="replace") + job.stderr(), "pgbench -i", self.failure)
-            found = store.row_counts(client, end, DATABASE, ["pgbench_accounts"])["pgbench_accounts"]
+            found = store.row_counts(client, end, DATABASE, [ACCOUNTS], reading_s(rows))[ACCOUNTS]
             if found != rows:
                 raise SystemFailed(f"{end}: holds {found} accounts after preparing {rows}")
 
@@ -144,14 +145,19 @@ class Pgbench(LoadGenerator[PgbenchSize]):
 
     # -- after it -------------------------------------------------------------------------------------------------
 
+    @property
+    def _read_s(self) -> float:
+        """Its history may have as many rows as its accounts, and more."""
+        return reading_s(10 * self.size.scale * ROWS)
+
     def before(self, client: RemoteHost, store: Store) -> None:
-        self._books = {str(end): pgbench_books.read(client, end, DATABASE) for end in store.copies()}
+        self._books = {str(end): pgbench_books.read(client, end, DATABASE, self._read_s) for end in store.copies()}
 
     def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         workload, events = str(levels["workload"]), int(outcome.summary["events"].value)
         said = {}
         for end in store.copies():
-            after = pgbench_books.read(client, end, DATABASE)
+            after = pgbench_books.read(client, end, DATABASE, self._read_s)
             if wrong := after.wrong(self._books[str(end)], workload, events):
                 raise WorkloadFailed(f"{end}: pgbench's books do not balance after {events:,} transactions: {wrong}")
             said[str(end)] = {"before": asdict(self._books[str(end)]), "after": asdict(after)}

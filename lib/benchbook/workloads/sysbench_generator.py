@@ -13,6 +13,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.profiles import Profile, SysbenchSize
+from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench, sysbench_output, sysbench_overrun, sysbench_stream
 from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
 from benchbook.workloads.merging import merged, proof_of, series_of
@@ -82,7 +83,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         """Every table of every server holds as many rows as were asked for."""
         data, tables = self.dataset, [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
         for endpoint in store.endpoints():
-            counts = store.row_counts(client, endpoint, data.database, tables)
+            counts = store.row_counts(client, endpoint, data.database, tables, reading_s(data.table_size))
             wrong = {name: rows for name, rows in counts.items() if rows != data.table_size}
             if wrong:
                 raise SystemFailed(f"{endpoint}: after prepare, tables do not hold {data.table_size} rows: {wrong}")

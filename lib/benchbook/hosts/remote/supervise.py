@@ -3,7 +3,10 @@
     supervise.py start JOB_DIR          start the command of JOB_DIR/job.json, once; prints the supervisor's pid
     supervise.py start JOB_DIR - [stay] the same, after making JOB_DIR of what comes by stdin (see `describe`); with
                                         `stay` it goes on until the job's end, so that who listens hears of it
-    supervise.py stop JOB_DIR ...       end jobs, wait for their end, print each status
+    supervise.py stop JOB_DIR ...       end jobs, wait for their end
+    supervise.py finish SECONDS JOB_DIR ...
+                                        the same for jobs whose work at their end is wanted: it may take so long where
+                                        that is longer than the job's grace
     supervise.py never JOB_DIR ...      a job whose start was not heard of: it does not begin any more, or is ended
     supervise.py reap JOBS_DIR LEASE [JOBS_DIR LEASE ...]
                                         end every job in the first JOBS_DIR that does not live by its LEASE, and in
@@ -155,6 +158,15 @@ def end_group(pid, grace_s):
     return status, used.ru_utime + used.ru_stime
 
 
+def grace_of(job_dir, job, reason):
+    """Seconds from asking to insisting. Only who stopped the job may have granted more than it always has."""
+    try:
+        granted = read_json(os.path.join(job_dir, "grace")) if reason == "stopped" else 0
+    except (OSError, ValueError):
+        granted = 0
+    return max(granted, job["grace_s"])
+
+
 class Lease:
     """Whether somebody still touches the lease file: `expired` after `lease_s` without a change."""
 
@@ -209,7 +221,7 @@ class Fence:
         return self.gone
 
 
-def watch(pid, job, fence, log):
+def watch(pid, job_dir, job, fence, log):
     """Follow the command to its end; returns ((wait status, CPU seconds), reason)."""
     lease = Lease(job["lease"], job["lease_s"])
     ends = time.monotonic() + job["timeout_s"]
@@ -222,7 +234,7 @@ def watch(pid, job, fence, log):
         reason = "stopped" if seen else why_end(fence, lease, ends)
         if reason:
             call_itself(reason)
-            return end_group(pid, job["grace_s"]), reason
+            return end_group(pid, grace_of(job_dir, job, reason)), reason
 
 
 def why_end(fence, lease, ends):
@@ -253,7 +265,7 @@ def supervise(job_dir, report, stay=False):
     os.write(report, b"%d\n" % os.getpid())
     if not stay:
         os.close(report)
-    (status, cpu_s), reason = watch(pid, job, fence, StopLog(job_dir, job))
+    (status, cpu_s), reason = watch(pid, job_dir, job, fence, StopLog(job_dir, job))
     ended = time.time()
     signal_group(pid, signal.SIGKILL)
     remove_secrets(job_dir, job)
@@ -378,6 +390,12 @@ def stop(job_dir, at_once=False):
     return True
 
 
+def finish(job_dir, grace_s):
+    """End a job that may take so long: what it writes at its end is wanted."""
+    write_json(os.path.join(job_dir, "grace"), grace_s)
+    stop(job_dir)
+
+
 def never(job_dir):
     """What would begin it finds that somebody has."""
     os.makedirs(job_dir, 0o700, exist_ok=True)
@@ -471,6 +489,17 @@ def forget(job_dir, own_lease, stale_s=60.0):
             os.unlink(name)
 
 
+def end(how, *words):
+    granted, folders = (float(words[0]), words[1:]) if how == "finish" else (0, words)
+    for job_dir in folders:
+        if how == "finish":
+            finish(job_dir, granted)
+        elif how == "never":
+            never(job_dir)
+        else:
+            stop(job_dir, at_once=how == "kill")
+
+
 def main(argv):
     if argv[:1] == ["start"] and len(argv) == 2:
         return start(argv[1])
@@ -481,9 +510,8 @@ def main(argv):
         except (OSError, ValueError) as problem:
             os.write(2, ("supervise.py: %s\n" % problem).encode())
             return 1
-    if argv[:1] in (["stop"], ["kill"], ["never"]):
-        for job_dir in argv[1:]:
-            never(job_dir) if argv[0] == "never" else stop(job_dir, at_once=argv[0] == "kill")
+    if argv[:1] in (["stop"], ["kill"], ["never"], ["finish"]):
+        end(*argv)
         return 0
     if argv[:1] == ["reap"] and len(argv) >= 3 and len(argv) % 2:
         sys.stdout.write(json.dumps(reap(*argv[1:])) + "\n")

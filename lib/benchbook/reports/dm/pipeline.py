@@ -21,6 +21,7 @@ from benchbook.systems.dm_config import META
 from benchbook.systems.dm_server import DM
 from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import executing, queries
+from benchbook.systems.statements import reading_s
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_stream import check_end
@@ -158,7 +159,8 @@ class Pipeline:
         """What a sync starts from, copied from where it was prepared; not logged: DM may be up with a new binlog."""
         tables = [f"sbtest{number}" for number in range(1, self.databases.tables + 1)]
         database, pattern = self.databases.sync, self.databases.sync_pattern
-        with executing(self.upstream.hosts[0], self.upstream.endpoints()[0]) as execute:
+        takes_s = reading_s(self.databases.sync_rows)
+        with executing(self.upstream.hosts[0], self.upstream.endpoints()[0], timeout_s=takes_s) as execute:
             for statement in (
                 "SET sql_log_bin = 0",
                 f"DROP DATABASE IF EXISTS `{database}`",
@@ -198,9 +200,10 @@ class Pipeline:
 
         Raises RowsDiffer.
         """
+        takes_s = reading_s(self.databases.rows(database))
         with ExitStack() as stack:
             source, target = (
-                stack.enter_context(executing(system.hosts[0], system.endpoints()[0]))
+                stack.enter_context(executing(system.hosts[0], system.endpoints()[0], timeout_s=takes_s))
                 for system in (self.upstream, self.target)
             )
             return self._kept.prove(source, target, database, untouched=untouched)
@@ -234,7 +237,8 @@ class Pipeline:
             printed = job.stdout().decode(errors="replace") + job.stderr()
         check_end(ended, printed, f"sysbench prepare on {self.client.name}")
         counts = [f"SELECT COUNT(*) FROM sbtest{table}" for table in range(1, dataset.tables + 1)]
-        for table, ((count,),) in enumerate(queries(self.client, endpoint, counts, database=database), 1):
+        found = queries(self.client, endpoint, counts, database=database, timeout_s=reading_s(rows))
+        for table, ((count,),) in enumerate(found, 1):
             if count != rows:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
 

@@ -1,0 +1,47 @@
+"""SQL statements, whatever protocol they go by: how long one may take, and how an error quotes one that failed.
+
+A password stands neither in what is quoted of a statement nor in what its server said of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from benchbook.errors import SystemFailed
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.hosts.endpoint import Endpoint
+
+# Seconds after which a statement is given up that reads no data to speak of.
+ANSWERED_S = 300.0
+# Slower than any server seen: the limit only ends what hangs.
+_ROWS_PER_S = 20_000
+_SHOWN = 80
+# What follows one of these words may be a password (IDENTIFIED BY '...', PASSWORD '...').
+_SECRET_FOLLOWS = re.compile(r"\b(?:identified|password)\b", re.IGNORECASE)
+# What follows one of these repeats the statement: a syntax error of MySQL, MariaDB and TiDB, and one of PostgreSQL.
+_REPEATED_AFTER = re.compile(r"\bnear\b|\bLINE \d+:")
+
+
+def reading_s(rows: int) -> float:
+    """Seconds after which a statement is given up that reads so many rows."""
+    return ANSWERED_S + rows / _ROWS_PER_S
+
+
+def holds_secret(statement: str) -> bool:
+    """Whether a password may stand in the statement."""
+    return _SECRET_FOLLOWS.search(statement) is not None
+
+
+def failed(endpoint: Endpoint, statement: str, said: str) -> SystemFailed:
+    """The error for a statement that failed: how it begins, and what the server said, without what may be a secret."""
+    if secret := _SECRET_FOLLOWS.search(statement):
+        statement, said = f"{statement[: secret.end()]} ...", _before_repetition(said)
+    return SystemFailed(f"{endpoint}: `{statement[:_SHOWN]}`: {said}")
+
+
+def _before_repetition(said: str) -> str:
+    repeated = _REPEATED_AFTER.search(said)
+    return f"{said[: repeated.start()]}..." if repeated else said

@@ -1,0 +1,153 @@
+"""What the kit knows of the data on a server that it does not run: a real MariaDB, reached by SQL alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from database import Database
+
+from benchbook.campaign.design import digest
+from benchbook.errors import WorkloadFailed
+from benchbook.hosts.inventory import EndpointSettings, Inventory
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import load_profile
+from benchbook.reports.starting_state import StartingState
+from benchbook.systems.existing_server import MARKER, EndpointSystem
+from benchbook.systems.sql import queries, query
+from benchbook.workloads.generator import LoadGenerator, Store
+
+pytestmark = pytest.mark.real
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What is prepared: so many tables of one row each."""
+
+    count: int
+    database: str = "shop"
+
+
+@dataclass
+class Filler:
+    """Stands for a load generator; `breaks` once it has made its first table."""
+
+    dataset: Tables
+    breaks: bool = False
+    seed: int = 7
+    prepared: list[Tables] = field(default_factory=list)
+
+    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+        store.make_database(client, self.dataset.database)
+        self.prepared.append(self.dataset)
+        for number in range(self.dataset.count):
+            made = [f"CREATE TABLE Goods{number} (n INT)", f"INSERT INTO Goods{number} VALUES ({self.dataset.count})"]
+            queries(client, store.endpoints()[0], made, database=self.dataset.database)
+            if self.breaks:
+                raise WorkloadFailed("it broke")
+
+
+class Endpoint:
+    """A database, and what is prepared in it by a profile of so many tables."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.client = session, session.with_role("client")[0]
+        self.system = EndpointSystem(session, load_profile("smoke"), "cloud")
+
+    def bring(self, filler: Filler) -> list[Tables]:
+        """What was prepared to get to the starting state; as a run of its own does."""
+        generator = cast("LoadGenerator[Any]", filler)
+        systems = {"cloud": EndpointSystem(self.session, load_profile("smoke"), "cloud")}
+        StartingState(self.session, self.client, systems, generator, "none").bring("cloud", lambda _: None)
+        return filler.prepared
+
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        return query(self.client, self.system.endpoints()[0], statement)
+
+
+@pytest.fixture
+def endpoint(lab: Inventory, database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    monkeypatch.setenv("BENCH_PASSWORD", database.password)
+    account = {"host": database.address, "port": database.port, "user": "bench", "password_env": "BENCH_PASSWORD"}
+    cloud = EndpointSettings.model_validate(account)
+    with Session(lab.model_copy(update={"endpoints": {"cloud": cloud}}), ["executor"]) as session:
+        made = Endpoint(session)
+        yield made
+        for name in ("shop", "other", "sbtest"):
+            made.ask(f"DROP DATABASE IF EXISTS {name}")
+
+
+SMOKE, PAPER = Tables(2), Tables(3)
+
+
+def test_data_are_prepared_once_in_a_database_that_only_the_generator_names(endpoint: Endpoint) -> None:
+    """Of the marker's own database, `endpoints.cloud.database`, nothing is needed: nobody makes it."""
+    assert endpoint.bring(Filler(SMOKE)) == [SMOKE]
+    assert endpoint.bring(Filler(SMOKE)) == []
+    assert endpoint.ask("SHOW DATABASES LIKE 'sbtest'") == []
+    # What is prepared in another database is no reason to forget this one.
+    other = Tables(2, "other")
+    assert endpoint.bring(Filler(other)) == [other]
+    assert endpoint.bring(Filler(SMOKE)) == endpoint.bring(Filler(other)) == []
+
+
+def test_what_took_the_place_of_data_is_not_taken_for_it(endpoint: Endpoint) -> None:
+    endpoint.bring(Filler(SMOKE))
+    endpoint.ask("DROP TABLE shop.Goods0, shop.Goods1")
+    assert endpoint.bring(Filler(PAPER)) == [PAPER]
+    assert endpoint.bring(Filler(PAPER)) == []
+    # Its tables are there by name, and hold what another profile has put there.
+    assert endpoint.system.has(digest_of(endpoint, PAPER))
+    assert not endpoint.system.has(digest_of(endpoint, SMOKE))
+
+
+def digest_of(endpoint: Endpoint, tables: Tables) -> str:
+    """The identity that its starting state gives to a dataset."""
+    return digest([endpoint.system.identity, tables, 7])
+
+
+def test_data_of_which_a_table_is_gone_are_prepared_again(endpoint: Endpoint) -> None:
+    endpoint.bring(Filler(SMOKE))
+    endpoint.ask("DROP TABLE shop.Goods1")
+    assert not endpoint.system.has(digest_of(endpoint, SMOKE))
+    endpoint.ask("DROP DATABASE shop")
+    assert endpoint.bring(Filler(SMOKE)) == [SMOKE]
+
+
+def test_a_preparation_that_broke_leaves_no_data_that_are_known(endpoint: Endpoint) -> None:
+    """Nor are those known that it has begun to replace."""
+    one = Tables(1)
+    endpoint.bring(Filler(one))
+    endpoint.ask("DROP TABLE shop.Goods0")
+    with pytest.raises(WorkloadFailed):
+        endpoint.bring(Filler(SMOKE, breaks=True))
+    assert not endpoint.system.has(digest_of(endpoint, one))
+
+
+@pytest.mark.parametrize(
+    ("identities", "tables", "has"),
+    [(["SMOKE"], ["Goods0"], True), (["SMOKE", "another"], ["Goods0"], False), (["SMOKE"], [], False)],
+)
+def test_a_marker_of_an_older_version_is_believed_where_it_cannot_be_wrong(
+    endpoint: Endpoint, identities: list[str], tables: list[str], has: bool
+) -> None:
+    """It named every dataset that was ever prepared, and no table."""
+    smoke = digest_of(endpoint, SMOKE)
+    endpoint.ask("CREATE DATABASE shop")
+    endpoint.ask(f"CREATE TABLE shop.{MARKER} (identity VARCHAR(64))")
+    for identity in identities:
+        endpoint.ask(f"INSERT INTO shop.{MARKER} VALUES ('{smoke if identity == 'SMOKE' else identity}')")
+    for table in tables:
+        endpoint.ask(f"CREATE TABLE shop.{table} (n INT)")
+    assert endpoint.system.has(smoke) == has
+
+
+def test_what_a_generator_fills_that_asks_for_no_database_is_known_by_its_last_identity(endpoint: Endpoint) -> None:
+    """The marker's database is that of the inventory, and is made."""
+    endpoint.system.keep("one")
+    assert endpoint.system.has("one")
+    endpoint.system.keep("two")
+    assert (endpoint.system.has("one"), endpoint.system.has("two")) == (False, True)
