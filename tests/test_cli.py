@@ -17,8 +17,7 @@ from kit import REPORT, ROOT, Home, inventory
 from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
-from benchbook.counts import counted
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.site import publish
 
 Ended = tuple[int, str]

@@ -17,8 +17,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from benchbook.counts import counted
-from benchbook.errors import BadInput, one_line
+from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import closed_pipe, guard
 
 app = typer.Typer(

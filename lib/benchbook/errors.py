@@ -67,6 +67,11 @@ def shown(key: str, value: object) -> str:
     return text if len(text) <= 2 * _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... ({len(text):,} characters)"
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """In words: `1 table`, `2 tables`; `several` is the plural where it is not made with an s."""
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
 def one_line(text: str) -> str:
     """Text of a user's file for a message: control characters escaped, so that it stays one paragraph, and cut."""
     plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:_LONGEST_TEXT])

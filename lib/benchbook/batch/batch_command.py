@@ -12,7 +12,7 @@ from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_check import trials_of
 from benchbook.batch.batch_plan import load_plan
-from benchbook.counts import counted
+from benchbook.errors import counted
 from benchbook.overview.terminal_table import show
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")

@@ -16,8 +16,7 @@ import pandas as pd
 from benchbook.campaign.store import Campaign, readable, recorded
 from benchbook.compare import cells, gate
 from benchbook.compare.cells import CELL, GROUP, Group
-from benchbook.counts import counted
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.stats.campaign_effect import LEAST_CAMPAIGNS, CampaignEffect, campaign_effect
 
 NONE = (

@@ -11,7 +11,7 @@ from rich.console import Console
 from benchbook import headless, paths
 from benchbook.analysis import results
 from benchbook.analysis.results import Results, Trials
-from benchbook.counts import counted
+from benchbook.errors import counted
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
 from benchbook.site.addresses import HISTORY

@@ -15,8 +15,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
 from benchbook.compare.cells import CELL
 from benchbook.compare.history import Listing
-from benchbook.counts import counted
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.given.named import one_of
 from benchbook.history import cell_history
 from benchbook.memory import recorded_runs
