@@ -175,31 +175,32 @@ def test_ctrl_c_stops_all_processes_and_reports_what_was_written(
     assert not psutil.wait_procs(workers, 10)[1]
 
 
-def test_a_worker_that_is_killed_fails_the_transfer(
-    source: Server, target: Server, database: str, run: Callable[..., Command]
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (psutil.Process.kill, "a worker process ended with status -9"),
+        # By somebody who ends processes where memory is short, one by one.
+        (psutil.Process.terminate, "a worker process was told to end (SIGTERM) before its work was done"),
+    ],
+    ids=["killed", "told"],
+)
+def test_a_worker_that_somebody_ends_fails_the_transfer(
+    end: Callable[[psutil.Process], None],
+    said: str,
+    source: Server,
+    target: Server,
+    database: str,
+    run: Callable[..., Command],
 ) -> None:
+    """What it was to copy is missing."""
     with source.client() as client:
         fill(client, database, "c", numbered(8000))
     with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
         command = run("--databases", database, *SLOWLY, between=(source, held))
         held.wait()
-        command.workers()[0].kill()
+        end(command.workers()[0])
         held.release()
-        assert "a worker process ended with status -9" in refused(command, 1)
-
-
-def test_a_worker_that_is_told_to_end_fails_the_transfer(
-    source: Server, target: Server, database: str, run: Callable[..., Command]
-) -> None:
-    """By somebody who ends processes where memory is short, one by one: what it was to copy is missing."""
-    with source.client() as client:
-        fill(client, database, "c", numbered(8000))
-    with relay(f"{NET}.19", target, budget=IN_MID_COPY) as held:
-        command = run("--databases", database, *SLOWLY, between=(source, held))
-        held.wait()
-        command.workers()[0].terminate()
-        held.release()
-        assert "a worker process was told to end (SIGTERM) before its work was done" in refused(command, 1)
+        assert said in refused(command, 1)
     assert arrived(target, database, "c") < 8000
 
 
