@@ -82,7 +82,7 @@ def test_a_second_name_that_is_misspelt_is_refused_before_the_first_one_runs(
 ) -> None:
     status, said = ends("report", "a", "brokn")
     assert (status, asked) == (2, [])
-    assert "unknown report (got 'brokn'). Fix: did you mean broken?" in said
+    assert "unknown report (got 'brokn'). Fix: did you mean broken or wrong? there are: a, b, " in said
 
 
 def test_the_version_is_said(ends: Callable[..., Ended]) -> None:

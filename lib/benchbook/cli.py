@@ -9,7 +9,6 @@ import json
 import signal
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import partial
 from types import FrameType
 from typing import Annotated
@@ -19,6 +18,7 @@ from rich.console import Console
 
 from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import closed_pipe, guard
+from benchbook.given.named import one_of
 
 app = typer.Typer(
     help="Restage published database benchmark reports. With --debug, an error shows its stack.",
@@ -433,9 +433,7 @@ def _check_names(names: list[str]) -> None:
     passed = {*known, *begun_reports()}
     for name in names:
         if name not in passed:
-            near = get_close_matches(name, known, n=1)
-            fix = f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
-            raise BadInput("unknown report", key="report", value=name, fix=fix)
+            one_of(name, known, "report", problem="unknown report")
 
 
 def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:

@@ -10,12 +10,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from benchbook.analysis.results import JudgedClaim
+from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims import section
 
 # A pipe is as narrow as 80 columns, and whoever reads it wants the whole line.
 WIDTH = 1000
-_UNTESTED = "not testable here"
+_UNTESTED: Verdict = "not testable here"
 # Columns of several words; the others hold one word or figure each.
 _WRAPPED = ("interval", "n to decide", "leaning", "reason")
 _STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 from benchbook.errors import BadInput
 
@@ -11,12 +12,18 @@ from benchbook.errors import BadInput
 _SHOWN = 40
 
 
-def one_of(name: str, known: Iterable[str], what: str) -> str:
-    """`name` itself. Raises BadInput that lists what there is, for a name that is none of it."""
+def one_of(
+    name: str, known: Iterable[str], what: str, *, problem: str = "", file: str | Path | None = None, key: str = ""
+) -> str:
+    """`name` itself. Raises BadInput that lists what there is, for a name that is none of it.
+
+    It says that there is no such `what`, or states the `problem`; `key` (else `what`) is where in `file` it stands.
+    """
     names = [str(one) for one in known]
     if name in names:
         return name
     near = difflib.get_close_matches(str(name), names, n=3)
     listed = ", ".join(names[:_SHOWN]) + (f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     meant = f"did you mean {' or '.join(near)}? " if near else ""
-    raise BadInput(f"there is no such {what}", key=what, value=name, fix=f"{meant}there are: {listed or 'none'}")
+    fix = f"{meant}there are: {listed or 'none'}"
+    raise BadInput(problem or f"there is no such {what}", file=file, key=key or what, value=name, fix=fix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import os
 import posixpath
@@ -16,6 +15,7 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
+from benchbook.given.named import one_of
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
@@ -209,16 +209,8 @@ class Inventory(Strict):
         roles = {role for host in self.hosts.values() for role in host.roles}
         known = sorted({*plugins.names("systems"), *roles})
         for system in self.systems:
-            if _bare(system) not in known:
-                near = difflib.get_close_matches(_bare(system), known, n=1)
-                meant = f"did you mean {near[0]}? " if near else ""
-                raise BadInput(
-                    "no system has this name, nor a host this role",
-                    file=self.file,
-                    key=f"systems.{system}",
-                    value=system,
-                    fix=f"{meant}there are: {', '.join(known)}",
-                )
+            problem = "no system has this name, nor a host this role"
+            one_of(_bare(system), known, "system", problem=problem, file=self.file, key=f"systems.{system}")
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}

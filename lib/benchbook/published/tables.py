@@ -20,6 +20,7 @@ import pandas as pd
 from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.given import user_file
+from benchbook.given.named import one_of
 from benchbook.published.declarations import Identity, Scalar
 from benchbook.published.reading import (
     Row,
@@ -134,7 +135,7 @@ class PublishedTable:
         return pd.DataFrame(head, index=self.frame.index).join(levels)
 
     def _row(self, metric: str, levels: Mapping[str, Scalar]) -> int | None:
-        _one_of(metric, self.metrics, "unknown metric", self.id)
+        one_of(metric, self.metrics, "metric", problem="unknown metric", key=self.id)
         matching = self.matching(levels)
         if len(matching) > 1:
             fix = f"give all of: {', '.join(self.levels)}"
@@ -144,7 +145,7 @@ class PublishedTable:
     def matching(self, levels: Mapping[str, Scalar]) -> list[int]:
         """The numbers of the rows with these levels, in printed order. Raises BadInput for an unknown level."""
         for name in levels:
-            _one_of(name, [*self.levels, *self.fixed], "unknown level", self.id)
+            one_of(name, [*self.levels, *self.fixed], "level", problem="unknown level", key=self.id)
         rows = [{**self.fixed, **row} for row in self.cells]
         return [number for number, row in enumerate(rows) if all(_same(row[name], levels[name]) for name in levels)]
 
@@ -161,7 +162,7 @@ class Published:
 
     def table(self, id: str) -> PublishedTable:
         """The table of this id. Raises BadInput, listing the known ids."""
-        _one_of(id, list(self.tables), "unknown table", self.report.name)
+        one_of(id, self.tables, "table", problem="unknown table", key=self.report.name)
         return self.tables[id]
 
     def duration_s(self, table: str) -> float | None:
@@ -256,8 +257,3 @@ def _table(resource: ResourceMeta, rows: list[Row], texts: list[dict[str, str]])
 
 def _same(cell: Any, wanted: Scalar) -> bool:
     return bool(pd.notna(cell)) and bool(cell == wanted)
-
-
-def _one_of(name: str, known: list[str], problem: str, where: str) -> None:
-    if name not in known:
-        raise BadInput(problem, key=where, value=name, fix=f"use one of: {', '.join(known)}")
