@@ -17,7 +17,7 @@ from benchbook.claims import section
 WIDTH = 1000
 _UNTESTED: Verdict = "not testable here"
 # Columns of several words; the others hold one word or figure each.
-_WRAPPED = ("interval", "n to decide", "leaning", "reason")
+_WRAPPED = ("interval", "n to decide", "leaning", "reason", "would decide it")
 _STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow"}
 
 
@@ -38,8 +38,12 @@ def show(report: str, campaign: str, found: Sequence[JudgedClaim], console: Cons
 
 
 def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
-    """A claim without a figure has a reason instead."""
-    return [{_UNTESTED: c.id, "reason": c.reason or "–"} for c in claims if c.verdict == _UNTESTED]
+    """A claim without a figure has a reason instead, and what would give it one."""
+    return [
+        {_UNTESTED: claim.id, "reason": claim.reason or "–", "would decide it": claim.decide or "–"}
+        for claim in claims
+        if claim.verdict == _UNTESTED
+    ]
 
 
 def _print(table: Table, console: Console) -> None:
