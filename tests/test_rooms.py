@@ -247,13 +247,15 @@ def test_what_draws_is_asked_of_its_room() -> None:
 
 
 def test_seaborn_has_all_of_itself() -> None:
-    """Its density curves come from scipy.stats, though that is not there yet when seaborn is imported."""
+    """Its density curves and dendrograms come from scipy, which is not there yet when seaborn is imported."""
     script = """
 import sys
 from benchbook.plots.quick_seaborn import sns
-assert "scipy.stats" not in sys.modules
+assert not {"scipy.stats", "scipy.cluster", "scipy.spatial"} & sys.modules.keys()
 drawn = sns.kdeplot([1.0, 2.0, 4.0], cumulative=True).lines[0].get_ydata()
 assert "scipy.stats" in sys.modules and abs(drawn[-1] - 1) < 0.01, drawn
+order = sns.clustermap([[0.0, 0.0], [9.0, 9.0], [0.0, 1.0]]).dendrogram_row.reordered_ind
+assert "scipy.cluster" in sys.modules and order in ([0, 2, 1], [1, 0, 2]), order
 """
     ran = subprocess.run([sys.executable, "-c", script], text=True, capture_output=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")

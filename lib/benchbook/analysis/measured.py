@@ -92,7 +92,7 @@ def _table(
     rows = [
         _row(metric, system, {**fixed, **levels}, table.fields[metric].unit, cell, _printed(table, metric, levels))
         for system in systems
-        for levels in _levels(table.frame, table.levels, mine)
+        for levels in _levels(table, mine)
         for cell in [at.records(system, {**fixed, **levels})]
         for metric in table.metrics
     ]
@@ -126,9 +126,10 @@ class _Cells:
         ]
 
 
-def _levels(frame: pd.DataFrame, names: Sequence[str], records: Sequence[Record]) -> list[Levels]:
+def _levels(table: PublishedTable, records: Sequence[Record]) -> list[Levels]:
     """Published combinations first, in the order of the report; then those that only the run has."""
-    published = [dict(zip(names, row, strict=True)) for row in frame[list(names)].itertuples(index=False, name=None)]
+    names = table.levels
+    published = [{name: row[name] for name in names} for row in table.cells]
     ran = [{name: r.levels[name] for name in names if name in r.levels} for r in records]
     return list({tuple(levels.items()): levels for levels in [*published, *ran]}.values())
 

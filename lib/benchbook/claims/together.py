@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy
 from pydantic import Field
 
 from benchbook.claims.evidence import NotMeasured
@@ -16,6 +15,7 @@ from benchbook.claims.parts import Part
 from benchbook.claims.printed_levels import check_metric, check_table
 from benchbook.claims.terms import Term
 from benchbook.published.tables import Published
+from benchbook.stats.rank_correlation import kendall_tau
 
 LEAST_POINTS = 4
 
@@ -94,7 +94,6 @@ def _taus(points: pd.DataFrame, x: str, y: str) -> Iterator[float]:
 
 
 def _tau(x: pd.Series[float], y: pd.Series[float]) -> float:
-    # Kendall (1945), Biometrika 33(3), tau-b: NaN where a metric does not vary at all.
-    both = pd.concat([x, y], axis=1, join="inner").dropna()
-    found = scipy.stats.kendalltau(both.iloc[:, 0], both.iloc[:, 1]) if len(both) >= LEAST_POINTS else None
-    return float(found.statistic) if found is not None else np.nan
+    both = pd.concat([x, y], axis=1, join="inner").astype(float).to_numpy()
+    pairs = both[np.isfinite(both).all(axis=1)]
+    return kendall_tau(*pairs.T) if len(pairs) >= LEAST_POINTS else np.nan

@@ -1,39 +1,50 @@
-"""seaborn, which takes one name from scipy.stats, for density curves: that is imported when somebody draws one.
+"""seaborn without what it takes of scipy: density curves and dendrograms import that when somebody draws one.
 
-It is the half of what seaborn takes to import, in every kernel that draws. Our modules import seaborn from here.
+It is the larger half of what seaborn takes to import, in every kernel that draws. Our modules import seaborn from here.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-NAME = "scipy.stats"
+# What seaborn takes by name, and the modules that have it; a module is a name of its package.
+TAKEN = {"scipy.stats": ("gaussian_kde",), "scipy.cluster": ("hierarchy",)}
 
 
-def gaussian_kde(*args: Any, **kwargs: Any) -> Any:
-    """As scipy.stats has it."""
-    from scipy import stats  # noqa: PLC0415 - the whole point of this module
+class _Later:
+    """A name of a module, which is imported when the name is called, or when something of it is asked for."""
 
-    return stats.gaussian_kde(*args, **kwargs)
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def _itself(self) -> Any:
+        return getattr(importlib.import_module(self._module), self._name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._itself()(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._itself(), name)
 
 
 @contextmanager
 def _stood_in() -> Iterator[None]:
-    """Until the block ends, scipy.stats is a module that has nothing but the name above; not if it is there already."""
-    if NAME in sys.modules:
-        yield
-        return
-    stand_in = ModuleType(NAME)
-    vars(stand_in)["gaussian_kde"] = gaussian_kde
-    sys.modules[NAME] = stand_in
+    """Until the block ends, modules that are not there yet have nothing but the names above."""
+    absent = [module for module in TAKEN if module not in sys.modules]
+    for module in absent:
+        stand_in = ModuleType(module)
+        vars(stand_in).update({name: _Later(module, name) for name in TAKEN[module]})
+        sys.modules[module] = stand_in
     try:
         yield
     finally:
-        del sys.modules[NAME]
+        for module in absent:
+            del sys.modules[module]
 
 
 with _stood_in():

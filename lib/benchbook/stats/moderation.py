@@ -9,6 +9,7 @@ Cells that differ in kind (two regimes, an outlier) keep their own (Phipson et a
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,8 @@ _CAUTION = 0.5
 _DIFFERS = 0.05
 # Above, a prior is as good as known; below, as good as none.
 _MOST_DF, _LEAST_DF = 1e6, 0.1
+# Of the log of degrees of freedom: as near as they are looked for.
+_LOG_DF_STEP = 1e-4
 _NODES = 200
 # A distribution with its tails cut to their quantiles, as probabilities and what each of them stands for.
 _KEPT = 1 - _LOW_TAIL - _HIGH_TAIL
@@ -225,10 +228,14 @@ def _excess_behind(seen: float, df: float) -> float:
         return (seen - alone) * sampling / alone
     if seen >= _winsorised(df, _LEAST_DF)[1]:
         return float(_trigamma(_LEAST_DF / 2))
-    log_df = scipy.optimize.brentq(
-        lambda v: _winsorised(df, math.exp(v))[1] - seen, math.log(_LEAST_DF), math.log(_MOST_DF), xtol=1e-4
-    )
-    return float(_trigamma(math.exp(log_df) / 2))
+    # The more degrees of freedom, the less varies. By bisection: scipy.optimize is a tenth of a second in every kernel.
+    steps = range(math.ceil(math.log(_MOST_DF / _LEAST_DF) / _LOG_DF_STEP))
+    fewest = bisect_left(steps, -seen, key=lambda step: -_winsorised(df, _df_at(step))[1])
+    return float(_trigamma(_df_at(fewest) / 2))
+
+
+def _df_at(step: int) -> float:
+    return _LEAST_DF * math.exp(_LOG_DF_STEP * step)
 
 
 def _belief(ratio: Array, df: Array, prior_df: float) -> Array:
