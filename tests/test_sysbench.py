@@ -114,6 +114,33 @@ def test_the_password_is_in_a_secret_file_and_in_no_argument() -> None:
     assert "hush" not in repr(ENDS[0])
 
 
+@pytest.mark.parametrize(
+    ("password", "line"),
+    [
+        ("plain#1", "plain#1"),
+        ("two words", '"two words"'),
+        ("a,b", '"a,b"'),
+        ("#hash", '"#hash"'),
+        ("it's", "it's"),
+        ("it's one", '"it\'s one"'),
+        ('say "x"', "'say \"x\"'"),
+        ("", ""),
+    ],
+)
+def test_a_password_that_sysbench_would_cut_stands_in_quotes(password: str, line: str) -> None:
+    """As sysbench 1.0.20 was seen to log in with each of them: without quotes it was denied those that have some."""
+    end = Endpoint("127.0.90.12", 4000, "root", password)
+    command = sysbench.prepare("sysbench", end, DATASET, threads=1, seed=7)
+    assert command.secrets == {"password.cnf": f"mysql-password={line}\n"}
+
+
+def test_a_password_that_sysbench_has_no_way_to_read_is_refused() -> None:
+    end = Endpoint("127.0.90.12", 4000, "root", 'it\'s "hush"')
+    with pytest.raises(BadInput, match="both kinds of quotes") as refused:
+        sysbench.prepare("sysbench", end, DATASET, threads=1, seed=7)
+    assert "hush" not in str(refused.value)
+
+
 def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
     argv = sysbench.prepare("sysbench", ENDS[1], DATASET, threads=8, seed=7).argv
     assert {"--rand-seed=7", "--threads=4", "--tables=4", "--table-size=1000", "prepare"} <= set(argv)
