@@ -213,6 +213,15 @@ def test_an_unknown_system_or_endpoint(home: Home, name: str) -> None:
     assert caught.value.fix
 
 
+def test_an_authority_is_named_for_tls_alone_and_is_a_certificate(home: Home, tmp_path: Path) -> None:
+    assert "set `tls: true`" in refused(home, endpoints={"cloud": {**END, "tls_ca": "ca.pem"}}).problem
+    (tmp_path / "ca.pem").write_text("no certificate")
+    end = {**END, "tls": True, "tls_ca": str(tmp_path / "ca.pem")}
+    known = load_inventory(str(home.write("ends.yaml", inventory(NET, endpoints={"cloud": end}))))
+    with pytest.raises(BadInput, match=r"ca\.pem: endpoints\.cloud\.tls_ca: this file holds no certificate"):
+        known.endpoints["cloud"].authority("endpoints.cloud")
+
+
 # -- YAML ---------------------------------------------------------------------------------------------------------
 
 

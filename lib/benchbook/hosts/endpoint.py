@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 class Endpoint:
     """A listening server. The password is never part of a representation or a record.
 
-    `protocol` is the name that load generators and probes know it by: "mysql", "pgsql", or one of your own.
+    `protocol` is the name that load generators and probes know it by: "mysql", "pgsql", or one of your own. `tls_ca`
+    holds the certificates of the authorities that may vouch for it, as text; "" stands for those that a machine trusts.
     """
 
     address: str
@@ -18,6 +19,7 @@ class Endpoint:
     password: str = field(default="", repr=False)
     tls: bool = False
     protocol: str = "mysql"
+    tls_ca: str = field(default="", repr=False)
 
     def __str__(self) -> str:
         return f"{self.address}:{self.port}"

@@ -7,6 +7,7 @@ import ipaddress
 import os
 import posixpath
 import re
+import ssl
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
@@ -157,13 +158,41 @@ class SystemSettings(Login):
 
 
 class EndpointSettings(Login):
-    """A server that exists already and cannot be reached by SSH, such as a managed cluster."""
+    """A server that exists already and cannot be reached by SSH, such as a managed cluster.
+
+    With `tls` its certificate must come from an authority in the file `tls_ca` (PEM), or, without one, from one that
+    this machine trusts.
+    """
 
     host: Address
     port: Port
     database: Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_$][A-Za-z0-9_$-]*$")] = "sbtest"
     tls: bool = False
+    tls_ca: Location | None = None
     product: str = Field("", description="what it is, as it should stand on the page")
+
+    @model_validator(mode="after")
+    def _tls_is_meant(self) -> EndpointSettings:
+        if self.tls_ca and not self.tls:
+            raise ValueError("tls_ca says whom to believe over TLS: set `tls: true` beside it, or remove it")
+        return self
+
+    def authority(self, where: str) -> str:
+        """The certificates in `tls_ca`, "" without one. Raises BadInput for a file that holds none."""
+        if not self.tls_ca:
+            return ""
+        path = resolve(self.tls_ca)
+        text = user_file.text(path, key=f"{where}.tls_ca")
+        try:
+            ssl.create_default_context(cadata=text)
+        except (ssl.SSLError, ValueError) as problem:
+            raise BadInput(
+                f"this file holds no certificate ({problem})",
+                file=path,
+                key=f"{where}.tls_ca",
+                fix="name the certificate of the server's authority, in PEM (-----BEGIN CERTIFICATE-----)",
+            ) from problem
+        return text
 
 
 class Inventory(Strict):

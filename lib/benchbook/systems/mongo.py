@@ -266,6 +266,15 @@ def check(inventory: Inventory, kind: str) -> list[str]:
             value=missing[0],
             fix="describe both servers under `endpoints`, by the names source and target",
         )
+    for side in SIDES:
+        if side in inventory.endpoints and inventory.endpoints[side].tls_ca:
+            raise BadInput(
+                "a MongoDB server is believed by the authorities that its client host trusts",
+                file=inventory.file,
+                key=f"endpoints.{side}.tls_ca",
+                value=inventory.endpoints[side].tls_ca,
+                fix="remove it, and have that authority trusted on the client host (update-ca-certificates)",
+            )
     return [name for side in SIDES if not _is_endpoint(inventory, side, kind) for name in inventory.require(side)[:1]]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command
+from benchbook.systems import tls
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -104,14 +105,14 @@ def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
     first = endpoints[0]
     driver = _driver(first)
     # Of its two drivers, only that of MySQL has a switch for TLS; libpq is asked by an environment variable.
-    tls = ["--mysql-ssl=on"] if first.tls and driver == "mysql" else []
+    safe = ["--mysql-ssl=on"] if first.tls and driver == "mysql" else []
     return [
         f"--db-driver={driver}",
         f"--{driver}-db={database}",
         f"--{driver}-host={','.join(e.address for e in endpoints)}",
         f"--{driver}-port={first.port}",
         f"--{driver}-user={first.user}",
-        *tls,
+        *safe,
     ]
 
 
@@ -131,8 +132,15 @@ def _environment(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _secrets(endpoint: Endpoint) -> dict[str, str]:
-    """The password goes by a file that only the login can read: arguments stand in every process list."""
-    return {"password.cnf": f"{_driver(endpoint)}-password={_written(endpoint)}\n"}
+    """The password goes by a file that only the login can read: arguments stand in every process list.
+
+    For TLS to MySQL sysbench 1.0 takes three files of the folder that it runs in, and nothing less.
+    """
+    files = {"password.cnf": f"{_driver(endpoint)}-password={_written(endpoint)}\n"}
+    if endpoint.tls and _driver(endpoint) == "mysql":
+        key, certificate = tls.unshown_pair()
+        files |= {"cacert.pem": tls.authorities(endpoint), "client-key.pem": key, "client-cert.pem": certificate}
+    return files
 
 
 def _written(endpoint: Endpoint) -> str:
