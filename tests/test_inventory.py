@@ -10,7 +10,7 @@ from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
 from benchbook import systems
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.hosts.inventory import Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
 from benchbook.yamlfile import load_yaml
@@ -192,6 +192,18 @@ def test_a_password_comes_from_the_environment_or_a_file_and_is_never_shown(
     monkeypatch.setenv("BENCHBOOK_TEST_PASSWORD", "hush")
     assert by_environment.password("systems.tidb") == "hush"
     assert lab.settings("unheard").password("x") == ""
+
+
+def test_a_password_that_is_empty_or_named_twice_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = refused(home, systems={"tidb": {"password_env": "A_PASSWORD", "password_file": "secret"}})
+    assert "name two passwords: remove one" in both.problem
+    lab = load_inventory(INVENTORY)
+    home.write(".lab/secrets/database", "\n")
+    with pytest.raises(BadInput, match=r"systems\.tidb: the password is empty.*secrets/database"):
+        lab.settings("tidb").password("systems.tidb")
+    monkeypatch.setenv("A_PASSWORD", "")
+    with pytest.raises(BadInput, match=r"the password is empty.*what A_PASSWORD holds"):
+        Login(password_env="A_PASSWORD").password("systems.tidb")
 
 
 # -- systems by name ----------------------------------------------------------------------------------------------

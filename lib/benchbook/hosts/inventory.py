@@ -114,6 +114,12 @@ class Login(Strict):
     password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     password_file: Location | None = None
 
+    @model_validator(mode="after")
+    def _one_password(self) -> Login:
+        if self.password_env and self.password_file:
+            raise ValueError("password_env and password_file name two passwords: remove one of them")
+        return self
+
     def password(self, where: str) -> str:
         """The password, or "" where none is named. Raises BadInput when it is named but not there."""
         if self.password_env:
@@ -125,14 +131,22 @@ class Login(Strict):
                     value=named,
                     fix="export it before the run; password_env holds its name, never the password",
                 )
-            return os.environ[self.password_env]
+            return self._there(os.environ[self.password_env], where, f"what {self.password_env} holds")
         if not self.password_file:
             return ""
         path = resolve(self.password_file)
         if not user_file.is_there(path):
             key = f"{where}.password_file"
             raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
-        return _one_line(user_file.text(path, most=MOST_PASSWORD_BYTES).strip(), path)
+        password = user_file.text(path, most=MOST_PASSWORD_BYTES).strip()
+        return _one_line(self._there(password, where, f"what stands in {path}"), path)
+
+    def _there(self, password: str, where: str, source: str) -> str:
+        """An empty one is somebody's secret that did not arrive: the server would be open to all."""
+        if not password:
+            fix = f"correct {source}; for an account without a password remove password_env and password_file"
+            raise BadInput("the password is empty", key=where, value="", fix=fix)
+        return password
 
 
 def _one_line(password: str, path: Path) -> str:
