@@ -108,10 +108,16 @@ def test_two_hosts_on_one_ssh_port(home: Home) -> None:
     assert len(load_inventory(str(path)).hosts) == 2
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1", "db.invalid", ""])
+@pytest.mark.parametrize("address", ["10.0.0.1", "db.invalid", "", "::1"])
 def test_a_lab_stays_on_loopback(home: Home, address: str) -> None:
+    """Of IPv6 there is one loopback address; sshd took it for a port and another address."""
     problem = refused(home, hosts={"a": {"address": address, "roles": ["client"]}})
     assert (problem.key, problem.value) == ("hosts.a.address", address)
+
+
+def test_the_sshd_of_a_lab_host_stays_there_too(home: Home) -> None:
+    problem = refused(home, hosts={"a": {"address": f"{NET}.1", "ssh_address": "10.0.0.1", "roles": ["client"]}})
+    assert (problem.key, problem.value) == ("hosts.a.ssh_address", "10.0.0.1")
 
 
 @pytest.mark.parametrize(

@@ -283,14 +283,15 @@ class Inventory(Strict):
 
     def _lab_is_loopback(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:
-            if not _is_loopback(host.address):
-                raise BadInput(
-                    "a lab host must have a loopback address",
-                    file=self.file,
-                    key=f"hosts.{name}.address",
-                    value=host.address,
-                    fix="use an address in 127.0.0.0/8, or set `lab: false` for real hosts",
-                )
+            for key, address in (("address", host.address), ("ssh_address", host.ssh_address or host.address)):
+                if not _is_loopback(address):
+                    raise BadInput(
+                        "a lab host must have a loopback address",
+                        file=self.file,
+                        key=f"hosts.{name}.{key}",
+                        value=address,
+                        fix="use an address in 127.0.0.0/8, or set `lab: false` for real hosts",
+                    )
 
     def with_role(self, role: str) -> list[str]:
         """Names of the hosts with this role, in the order of the file."""
@@ -378,8 +379,9 @@ def role_of(system: str) -> str:
 
 
 def _is_loopback(address: str) -> bool:
+    """In 127.0.0.0/8: of IPv6 there is one such address, and a lab needs one for each host."""
     try:
-        return ipaddress.ip_address(address).is_loopback
+        return ipaddress.IPv4Address(address).is_loopback
     except ValueError:
         return False
 
