@@ -17,6 +17,7 @@ from benchbook.reports.driving import unless_dead
 from benchbook.systems import tidb_server
 from benchbook.systems.placement_driver import missing_replicas, missing_store
 from benchbook.systems.stores import check_one_unistore
+from benchbook.systems.tidb_server import serving
 from benchbook.systems.toml_text import toml
 
 # The published topology, as TiUP writes one: keys with dots and nested ones, sections that are not ours.
@@ -162,6 +163,14 @@ def test_settings_are_written_below_the_headings_of_their_tables() -> None:
     settings = {"a.b.c": True, "name": 'it\'s "1"', "a.n": 3, "list": ["x", "y"], "a.b.share": 0.5}
     assert toml(settings) == ('name = "it\'s \\"1\\""\nlist = ["x", "y"]\n[a]\nn = 3\n[a.b]\nc = true\nshare = 0.5\n')
     assert toml({}) == ""
+
+
+def test_an_address_of_ipv6_stands_in_brackets_before_a_port() -> None:
+    """RFC 3986, 3.2.2; etcd, PD and the TiDB that is built here were seen to start at ::1 so, and not otherwise."""
+    end = Endpoint("2001:db8::1", 4000)
+    assert (str(end), str(Endpoint("192.0.2.1", 4000))) == ("[2001:db8::1]:4000", "192.0.2.1:4000")
+    argv = list(serving("tidb-server", end, 10080, "/tmp", []).argv)
+    assert (argv[argv.index("-host") + 1], argv[argv.index("-status-host") + 1]) == ("2001:db8::1", "[2001:db8::1]")
 
 
 def test_a_store_is_up_when_pd_says_so() -> None:

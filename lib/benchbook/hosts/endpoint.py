@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
+def bracketed(address: str) -> str:
+    """As an address stands before a port: one of IPv6 in brackets (RFC 3986, 3.2.2)."""
+    return f"[{address}]" if ":" in address else address
+
+
+def at(address: str, port: object) -> str:
+    """`address:port`."""
+    return f"{bracketed(address)}:{port}"
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """A listening server. The password is never part of a representation or a record.
@@ -22,4 +32,4 @@ class Endpoint:
     tls_ca: str = field(default="", repr=False)
 
     def __str__(self) -> str:
-        return f"{self.address}:{self.port}"
+        return at(self.address, self.port)
