@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class Database:
 
 @contextmanager
 def running(
-    folder: Path, address: str, port: int = 3306, password: str = "an endpoint's password"
+    folder: Path, address: str, port: int = 3306, password: str = "an endpoint's password", options: Sequence[str] = ()
 ) -> Iterator[Database]:
     """A server on its own data folder, ended afterwards."""
     made = Database(address, port, password)
@@ -45,7 +45,7 @@ def running(
     process = subprocess.Popen(
         [server, "--no-defaults", f"--datadir={data}", login, f"--bind-address={address}", f"--port={port}",
          "--socket=s.sock", "--pid-file=pid", f"--init-file={accounts}", "--innodb-buffer-pool-size=16M",
-         "--innodb-log-file-size=8M", "--skip-name-resolve", "--performance-schema=OFF"],
+         "--innodb-log-file-size=8M", "--skip-name-resolve", "--performance-schema=OFF", *options],
         stdout=log, stderr=log,
     )  # fmt: skip
     try:

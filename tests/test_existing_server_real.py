@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from database import Database
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+from database import Database, running
 
 from benchbook.campaign.design import digest
-from benchbook.errors import WorkloadFailed
+from benchbook.errors import HostUnusable, WorkloadFailed
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -18,7 +26,8 @@ from benchbook.profiles import load_profile
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems.existing_server import MARKER, EndpointSystem
 from benchbook.systems.sql import queries, query
-from benchbook.workloads.generator import LoadGenerator, Store
+from benchbook.workloads.generator import Load, LoadGenerator, Store
+from benchbook.workloads.sysbench_generator import Sysbench, SysbenchSize
 
 pytestmark = pytest.mark.real
 
@@ -151,3 +160,87 @@ def test_what_a_generator_fills_that_asks_for_no_database_is_known_by_its_last_i
     assert endpoint.system.has("one")
     endpoint.system.keep("two")
     assert (endpoint.system.has("one"), endpoint.system.has("two")) == (False, True)
+
+
+# -- over TLS ----------------------------------------------------------------------------------------------------------
+
+
+def certified(folder: Path, name: str) -> Path:
+    """A certificate that vouches for itself, beside its key (`NAME.key`)."""
+    key, subject = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, SHA256())
+    )
+    (folder / f"{name}.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    (folder / f"{name}.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    return folder / f"{name}.pem"
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("certificates")
+    return {name: certified(folder, name) for name in ("server", "clients", "stranger")}
+
+
+@pytest.fixture(scope="module")
+def safe(tmp_path_factory: pytest.TempPathFactory, certificates: dict[str, Path], net: str) -> Iterator[Database]:
+    """It speaks over TLS alone, and asks clients for a certificate, which those of another authority may not show."""
+    server = certificates["server"]
+    options = [f"--ssl-cert={server}", f"--ssl-key={server.with_suffix('.key')}", f"--ssl-ca={certificates['clients']}"]
+    folder = tmp_path_factory.mktemp("safe")
+    with running(folder, f"{net}.72", options=[*options, "--require-secure-transport=ON"]) as database:
+        yield database
+
+
+@contextmanager
+def reached(lab: Inventory, database: Database, **tls: object) -> Iterator[tuple[EndpointSystem, RemoteHost, Session]]:
+    account = {"host": database.address, "port": database.port, "user": "bench", "password_env": "BENCH_PASSWORD"}
+    cloud = EndpointSettings.model_validate({**account, **tls})
+    with Session(lab.model_copy(update={"endpoints": {"cloud": cloud}}), ["executor"]) as session:
+        yield EndpointSystem(session, load_profile("smoke"), "cloud"), session.with_role("client")[0], session
+
+
+def test_a_server_is_asked_and_loaded_over_tls(
+    lab: Inventory, safe: Database, certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MariaDB counts the sessions that shook hands (Ssl_accepts): the kit's SQL and sysbench's, and none without."""
+    monkeypatch.setenv("BENCH_PASSWORD", safe.password)
+    with reached(lab, safe, tls=True, tls_ca=str(certificates["server"])) as (system, client, session):
+        system.ready()
+        assert query(client, system.endpoints()[0], "SHOW STATUS LIKE 'Ssl_cipher'")[0][1].startswith("TLS_")
+        size = SysbenchSize(tables=1, table_size=100, prepare_threads=1, time_s=1)
+        sysbench = Sysbench(size, [], 1)
+        sysbench.find(client)
+        sysbench.prepare(session, client, system, lambda _: None)
+        command = sysbench.command(client, system.endpoints(), Load({"workload": "oltp_point_select"}, 2, 1))
+        with session.following(client, "sysbench", command) as job:
+            ended = job.wait()
+            assert (ended.reason, ended.exit) == ("exited", 0), job.stderr()
+        # More than a packet of TLS (16 KiB) holds, both ways.
+        long = "x" * 100_000
+        assert query(client, system.endpoints()[0], f"SELECT '{long}'") == [(long,)]
+
+
+def test_a_server_that_nobody_trusted_vouches_for_is_not_spoken_to(
+    lab: Inventory, safe: Database, certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_PASSWORD", safe.password)
+    for tls_ca in ({}, {"tls_ca": str(certificates["stranger"])}):
+        with (
+            reached(lab, safe, tls=True, **tls_ca) as (system, *_),
+            pytest.raises(HostUnusable, match=r"certificate verify failed.*and who vouches for it \(tls_ca\)"),
+        ):
+            system.ready()
+
+
+def test_a_server_without_tls_is_not_spoken_to_where_the_inventory_wants_it(
+    lab: Inventory, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_PASSWORD", database.password)
+    with reached(lab, database, tls=True) as (system, *_), pytest.raises(HostUnusable, match=r"TLS|SSL"):
+        system.ready()

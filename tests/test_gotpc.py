@@ -212,6 +212,11 @@ def test_tls_is_what_the_inventory_says() -> None:
     assert said == ["--conn-params=tls=true", "--conn-params=sslmode=require"]
 
 
+def test_an_authority_of_the_inventory_s_vouches_in_place_of_the_machine_s() -> None:
+    asked = gotpc_login.login(Endpoint(MYSQL.address, MYSQL.port, MYSQL.user, tls=True, tls_ca="a certificate"))
+    assert (asked.env, asked.secrets) == ({"SSL_CERT_FILE": "ca.pem"}, {"ca.pem": "a certificate"})
+
+
 def test_servers_on_two_ports_and_an_offered_rate_are_refused() -> None:
     with pytest.raises(BadInput, match="one port on all servers"):
         command(MYSQL, POSTGRES)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.hosts.hops import Hop, way_to
+from benchbook.hosts.hops import Hop, connection_to, way_to
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.ssh_config import ssh_config
 
@@ -42,6 +42,23 @@ def test_a_port_of_the_inventory_counts_more_than_that_of_an_alias(tmp_path: Pat
     alias = "Host db.invalid\n HostName 192.0.2.1\n Port 2200\n"
     assert way_to(described(tmp_path, alias), "db")[-1].port is None, "left to the alias"
     assert way_to(described(tmp_path, alias, port=22), "db")[-1].port == 22
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        ({"port": 2022, "user": "bench"}, "nc -u bench 192.0.2.1 2022"),
+        ({"user": "bench"}, "nc -u bench 192.0.2.1 2200"),
+        ({}, "nc -u carla 192.0.2.1 2200"),
+    ],
+)
+def test_a_command_on_the_way_leads_to_the_port_and_user_that_count(
+    given: dict[str, object], command: str, tmp_path: Path
+) -> None:
+    """As `ssh -p 2022 -l bench` has it: %p and %r are what the command line says, then what the ssh_config does."""
+    text = "Host db.invalid\n HostName 192.0.2.1\n Port 2200\n User carla\n ProxyCommand nc -u %r %h %p\n"
+    inventory = described(tmp_path, text, **given)
+    assert connection_to(way_to(inventory, "db")[-1], inventory, None).gateway == command
 
 
 def test_included_files_stand_where_they_are_included(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
 from benchbook import systems
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.hosts.inventory import Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
 from benchbook.yamlfile import load_yaml
@@ -108,10 +108,16 @@ def test_two_hosts_on_one_ssh_port(home: Home) -> None:
     assert len(load_inventory(str(path)).hosts) == 2
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1", "db.invalid", ""])
+@pytest.mark.parametrize("address", ["10.0.0.1", "db.invalid", "", "::1"])
 def test_a_lab_stays_on_loopback(home: Home, address: str) -> None:
+    """Of IPv6 there is one loopback address; sshd took it for a port and another address."""
     problem = refused(home, hosts={"a": {"address": address, "roles": ["client"]}})
     assert (problem.key, problem.value) == ("hosts.a.address", address)
+
+
+def test_the_sshd_of_a_lab_host_stays_there_too(home: Home) -> None:
+    problem = refused(home, hosts={"a": {"address": f"{NET}.1", "ssh_address": "10.0.0.1", "roles": ["client"]}})
+    assert (problem.key, problem.value) == ("hosts.a.ssh_address", "10.0.0.1")
 
 
 @pytest.mark.parametrize(
@@ -194,6 +200,18 @@ def test_a_password_comes_from_the_environment_or_a_file_and_is_never_shown(
     assert lab.settings("unheard").password("x") == ""
 
 
+def test_a_password_that_is_empty_or_named_twice_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = refused(home, systems={"tidb": {"password_env": "A_PASSWORD", "password_file": "secret"}})
+    assert "name two passwords: remove one" in both.problem
+    lab = load_inventory(INVENTORY)
+    home.write(".lab/secrets/database", "\n")
+    with pytest.raises(BadInput, match=r"systems\.tidb: the password is empty.*secrets/database"):
+        lab.settings("tidb").password("systems.tidb")
+    monkeypatch.setenv("A_PASSWORD", "")
+    with pytest.raises(BadInput, match=r"the password is empty.*what A_PASSWORD holds"):
+        Login(password_env="A_PASSWORD").password("systems.tidb")
+
+
 # -- systems by name ----------------------------------------------------------------------------------------------
 
 END = {"host": f"{NET}.30", "port": 3306}
@@ -211,6 +229,15 @@ def test_an_unknown_system_or_endpoint(home: Home, name: str) -> None:
     with pytest.raises(BadInput) as caught:
         systems.check_names([name], known)
     assert caught.value.fix
+
+
+def test_an_authority_is_named_for_tls_alone_and_is_a_certificate(home: Home, tmp_path: Path) -> None:
+    assert "set `tls: true`" in refused(home, endpoints={"cloud": {**END, "tls_ca": "ca.pem"}}).problem
+    (tmp_path / "ca.pem").write_text("no certificate")
+    end = {**END, "tls": True, "tls_ca": str(tmp_path / "ca.pem")}
+    known = load_inventory(str(home.write("ends.yaml", inventory(NET, endpoints={"cloud": end}))))
+    with pytest.raises(BadInput, match=r"ca\.pem: endpoints\.cloud\.tls_ca: this file holds no certificate"):
+        known.endpoints["cloud"].authority("endpoints.cloud")
 
 
 # -- YAML ---------------------------------------------------------------------------------------------------------

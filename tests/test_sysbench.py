@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from kit import INVENTORY, ROOT, Home
 
 from benchbook import published
+from benchbook.campaign.design import plan
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
@@ -112,6 +114,33 @@ def test_the_password_is_in_a_secret_file_and_in_no_argument() -> None:
         assert command.secrets == {"password.cnf": "mysql-password=hush-3c1d\n"}
         assert "--config-file={job}/password.cnf" in command.argv
     assert "hush" not in repr(ENDS[0])
+
+
+@pytest.mark.parametrize(
+    ("password", "line"),
+    [
+        ("plain#1", "plain#1"),
+        ("two words", '"two words"'),
+        ("a,b", '"a,b"'),
+        ("#hash", '"#hash"'),
+        ("it's", "it's"),
+        ("it's one", '"it\'s one"'),
+        ('say "x"', "'say \"x\"'"),
+        ("", ""),
+    ],
+)
+def test_a_password_that_sysbench_would_cut_stands_in_quotes(password: str, line: str) -> None:
+    """As sysbench 1.0.20 was seen to log in with each of them: without quotes it was denied those that have some."""
+    end = Endpoint("127.0.90.12", 4000, "root", password)
+    command = sysbench.prepare("sysbench", end, DATASET, threads=1, seed=7)
+    assert command.secrets == {"password.cnf": f"mysql-password={line}\n"}
+
+
+def test_a_password_that_sysbench_has_no_way_to_read_is_refused() -> None:
+    end = Endpoint("127.0.90.12", 4000, "root", 'it\'s "hush"')
+    with pytest.raises(BadInput, match="both kinds of quotes") as refused:
+        sysbench.prepare("sysbench", end, DATASET, threads=1, seed=7)
+    assert "hush" not in str(refused.value)
 
 
 def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
@@ -224,6 +253,20 @@ def test_a_report_has_one_load_generator(tables: Published) -> None:
         BadInput, match=r"no such part of benchbook\.workloads \(got 'other'\)\. Fix: use one of .*pgbench, sysb"
     ):
         report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))
+
+
+def test_each_table_is_run_with_its_own_options(tables: Published) -> None:
+    """Those of the first one were given to all."""
+    first, *others = tables.report.design
+    own = [first.model_copy(update={"options": ["--rand-type=zipfian"]}), *others]
+    mixed = Published(tables.report.model_copy(update={"design": own}), tables.tables)
+    asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
+    trials = report.LoadKind().experiment(mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+    trials._systems = {"tidb": cast(Any, None)}
+    trials._driver = cast(Any, SimpleNamespace(commands=lambda *_: list(trials.generator.options)))
+    planned = plan(report.LoadKind().cells(mixed, asked), 1, seed=1, asked={})
+    expected = {each.table: each.options for each in own}
+    assert {trial.cell.table: cast(object, trials.commands(trial)) for trial in planned} == expected
 
 
 def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:

@@ -17,6 +17,7 @@ from benchbook.reports.driving import unless_dead
 from benchbook.systems import tidb_server
 from benchbook.systems.placement_driver import missing_replicas, missing_store
 from benchbook.systems.stores import check_one_unistore
+from benchbook.systems.tidb_server import serving
 from benchbook.systems.toml_text import toml
 
 # The published topology, as TiUP writes one: keys with dots and nested ones, sections that are not ours.
@@ -102,13 +103,36 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5", "port": 20161}]}, "tikv_servers.*.port"),
      ({"tikv_servers": [{"host": "192.0.2.4", "config": {"log.level": "info"}}]}, "tikv_servers.*.config"),
      ({"tidb_servers": [{"host": "192.0.2.4", "numa_node": "0"}]}, "tidb_servers.*.numa_node"),
+     ({"tidb_servers": [{"host": "192.0.2.4", "numa_cores": "0-3"}]}, "tidb_servers.*.numa_cores"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "resource_control": {"memory_limit": "8G"}}]},
+      "tikv_servers.*.resource_control"),
      ({"global": {"enable_tls": True}}, "global.enable_tls"),
+     ({"global": {"resource_control": {"cpu_quota": "400%"}}}, "global.resource_control"),
+     ({"global": {"pd_mode": "ms"}}, "global.pd_mode"),
      ({"pd_servers": []}, "pd_servers")],
 )  # fmt: skip
 def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, changed: dict[str, Any], key: str) -> None:
     with pytest.raises(BadInput) as refused:
         read(home, {**TOPOLOGY, **changed})
     assert str(refused.value).startswith(f"{home.path}/topology.yaml: {key}: ")
+
+
+def test_a_host_of_the_inventory_is_no_server_of_the_topology_for_its_name(home: Home) -> None:
+    found = read(home, hosts={"tidb1": {"address": "192.0.2.9", "roles": ["client"]}})
+    assert (found.hosts["tidb1"].address, found.hosts["tidb1"].roles) == ("192.0.2.9", ("client",))
+    assert {found.hosts[name].address for name in found.with_role("tidb")} == {"192.0.2.2", "192.0.2.3"}
+
+
+def test_a_host_of_both_is_reached_and_worked_on_as_the_topology_says_unless_the_inventory_does(home: Home) -> None:
+    shared = {"address": "192.0.2.2", "roles": ["client"]}
+    both = read(home, hosts={"sql": shared}).hosts["sql"]
+    assert (both.roles, both.user, both.ssh_port, both.workdir) == (
+        ("client", "tidb"), "tidb", 2022, "/tidb-data/benchbook"
+    )  # fmt: skip
+    own = read(home, hosts={"sql": {**shared, "user": "me", "ssh_port": 22}}).hosts["sql"]
+    assert (own.user, own.ssh_port, own.workdir) == ("me", 22, "/tidb-data/benchbook")
+    with pytest.raises(BadInput, match=r"hosts\.sql\.roles: "):
+        read(home, hosts={"sql": {**shared, "roles": "client"}})
 
 
 def test_an_inventory_with_a_topology_is_still_read_as_strictly(home: Home) -> None:
@@ -139,6 +163,14 @@ def test_settings_are_written_below_the_headings_of_their_tables() -> None:
     settings = {"a.b.c": True, "name": 'it\'s "1"', "a.n": 3, "list": ["x", "y"], "a.b.share": 0.5}
     assert toml(settings) == ('name = "it\'s \\"1\\""\nlist = ["x", "y"]\n[a]\nn = 3\n[a.b]\nc = true\nshare = 0.5\n')
     assert toml({}) == ""
+
+
+def test_an_address_of_ipv6_stands_in_brackets_before_a_port() -> None:
+    """RFC 3986, 3.2.2; etcd, PD and the TiDB that is built here were seen to start at ::1 so, and not otherwise."""
+    end = Endpoint("2001:db8::1", 4000)
+    assert (str(end), str(Endpoint("192.0.2.1", 4000))) == ("[2001:db8::1]:4000", "192.0.2.1:4000")
+    argv = list(serving("tidb-server", end, 10080, "/tmp", []).argv)
+    assert (argv[argv.index("-host") + 1], argv[argv.index("-status-host") + 1]) == ("2001:db8::1", "[2001:db8::1]")
 
 
 def test_a_store_is_up_when_pd_says_so() -> None:

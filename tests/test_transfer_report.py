@@ -21,7 +21,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import HostFacts, Survey
-from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.inventory import EndpointSettings, load_inventory
 from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes.known_probes import PROCESS
@@ -121,6 +121,14 @@ def test_a_server_that_cannot_be_is_refused() -> None:
     assert mongo.check(inventory, "") == ["source", "target"]
     with pytest.raises(BadInput, match="mongod, ferret, endpoint"):
         mongo.check(inventory, "oracle")
+    ends = {
+        side: {"host": "127.0.90.9", "port": 27017, "tls": True, "tls_ca": "ca.pem"} for side in ("source", "target")
+    }
+    other = inventory.model_copy(
+        update={"endpoints": {side: EndpointSettings.model_validate(end) for side, end in ends.items()}}
+    )
+    with pytest.raises(BadInput, match=r"endpoints\.source\.tls_ca: a MongoDB server is believed"):
+        mongo.check(other, "endpoint")
     with pytest.raises(BadInput, match="source and target"):
         mongo.check(inventory, "endpoint")
 

@@ -74,9 +74,16 @@ def _parsed(word: str, inventory: Inventory) -> Hop:
     return Hop(parts["host"] or "", parts["user"], parts["port"])
 
 
+def _said_of(hop: Hop) -> list[str]:
+    """Lines of an ssh_config, for before all others: of each setting the first one counts."""
+    settings = (("Port", hop.port), ("User", hop.user))
+    return [f"Host {hop.name}", *(f"{name} {value}" for name, value in settings if value is not None), "Host *"]
+
+
 def connection_to(hop: Hop, inventory: Inventory, gateway: fabric.Connection | None) -> fabric.Connection:
     """A connection that is not open yet; what a ProxyCommand of the ssh_config starts leads to the first hop."""
-    config = fabric.Config(ssh_config=ssh_config(inventory))
+    # A ProxyCommand's %p and %r are the hop's own, whoever said what they are.
+    config = fabric.Config(ssh_config=ssh_config(inventory, _said_of(hop)))
     # What is not given here Fabric would look up by itself, and open with settings of its own.
     return fabric.Connection(
         hop.name,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchbook.errors import ConnectionLost, SystemFailed
+from benchbook.hosts.endpoint import at
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Door:
     port: int
 
     def __str__(self) -> str:
-        return f"http://{self.address}:{self.port}"
+        return f"http://{at(self.address, self.port)}"
 
     def ask(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
         """One request, with a `body` if it has one, on a connection of its own. Raises what UNANSWERED lists."""

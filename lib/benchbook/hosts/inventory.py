@@ -6,6 +6,7 @@ import ipaddress
 import os
 import posixpath
 import re
+import ssl
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
@@ -113,6 +114,12 @@ class Login(Strict):
     password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     password_file: Location | None = None
 
+    @model_validator(mode="after")
+    def _one_password(self) -> Login:
+        if self.password_env and self.password_file:
+            raise ValueError("password_env and password_file name two passwords: remove one of them")
+        return self
+
     def password(self, where: str) -> str:
         """The password, or "" where none is named. Raises BadInput when it is named but not there."""
         if self.password_env:
@@ -124,14 +131,22 @@ class Login(Strict):
                     value=named,
                     fix="export it before the run; password_env holds its name, never the password",
                 )
-            return os.environ[self.password_env]
+            return self._there(os.environ[self.password_env], where, f"what {self.password_env} holds")
         if not self.password_file:
             return ""
         path = resolve(self.password_file)
         if not user_file.is_there(path):
             key = f"{where}.password_file"
             raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
-        return _one_line(user_file.text(path, most=MOST_PASSWORD_BYTES).strip(), path)
+        password = user_file.text(path, most=MOST_PASSWORD_BYTES).strip()
+        return _one_line(self._there(password, where, f"what stands in {path}"), path)
+
+    def _there(self, password: str, where: str, source: str) -> str:
+        """An empty one is somebody's secret that did not arrive: the server would be open to all."""
+        if not password:
+            fix = f"correct {source}; for an account without a password remove password_env and password_file"
+            raise BadInput("the password is empty", key=where, value="", fix=fix)
+        return password
 
 
 def _one_line(password: str, path: Path) -> str:
@@ -157,13 +172,41 @@ class SystemSettings(Login):
 
 
 class EndpointSettings(Login):
-    """A server that exists already and cannot be reached by SSH, such as a managed cluster."""
+    """A server that exists already and cannot be reached by SSH, such as a managed cluster.
+
+    With `tls` its certificate must come from an authority in the file `tls_ca` (PEM), or, without one, from one that
+    this machine trusts.
+    """
 
     host: Address
     port: Port
     database: Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_$][A-Za-z0-9_$-]*$")] = "sbtest"
     tls: bool = False
+    tls_ca: Location | None = None
     product: str = Field("", description="what it is, as it should stand on the page")
+
+    @model_validator(mode="after")
+    def _tls_is_meant(self) -> EndpointSettings:
+        if self.tls_ca and not self.tls:
+            raise ValueError("tls_ca says whom to believe over TLS: set `tls: true` beside it, or remove it")
+        return self
+
+    def authority(self, where: str) -> str:
+        """The certificates in `tls_ca`, "" without one. Raises BadInput for a file that holds none."""
+        if not self.tls_ca:
+            return ""
+        path = resolve(self.tls_ca)
+        text = user_file.text(path, key=f"{where}.tls_ca")
+        try:
+            ssl.create_default_context(cadata=text)
+        except (ssl.SSLError, ValueError) as problem:
+            raise BadInput(
+                f"this file holds no certificate ({problem})",
+                file=path,
+                key=f"{where}.tls_ca",
+                fix="name the certificate of the server's authority, in PEM (-----BEGIN CERTIFICATE-----)",
+            ) from problem
+        return text
 
 
 class Inventory(Strict):
@@ -232,14 +275,15 @@ class Inventory(Strict):
 
     def _lab_is_loopback(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:
-            if not _is_loopback(host.address):
-                raise BadInput(
-                    "a lab host must have a loopback address",
-                    file=self.file,
-                    key=f"hosts.{name}.address",
-                    value=host.address,
-                    fix="use an address in 127.0.0.0/8, or set `lab: false` for real hosts",
-                )
+            for key, address in (("address", host.address), ("ssh_address", host.ssh_address or host.address)):
+                if not _is_loopback(address):
+                    raise BadInput(
+                        "a lab host must have a loopback address",
+                        file=self.file,
+                        key=f"hosts.{name}.{key}",
+                        value=address,
+                        fix="use an address in 127.0.0.0/8, or set `lab: false` for real hosts",
+                    )
 
     def with_role(self, role: str) -> list[str]:
         """Names of the hosts with this role, in the order of the file."""
@@ -327,8 +371,9 @@ def role_of(system: str) -> str:
 
 
 def _is_loopback(address: str) -> bool:
+    """In 127.0.0.0/8: of IPv6 there is one such address, and a lab needs one for each host."""
     try:
-        return ipaddress.ip_address(address).is_loopback
+        return ipaddress.IPv4Address(address).is_loopback
     except ValueError:
         return False
 

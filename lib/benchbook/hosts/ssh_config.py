@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 _DEEPEST = 16
 
 
-def ssh_config(inventory: Inventory) -> SSHConfig:
-    """What the inventory names as `ssh.config`; empty where it names none. Raises BadInput."""
+def ssh_config(inventory: Inventory, first: Sequence[str] = ()) -> SSHConfig:
+    """What the inventory names as `ssh.config`, after the lines `first`; empty where it names none. Raises BadInput."""
     if inventory.ssh.config is None:
         return SSHConfig()
     file = resolve(inventory.ssh.config)
     if not user_file.is_there(file):
         raise _bad(inventory, "the ssh config is missing", file, "correct the path")
     try:
-        return SSHConfig.from_file(io.StringIO("\n".join(_lines(file, "Host *", _DEEPEST))))
+        return SSHConfig.from_file(io.StringIO("\n".join([*first, *_lines(file, "Host *", _DEEPEST)])))
     except paramiko.SSHException as problem:
         fix = f"correct it; `ssh -G -F {file} HOST` checks it"
         raise _bad(inventory, f"the ssh config cannot be read ({problem})", file, fix) from problem

@@ -18,6 +18,8 @@ from benchbook.yamlfile import load_model
 # What TiUP takes where the file says nothing.
 USER, DEPLOY_DIR = "tidb", "deploy"
 Written = dict[str, object]
+NO_LIMITS = "limits that systemd keeps (memory, CPU, I/O) are not taken over"
+REMOVE = "remove it in a copy of the file, if the cluster is to be measured without"
 
 
 class _Part(BaseModel):
@@ -34,6 +36,8 @@ class TiupGlobal(_Part):
     deploy_dir: str = DEPLOY_DIR
     data_dir: str | None = None
     enable_tls: bool = False
+    resource_control: Written | None = None
+    pd_mode: str = ""
 
     def folder(self, path: str) -> str:
         """A folder as TiUP places it: a relative one lies in the user's home."""
@@ -52,6 +56,8 @@ class TiupInstance(_Part):
     deploy_dir: str | None = None
     config: Written = {}
     numa_node: str | int | None = None
+    numa_cores: str | int | None = None
+    resource_control: Written | None = None
 
 
 class TiupTopology(_Part):
@@ -80,9 +86,12 @@ class Section:
         if instance.config:
             fix = f"move it to server_configs.{self.component}"
             raise self._refused("config", sorted(instance.config), "one server with settings of its own", fix)
-        if instance.numa_node is not None:
-            fix = "remove it here, and give the host its `cpus` in the inventory"
-            raise self._refused("numa_node", instance.numa_node, "NUMA nodes are not taken over", fix)
+        fix = "remove it here, and give the host its `cpus` in the inventory"
+        for key, value in (("numa_node", instance.numa_node), ("numa_cores", instance.numa_cores)):
+            if value is not None:
+                raise self._refused(key, value, "NUMA nodes are not taken over", fix)
+        if instance.resource_control:
+            raise self._refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
 
     def settings(self, overall: TiupGlobal, config: Mapping[str, object]) -> Written:
         """The inventory's section `systems.NAME`."""
@@ -115,14 +124,13 @@ class Section:
 def with_topology(values: Mapping[str, object], file: Path) -> Written:
     """The keys of an inventory with the hosts and systems of the TiUP topology in `file` added.
 
-    A host of the inventory that has an address of the topology takes its roles; what the inventory says of a system
-    comes last. Raises BadInput.
+    A host of the inventory that has an address of the topology takes its roles; what the inventory says of a host or a
+    system comes last. Raises BadInput.
     """
     if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
         return dict(values)  # whoever reads the inventory says what is wrong with it
     topology = load_model(TiupTopology, file)
-    if topology.overall.enable_tls:
-        raise BadInput("TLS is not taken over", file=file, key="global.enable_tls", value=True, fix="remove it")
+    _only_what_is_taken_over(topology.overall, file)
     sections = (
         Section("pd", "pd", 2379, topology.pd_servers, file),
         Section("tikv", "tikv", 20160, topology.tikv_servers, file),
@@ -135,19 +143,39 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
     return {**values, "hosts": _hosts(values, topology.overall, sections), "systems": systems}
 
 
+def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
+    refused = (
+        ("enable_tls", overall.enable_tls, "TLS is not taken over"),
+        ("resource_control", overall.resource_control, NO_LIMITS),
+        ("pd_mode", overall.pd_mode, "PD as microservices is not taken over"),
+    )
+    for key, value, problem in refused:
+        if value:
+            raise BadInput(problem, file=file, key=f"global.{key}", value=value, fix=REMOVE)
+
+
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:
     hosts: dict[str, Written] = {name: _mapping(host) for name, host in _mapping(values.get("hosts")).items()}
     names = {str(host.get("address")): name for name, host in hosts.items()}
     for section in sections:
         for number, instance in enumerate(section.instances, start=1):
-            name = names.setdefault(instance.host, f"{section.component}{number}")
-            host = hosts.setdefault(name, _new_host(values, overall, instance))
-            told = host.get("roles")
-            host["roles"] = [*(told if isinstance(told, list) else []), section.component]
+            name = names.setdefault(instance.host, _free(f"{section.component}{number}", hosts))
+            host = hosts[name] = {**_of_topology(values, overall, instance), **hosts.get(name, {})}
+            told = host.get("roles", [])
+            # What is no list whoever reads the inventory refuses.
+            host["roles"] = [*told, section.component] if isinstance(told, list) else told
     return dict(hosts)
 
 
-def _new_host(values: Mapping[str, object], overall: TiupGlobal, instance: TiupInstance) -> Written:
+def _free(name: str, hosts: Mapping[str, Written]) -> str:
+    """A host of the inventory may have this name, and another address."""
+    while name in hosts:
+        name = f"tiup-{name}"
+    return name
+
+
+def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: TiupInstance) -> Written:
+    """What it says of a host; what the inventory says of the same one comes last."""
     door = instance.ssh_port or overall.ssh_port
     return {
         "address": instance.host,

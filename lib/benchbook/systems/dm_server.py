@@ -14,7 +14,7 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
-from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
@@ -65,7 +65,7 @@ class DM:
 
     def address(self, role: str) -> str:
         host = self.session.with_role(role)[0]
-        return f"{host.address}:{self.session.inventory.port(role) or PORTS[role]}"
+        return at(host.address, self.session.inventory.port(role) or PORTS[role])
 
     @property
     def folder(self) -> str:

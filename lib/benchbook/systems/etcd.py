@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.profiles import Profile
 from benchbook.systems import etcd_api
@@ -59,7 +60,7 @@ class Etcd(DataServer, Quorum):
 
     def options(self, host: RemoteHost) -> dict[str, Any]:
         """The member's flags on this host; those of the inventory come last."""
-        client, peer = f"http://{host.address}:{self.port}", self._peer(host)
+        client, peer = f"http://{at(host.address, self.port)}", self._peer(host)
         return {
             "name": host.name,
             "data-dir": self.data(host),
@@ -78,7 +79,7 @@ class Etcd(DataServer, Quorum):
         return Command([self.program.on(host), *flags], timeout_s=LONGEST_S, grace_s=10)
 
     def _peer(self, host: RemoteHost) -> str:
-        return f"http://{host.address}:{self.session.inventory.peer_port(self.name)}"
+        return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
 
     def start(self) -> None:
         self._lost = []

@@ -37,7 +37,9 @@ class EndpointSystem(MysqlSystem):
         self.which, self.settings = self.choose(session.inventory, which)
         self.name = f"endpoint:{self.which}"
         password = self.settings.password(f"endpoints.{self.which}")
-        self._sql = Endpoint(self.settings.host, self.settings.port, self.settings.user, password, self.settings.tls)
+        ca = self.settings.authority(f"endpoints.{self.which}")
+        s = self.settings
+        self._sql = Endpoint(s.host, s.port, s.user, password, s.tls, tls_ca=ca)
         self._made = ""
 
     @staticmethod
@@ -83,7 +85,8 @@ class EndpointSystem(MysqlSystem):
                 file=self.session.inventory.file,
                 key=f"endpoints.{self.which}",
                 value=str(self._sql),
-                fix="check host and port, and that the client host may connect to it",
+                fix="check host and port, and that the client host may connect to it"
+                + (", and who vouches for it (tls_ca)" if self.settings.tls else ""),
             )
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbook.build import programs
-from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import Command, Job
 from benchbook.systems.base import About
@@ -44,7 +44,7 @@ class HttpServer(NamedServer, ABC):
 
     @property
     def url(self) -> str:
-        return f"http://{self.host.address}:{self.port}"
+        return f"http://{at(self.host.address, self.port)}"
 
     @abstractmethod
     def command(self) -> Command:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.errors import BadInput
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
@@ -90,7 +91,7 @@ class OwnServer(MongoServer):
 
     @property
     def endpoint(self) -> MongoEndpoint:
-        return MongoEndpoint(f"mongodb://{self.host.address}:{self.port}/?directConnection=true")
+        return MongoEndpoint(f"mongodb://{at(self.host.address, self.port)}/?directConnection=true")
 
     @abstractmethod
     def command(self) -> Command: ...
@@ -187,7 +188,7 @@ class Mongod(OwnServer):
         """A new replica set has to be initiated once."""
         status = mongo_wire.ask(self.host, self.host.address, self.port, {"replSetGetStatus": 1}, timeout=5)
         if status.get("code") == _NOT_INITIALIZED:
-            members = [{"_id": 0, "host": f"{self.host.address}:{self.port}"}]
+            members = [{"_id": 0, "host": at(self.host.address, self.port)}]
             self.ask({"replSetInitiate": {"_id": "benchbook", "members": members}})
         return "its replica set has no primary yet"
 
@@ -207,7 +208,7 @@ class Ferret(OwnServer):
 
     def command(self) -> Command:
         program = self.host.push(self.binary, executable=True)
-        argv = [program, "--listen", f"{self.host.address}:{self.port}", "--dir", self.data]
+        argv = [program, "--listen", at(self.host.address, self.port), "--dir", self.data]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
     def about(self) -> About:
@@ -233,7 +234,7 @@ class ExistingServer(MongoServer):
     def endpoint(self) -> MongoEndpoint:
         s = self.settings
         user = f"{s.user}@" if self.password else ""
-        return MongoEndpoint(f"mongodb://{user}{s.host}:{s.port}/?tls={str(s.tls).lower()}", self.password or None)
+        return MongoEndpoint(f"mongodb://{user}{at(s.host, s.port)}/?tls={str(s.tls).lower()}", self.password or None)
 
     def install(self) -> None:
         """Nothing to install."""
@@ -266,6 +267,15 @@ def check(inventory: Inventory, kind: str) -> list[str]:
             value=missing[0],
             fix="describe both servers under `endpoints`, by the names source and target",
         )
+    for side in SIDES:
+        if side in inventory.endpoints and inventory.endpoints[side].tls_ca:
+            raise BadInput(
+                "a MongoDB server is believed by the authorities that its client host trusts",
+                file=inventory.file,
+                key=f"endpoints.{side}.tls_ca",
+                value=inventory.endpoints[side].tls_ca,
+                fix="remove it, and have that authority trusted on the client host (update-ca-certificates)",
+            )
     return [name for side in SIDES if not _is_endpoint(inventory, side, kind) for name in inventory.require(side)[:1]]
 
 

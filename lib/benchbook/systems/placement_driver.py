@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchbook.errors import SystemFailed
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.kept_servers import KeptServers
@@ -38,7 +39,7 @@ class PlacementDriver(KeptServers):
     @property
     def addresses(self) -> str:
         """Where the others find it: `host:port`, with commas between them."""
-        return ",".join(f"{host.address}:{self.port}" for host in self.carriers)
+        return ",".join(at(host.address, self.port) for host in self.carriers)
 
     def configuration(self) -> dict[str, Value]:
         """What its file of settings says; the inventory's own settings come last."""
@@ -46,7 +47,7 @@ class PlacementDriver(KeptServers):
         return {**kit, **self.settings.config}
 
     def command(self, host: RemoteHost) -> Command:
-        client = f"http://{host.address}:{self.port}"
+        client = f"http://{at(host.address, self.port)}"
         argv = [
             self.program.on(host),
             f"--name={host.name}",
@@ -60,7 +61,7 @@ class PlacementDriver(KeptServers):
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"pd.toml": toml(self.configuration())})
 
     def _peer(self, host: RemoteHost) -> str:
-        return f"http://{host.address}:{self.session.inventory.peer_port(self.name)}"
+        return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
 
     def knock(self, host: RemoteHost) -> str | None:
         """It serves once its members have a leader."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchbook.hosts.about import Json
-from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.http_server import HttpServer
 
@@ -31,7 +31,7 @@ class SagaService(HttpServer):
         argv = [
             self.host.push(self.binary, executable=True),
             "-listen",
-            f"{self.host.address}:{self.port}",
+            at(self.host.address, self.port),
             "-dtm",
             self._dtm_api,
             "-db-address",

@@ -12,6 +12,7 @@ from benchbook.errors import ConnectionLost
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.systems import statements
 from benchbook.systems.statements import ANSWERED_S
+from benchbook.systems.tls import OverChannel
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
 DENIED = (1045, 1698)
+# What PyMySQL says where there is none (CR_SSL_CONNECTION_ERROR).
+NO_TLS = 2026
 
 
 @contextmanager
@@ -29,6 +32,7 @@ def connection(
 
     Raises pymysql.MySQLError and ConnectionLost.
     """
+    tls = OverChannel.to(endpoint) if endpoint.tls else None
     link = pymysql.Connection(
         host=endpoint.address,
         user=endpoint.user,
@@ -39,12 +43,15 @@ def connection(
         read_timeout=timeout_s,
         write_timeout=timeout_s,
         connect_timeout=10,
-        ssl={"check_hostname": True} if endpoint.tls else None,
+        ssl=tls,
         ssl_disabled=not endpoint.tls,
     )
     # A paramiko channel is a socket to all that PyMySQL asks of one.
     link.connect(sock=via.tunnel(endpoint.address, endpoint.port))  # type: ignore[arg-type]
     try:
+        if tls and not tls.used:
+            # Older PyMySQL goes on without.
+            raise pymysql.OperationalError(NO_TLS, "the server offers no TLS")
         yield link
     finally:
         link.close()

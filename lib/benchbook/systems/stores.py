@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.kept_servers import KeptServers
@@ -38,7 +39,7 @@ class Stores(KeptServers):
             self.program.on(host),
             f"--pd={self.driver.addresses}",
             f"--addr={self._address(host)}",
-            f"--status-addr={host.address}:{self.status_port}",
+            f"--status-addr={at(host.address, self.status_port)}",
             f"--data-dir={self.data(host)}",
             "--log-level=warn",
             *(["--config={job}/tikv.toml"] if self.settings.config else []),
@@ -47,7 +48,7 @@ class Stores(KeptServers):
         return Command(argv, timeout_s=LONGEST_S, grace_s=30, env=STEADY, secrets=secrets)
 
     def _address(self, host: RemoteHost) -> str:
-        return f"{host.address}:{self.port}"
+        return at(host.address, self.port)
 
     def knock(self, host: RemoteHost) -> str | None:
         """It serves once it says so itself, and PD counts on it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.build import programs
 from benchbook.errors import SystemFailed
-from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.sql import queries, query, try_login
 
@@ -51,7 +51,8 @@ def serving(
         "-P",
         where.port,
         "-status-host",
-        where.address,
+        # It puts `:PORT` behind this one as it is (seen of 6.5).
+        bracketed(where.address),
         "-status",
         status_port,
         "-L",

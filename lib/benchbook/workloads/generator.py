@@ -113,6 +113,7 @@ class LoadGenerator(ABC, Generic[S]):
     ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone. `stop_file`
     is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end. `workloads` are those
     that a report can name, `known_options` names of options, without dashes, that it can give with any plain value.
+    `options` are those of the table that is run: they change from one load to the next where tables have their own.
     """
 
     name: ClassVar[str]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
 ACCOUNT = "benchbook_tpcc"
-PASSFILE = "pgpass"
+PASSFILE, CAFILE = "pgpass", "ca.pem"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,13 @@ def login(endpoint: Endpoint) -> GoTpcLogin:
         return GoTpcLogin(words, {"PGPASSFILE": PASSFILE}, {PASSFILE: psql.pass_line(endpoint)})
     # Without a word go-tpc takes TLS wherever the server offers it, as a MySQL out of the box does.
     tls = f"--conn-params=tls={'true' if endpoint.tls else 'false'}"
-    return GoTpcLogin(["--driver=mysql", f"--user={ACCOUNT}", tls])
+    words = ["--driver=mysql", f"--user={ACCOUNT}", tls]
+    # Where Go looks for authorities, in place of the machine's.
+    return (
+        GoTpcLogin(words, {"SSL_CERT_FILE": CAFILE}, {CAFILE: endpoint.tls_ca})
+        if endpoint.tls_ca
+        else GoTpcLogin(words)
+    )
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from benchbook.errors import BadInput
+from benchbook.errors import HIDDEN, BadInput
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command
+from benchbook.systems import tls
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ OPTIONS = frozenset(
     range-size reconnect secondary simple_ranges simple-ranges skip_trx skip-trx sum_ranges sum-ranges validate
     warmup-time""".split()
 )
+# What makes it cut a value of its configuration file (seen of 1.0.20): blanks, commas, `#` and quotes at the ends.
+_CUT = re.compile(r"\s|,|^[#'\"]|['\"]$")
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
 SLACK_S = 120
 
@@ -101,14 +105,14 @@ def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
     first = endpoints[0]
     driver = _driver(first)
     # Of its two drivers, only that of MySQL has a switch for TLS; libpq is asked by an environment variable.
-    tls = ["--mysql-ssl=on"] if first.tls and driver == "mysql" else []
+    safe = ["--mysql-ssl=on"] if first.tls and driver == "mysql" else []
     return [
         f"--db-driver={driver}",
         f"--{driver}-db={database}",
         f"--{driver}-host={','.join(e.address for e in endpoints)}",
         f"--{driver}-port={first.port}",
         f"--{driver}-user={first.user}",
-        *tls,
+        *safe,
     ]
 
 
@@ -128,8 +132,33 @@ def _environment(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _secrets(endpoint: Endpoint) -> dict[str, str]:
-    """The password goes by a file that only the login can read: arguments stand in every process list."""
-    return {"password.cnf": f"{_driver(endpoint)}-password={endpoint.password}\n"}
+    """The password goes by a file that only the login can read: arguments stand in every process list.
+
+    For TLS to MySQL sysbench 1.0 takes three files of the folder that it runs in, and nothing less.
+    """
+    files = {"password.cnf": f"{_driver(endpoint)}-password={_written(endpoint)}\n"}
+    if endpoint.tls and _driver(endpoint) == "mysql":
+        key, certificate = tls.unshown_pair()
+        files |= {"cacert.pem": tls.authorities(endpoint), "client-key.pem": key, "client-cert.pem": certificate}
+    return files
+
+
+def _written(endpoint: Endpoint) -> str:
+    """The password as sysbench's configuration file takes it: in quotes where it would be cut, as at a blank.
+
+    There is no way to write one that holds both kinds of quotes and needs them. Raises BadInput.
+    """
+    if not _CUT.search(endpoint.password):
+        return endpoint.password
+    for quote in ('"', "'"):
+        if quote not in endpoint.password:
+            return f"{quote}{endpoint.password}{quote}"
+    raise BadInput(
+        "sysbench cannot be given a password with both kinds of quotes beside a blank, a comma, or at its ends",
+        key="password",
+        value=HIDDEN,
+        fix=f"give the account {endpoint.user} at {endpoint} another password",
+    )
 
 
 def prepare(program: str, endpoint: Endpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:

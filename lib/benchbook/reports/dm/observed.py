@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from benchbook.hosts.endpoint import at
 from benchbook.probes.probe import make, of_others
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching
@@ -34,7 +35,7 @@ def observing(pipeline: Pipeline, sample_s: float) -> Iterator[tuple[Watched, Sc
         *of_others(machines.values()),
         make("mysql", upstream, pipeline.upstream.endpoints()[0]),
     ]
-    status = f"http://{tidb.address}:{pipeline.target.status_port}/metrics"
+    status = f"http://{at(tidb.address, pipeline.target.status_port)}/metrics"
     targets = [
         Target(worker, "dm", pipeline.dm.metrics_url, dm_summary.DM_MATCH),
         Target(tidb, "tidb", status, dm_summary.TIDB_MATCH),

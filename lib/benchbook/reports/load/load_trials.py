@@ -42,7 +42,10 @@ WARM_S = 2
 
 @dataclass
 class LoadTrials:
-    """The experiment. `in_place_of`: system -> product and version whose place it takes; fields below live in a run."""
+    """The experiment. `in_place_of`: system -> product and version whose place it takes; fields below live in a run.
+
+    `options`: table -> those of its published command line, where they are not the generator's own.
+    """
 
     inventory: Inventory
     profile: Profile
@@ -52,6 +55,7 @@ class LoadTrials:
     rate: int
     stop_rule: StopRule | None = None
     in_place_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _rehearsed: set[str] = field(init=False, default_factory=set)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
@@ -97,7 +101,7 @@ class LoadTrials:
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
         """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""
-        system = self._systems[block[0].cell.system]
+        system = self._system_for(block[0])
         undone = system.can_reset and self.profile.reset == "restore"
         if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:
             return False
@@ -118,7 +122,7 @@ class LoadTrials:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""
-        system, cell = self._systems[trial.cell.system], f"{trial.cell.table} {trial.cell.slug}"
+        system, cell = self._system_for(trial), f"{trial.cell.table} {trial.cell.slug}"
         if not self.stop_rule:
             return self._driver.measure(system, trial.cell.levels, on_rate)
         rule = self._earlier.rule(cell, self.stop_rule, period_s=system.period_s)
@@ -136,7 +140,13 @@ class LoadTrials:
 
     def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:
         """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
-        return self._driver.commands(self._systems[trial.cell.system], trial.cell.levels)
+        return self._driver.commands(self._system_for(trial), trial.cell.levels)
+
+    def _system_for(self, trial: Trial) -> System:
+        """The system of a trial, for which the generator has the options of the trial's table."""
+        if trial.cell.table in self.options:
+            self.generator.options = list(self.options[trial.cell.table])
+        return self._systems[trial.cell.system]
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
@@ -164,11 +174,12 @@ class KneeTrials(LoadTrials):
             generator=trials.generator,
             time_s=slo.time_s,
             rate=0,
+            options=trials.options,
             slo=slo,
         )
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        system, levels = self._systems[trial.cell.system], trial.cell.levels
+        system, levels = self._system_for(trial), trial.cell.levels
         driver = replace(self._driver, may_overrun=True)
         replace(driver, time_s=WARM_S).warm(system, levels)
         return replace(driver, time_s=self._lasts_s(trial)).measure(system, levels, on_rate)
