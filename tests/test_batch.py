@@ -95,6 +95,29 @@ def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
     )  # fmt: skip
 
 
+def test_a_file_that_the_plan_names_is_found_from_a_worker_s_folder(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch stands in a folder of the user's; a worker in its checkout."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    monkeypatch.chdir(mine)
+    for kind, name in (("hosts", LAB), ("profiles", "smoke")):
+        (mine / f"{kind}.yaml").write_text((home.path / "env" / kind / f"{name}.yaml").read_text())
+    plan = {"reports": [TIDB], "inventories": ["hosts.yaml"], "profiles": ["profiles.yaml"]}
+    [cell] = cells_of(load_plan(home.write("plan.yaml", plan)))
+    assert cell.words() == (
+        "report", TIDB, "--profile", str(mine / "profiles.yaml"), "--inventory", str(mine / "hosts.yaml"),
+    )  # fmt: skip
+    assert cell.place == str(mine / "hosts.yaml")
+
+
+def test_an_inventory_s_name_and_its_file_are_one_place(home: Home) -> None:
+    file = str(home.path / "env" / "hosts" / f"{LAB}.yaml")
+    with pytest.raises(BadInput, match=r"inventories\.1: it is named twice"):
+        cells(home, {"reports": [TIDB], "inventories": [LAB, file]})
+
+
 @pytest.mark.parametrize(
     ("change", "key", "words"),
     [
@@ -102,6 +125,8 @@ def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
         ({"reports": []}, "reports", "at least 1 item"),
         ({"reports": ["tidb_v7_1_3_sysbnch"]}, "reports.0", f"did you mean {TIDB}"),
         ({"reports": [TIDB, TIDB]}, "reports.1", "named twice"),
+        ({"profiles": ["smoke", "smoke"]}, "profiles.1", "named twice"),
+        ({"parameters": {"system": ["tidb", "mariadb", "tidb"]}}, "parameters.system.2", "named twice"),
         ({"inventories": [LAB, "lab_tidbb"]}, "inventories.1", f"did you mean {LAB}"),
         ({"profiles": ["smok"]}, "profiles.0", "did you mean smoke"),
         ({"parameters": {"sytem": ["tidb"]}}, "parameters.sytem", "did you mean"),
