@@ -278,6 +278,37 @@ def test_cells_end_with_a_driver_that_is_killed(home: Home, driver: subprocess.P
     assert [one["status"] for one in results(home)["cells"]] == [None] * 3
 
 
+NO_WORKER = f"""
+# The alarm stands for Ctrl-C.
+if __name__ == "__main__":
+    import io, signal
+    from distributed import Client, LocalCluster
+    from benchbook.batch.batch_cell import BatchCell
+    from benchbook.batch.dispatch import Dispatch
+    from benchbook.batch.queues import InventoryQueues
+
+    class CtrlC:
+        began = lambda self, cell: signal.setitimer(signal.ITIMER_REAL, 0.3)
+        said = again = lambda self, *told: None
+        ended = lambda self, result: print(result.status, result.problem, flush=True)
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+        queues = InventoryQueues([BatchCell(1, "goes_on", "a", "smoke", (), "a")])
+        Dispatch("b1", client, queues, [CtrlC()], lambda results: None, ({sys.executable!r}, {FAKE!r})).run()
+"""
+
+
+@pytest.mark.real
+def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home) -> None:
+    """It was waited for for 130 s, longer than this test is patient."""
+    file = home.write("driver.py", NO_WORKER)
+    done = subprocess.run(
+        [sys.executable, str(file)], env=home.environment, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "130 no worker had taken it\n"
+
+
 def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchbook.batch import dask_cluster
 
