@@ -95,6 +95,29 @@ def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
     )  # fmt: skip
 
 
+def test_a_file_that_the_plan_names_is_found_from_a_worker_s_folder(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch stands in a folder of the user's; a worker in its checkout."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    monkeypatch.chdir(mine)
+    for kind, name in (("hosts", LAB), ("profiles", "smoke")):
+        (mine / f"{kind}.yaml").write_text((home.path / "env" / kind / f"{name}.yaml").read_text())
+    plan = {"reports": [TIDB], "inventories": ["hosts.yaml"], "profiles": ["profiles.yaml"]}
+    [cell] = cells_of(load_plan(home.write("plan.yaml", plan)))
+    assert cell.words() == (
+        "report", TIDB, "--profile", str(mine / "profiles.yaml"), "--inventory", str(mine / "hosts.yaml"),
+    )  # fmt: skip
+    assert cell.place == str(mine / "hosts.yaml")
+
+
+def test_an_inventory_s_name_and_its_file_are_one_place(home: Home) -> None:
+    file = str(home.path / "env" / "hosts" / f"{LAB}.yaml")
+    with pytest.raises(BadInput, match=r"inventories\.1: it is named twice"):
+        cells(home, {"reports": [TIDB], "inventories": [LAB, file]})
+
+
 @pytest.mark.parametrize(
     ("change", "key", "words"),
     [
@@ -102,6 +125,8 @@ def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
         ({"reports": []}, "reports", "at least 1 item"),
         ({"reports": ["tidb_v7_1_3_sysbnch"]}, "reports.0", f"did you mean {TIDB}"),
         ({"reports": [TIDB, TIDB]}, "reports.1", "named twice"),
+        ({"profiles": ["smoke", "smoke"]}, "profiles.1", "named twice"),
+        ({"parameters": {"system": ["tidb", "mariadb", "tidb"]}}, "parameters.system.2", "named twice"),
         ({"inventories": [LAB, "lab_tidbb"]}, "inventories.1", f"did you mean {LAB}"),
         ({"profiles": ["smok"]}, "profiles.0", "did you mean smoke"),
         ({"parameters": {"sytem": ["tidb"]}}, "parameters.sytem", "did you mean"),
@@ -251,6 +276,37 @@ def test_cells_end_with_a_driver_that_is_killed(home: Home, driver: subprocess.P
     driver.kill()
     until(lambda: [period["status"] for period in times(home)] == [130], "the cell has ended")
     assert [one["status"] for one in results(home)["cells"]] == [None] * 3
+
+
+NO_WORKER = f"""
+# The alarm stands for Ctrl-C.
+if __name__ == "__main__":
+    import io, signal
+    from distributed import Client, LocalCluster
+    from benchbook.batch.batch_cell import BatchCell
+    from benchbook.batch.dispatch import Dispatch
+    from benchbook.batch.queues import InventoryQueues
+
+    class CtrlC:
+        began = lambda self, cell: signal.setitimer(signal.ITIMER_REAL, 0.3)
+        said = again = lambda self, *told: None
+        ended = lambda self, result: print(result.status, result.problem, flush=True)
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+        queues = InventoryQueues([BatchCell(1, "goes_on", "a", "smoke", (), "a")])
+        Dispatch("b1", client, queues, [CtrlC()], lambda results: None, ({sys.executable!r}, {FAKE!r})).run()
+"""
+
+
+@pytest.mark.real
+def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home) -> None:
+    """It was waited for for 130 s, longer than this test is patient."""
+    file = home.write("driver.py", NO_WORKER)
+    done = subprocess.run(
+        [sys.executable, str(file)], env=home.environment, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "130 no worker had taken it\n"
 
 
 def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

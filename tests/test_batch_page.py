@@ -112,6 +112,8 @@ def test_the_terminal_s_table_says_of_each_cell_how_it_ended() -> None:
         "1", TIDB, "a", "smoke", "well", "5 of 6, 1 failed", "2 reproduced, 1 open", "2 min 5 s", "site/x.html",
     )  # fmt: skip
     assert second[4] == "interrupted"
+    (lost,) = batch_view.rows([CellResult(cell(3), 1, 1, problem="KilledWorker: 3 times")])
+    assert lost[4] == "lost: KilledWorker: 3 times"
     assert len(first) == len(second) == len(batch_view.HEADS)
 
 

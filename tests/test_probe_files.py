@@ -224,6 +224,41 @@ def test_a_file_that_cannot_be_loaded_leaves_its_reason(tmp_path: Path, text: st
     assert only["error"].startswith(why)
 
 
+TELLS_ITS_PASSWORD = """
+import sys
+
+COUNT = []
+
+
+def sample(password):
+    COUNT.append(1)
+    if len(COUNT) == 1:
+        raise RuntimeError("cannot log in with %r" % password)
+    if len(COUNT) == 2:
+        raise RuntimeError("cannot open db://u:pa%2Fss%27w@h")
+    if len(COUNT) == 3:
+        return 70 * "x" + password
+    sys.exit("no program, and %s" % password)
+"""
+
+
+@pytest.mark.real
+def test_the_reason_of_a_probe_holds_no_password_and_one_that_exits_has_said_why(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("pa/ss'w\n")
+    probe = started(tmp_path, TELLS_ITS_PASSWORD, {"password": None})
+    try:
+        until(lambda: len(samples(tmp_path)) >= 5, "five samples")
+    finally:
+        probe.terminate()
+    assert probe.wait(timeout=30) == 0
+    assert [line["error"] for line in samples(tmp_path)[:4]] == [
+        'RuntimeError: cannot log in with "***" (line 10 of toy.py)',
+        "RuntimeError: cannot open db://u:***@h (line 12 of toy.py)",
+        f'TypeError: sample returned "{70 * "x"}***", not {{metric: number}}',
+        "SystemExit: no program, and *** (line 15 of toy.py)",
+    ]
+
+
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["pymysql", "beside_it"])
 def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -23,9 +24,15 @@ class BatchCell:
         return " ".join((self.report, self.inventory, self.profile, *self._pairs()))
 
     def words(self) -> tuple[str, ...]:
-        """The arguments of `benchbook` that run it."""
-        said = ("report", self.report, "--profile", self.profile, "--inventory", self.inventory)
+        """The arguments of `benchbook` that run it, wherever: a worker stands in its checkout, not where we do."""
+        where, size = _from_anywhere(self.inventory), _from_anywhere(self.profile)
+        said = ("report", self.report, "--profile", size, "--inventory", where)
         return (*said, *(word for pair in self._pairs() for word in ("-p", pair)))
 
     def _pairs(self) -> list[str]:
         return [f"{name}={json.dumps(value)}" for name, value in self.parameters]
+
+
+def _from_anywhere(name: str) -> str:
+    """A name in env/ as it is, a file's path from the root."""
+    return str(Path(name).absolute()) if name.endswith((".yaml", ".yml")) else name

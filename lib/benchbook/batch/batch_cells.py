@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -39,7 +41,12 @@ def _combinations(plan: BatchPlan) -> Iterator[tuple[str, str, str, tuple[tuple[
         varied = [[(name, value) for value in values] for name, values in plan.parameters.items() if name in known]
         inventories = plan.inventories or [str(parameters.defaults(report)["inventory"])]
         for inventory, profile, chosen in product(inventories, plan.profiles, product(*varied)):
-            yield report, inventory, profile, chosen, load_inventory(inventory).file
+            yield report, inventory, profile, chosen, _place(inventory)
+
+
+def _place(inventory: str) -> str:
+    """Its file: under two names it is one place, on which one cell runs at a time."""
+    return str(Path(load_inventory(inventory).file).resolve())
 
 
 def _fits(rule: Excluded, cell: BatchCell) -> bool:
@@ -54,10 +61,13 @@ def _check_names(plan: BatchPlan) -> None:
     _each_known(plan, "reports", plan.reports, known)
     _each_known(plan, "inventories", plan.inventories, known_inventories())
     _each_known(plan, "profiles", plan.profiles, known_profiles())
-    for name in plan.inventories:
-        load_inventory(name)
-    for name in plan.profiles:
-        load_profile(name)
+    _each_once(plan, "reports", plan.reports, plan.reports)
+    _each_once(plan, "inventories", plan.inventories, [_place(name) for name in plan.inventories])
+    _each_once(
+        plan, "profiles", plan.profiles, [str(Path(load_profile(name).file).resolve()) for name in plan.profiles]
+    )
+    for name, values in plan.parameters.items():
+        _each_once(plan, f"parameters.{name}", values, [json.dumps(value) for value in values])
     fields = {name for report in plan.reports for name in kind_of(report).Parameters.model_fields}
     for name in plan.parameters:
         _known(plan, f"parameters.{name}", name, sorted(fields))
@@ -67,8 +77,14 @@ def _each_known(plan: BatchPlan, key: str, names: Sequence[str], known: Sequence
     for position, name in enumerate(names):
         if not name.endswith((".yaml", ".yml")) or key == "reports":
             _known(plan, f"{key}.{position}", name, known)
-        if name in names[:position]:
-            raise BadInput("it is named twice", file=plan.file, key=f"{key}.{position}", value=name, fix="name it once")
+
+
+def _each_once(plan: BatchPlan, key: str, said: Sequence[object], meant: Sequence[str]) -> None:
+    """Raises BadInput for what stands there before, perhaps in other words: a file beside its name in env/."""
+    for position, each in enumerate(meant):
+        if each in meant[:position]:
+            fix = "name it once"
+            raise BadInput("it is named twice", file=plan.file, key=f"{key}.{position}", value=said[position], fix=fix)
 
 
 def _known(plan: BatchPlan, key: str, name: str, known: Sequence[str]) -> None:

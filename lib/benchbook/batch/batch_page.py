@@ -82,7 +82,7 @@ def _row(stand: CellStand, site: Path, now: float) -> _CellRow:
 def _badge(stand: CellStand) -> Badge:
     if stand.result is None:
         return _RUNS if stand.state == "runs" else _WAITS
-    text = batch_words.meaning(stand.result.status) if stand.result.ran else "lost"
+    text = batch_words.ended(stand.result)
     return Badge("good", "✓", text) if stand.result.status == 0 else Badge("bad", "✕", text)
 
 

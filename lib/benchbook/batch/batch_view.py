@@ -65,7 +65,7 @@ class BatchView:
         self._gone(result.cell)
         self._bars.advance(self._all)
         style = None if result.status == 0 else "red"
-        self._say(f"{batch_words.meaning(result.status)}: {result.cell}{_where_to_look(result)}", style)
+        self._say(f"{batch_words.ended(result)}: {result.cell}{_where_to_look(result)}", style)
 
     def _gone(self, cell: BatchCell) -> None:
         self._bars.remove_task(self._tasks.pop(cell.number))
@@ -91,5 +91,5 @@ def _row(result: CellResult) -> tuple[str, ...]:
     what = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
     claims = batch_words.verdicts(found.verdicts) if found else ""
     spent = batch_words.spent(ran.ended - ran.began) if ran else ""
-    ended = ": ".join(filter(None, (batch_words.meaning(result.status), batch_words.why(result))))
+    ended = ": ".join(filter(None, (batch_words.ended(result), batch_words.why(result))))
     return (*what, ended, batch_words.trials(found), claims, spent, ran.page if ran else "")

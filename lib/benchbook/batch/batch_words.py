@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchbook.batch.cell_found import CellFound
-from benchbook.batch.dispatch import CellResult
+from benchbook.batch.dispatch import LOST, CellResult
 
 _MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", 130: "interrupted"}
 _VERDICTS = {
@@ -19,6 +19,11 @@ _VERDICTS = {
 def meaning(status: int) -> str:
     """An exit status of a report in words."""
     return _MEANINGS.get(status, f"exit status {status}")
+
+
+def ended(result: CellResult) -> str:
+    """How a cell ended: by its exit status, or lost, if it never came to one."""
+    return "lost" if result.ran is None and result.status == LOST else meaning(result.status)
 
 
 def trials(found: CellFound | None) -> str:

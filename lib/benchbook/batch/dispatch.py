@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from distributed import Client, Future, as_completed, wait
 
 from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.cell_process import PATIENCE_S, CellOrder, CellRan, end_all
+from benchbook.batch.cell_process import INTERRUPTED, PATIENCE_S, CellOrder, CellRan, end_all
 from benchbook.batch.dask_cluster import run_on_worker, topic
 from benchbook.batch.queues import InventoryQueues
 from benchbook.errors import one_line
@@ -62,8 +62,9 @@ class Dispatch:
         """All cells to their ends; after Ctrl-C, those that had begun."""
         self.keep(self._results)
         self.client.subscribe_topic(topic(self.batch), self._event)
-        running = as_completed(self._submit())
+        running = as_completed([])
         try:
+            running.update(self._submit())
             for future in running:
                 self._ended(future)
                 running.update(self._submit())
@@ -108,6 +109,8 @@ class Dispatch:
         if future.status == "finished":
             ran = future.result()
             return CellResult(cell, ran.status, attempts, ran)
+        if self.interrupted and future.status == "cancelled":
+            return CellResult(cell, INTERRUPTED, attempts, problem="no worker had taken it")
         problem = future.exception() if future.status == "error" else None
         words = one_line(f"{type(problem).__name__}: {problem}") if problem else f"its task was {future.status}"
         return CellResult(cell, LOST, attempts, problem=words)
@@ -115,10 +118,13 @@ class Dispatch:
     def _end_all(self) -> None:
         """End what runs, and wait until it has ended: a second Ctrl-C leaves that to the leashes."""
         self.client.run(end_all, self.batch, on_error="ignore")
+        taken = {key for keys in self.client.processing().values() for key in keys}
         futures = list(self._running.values())
+        # A cell that no worker has would be waited for in vain, and a worker that comes later would begin it.
+        self.client.cancel([future for future in futures if str(future.key) not in taken and not future.done()])
         # Whatever has not ended by then is said of each.
         with suppress(TimeoutError):
-            wait(futures, timeout=PATIENCE_S + 10)
+            wait([future for future in futures if not future.cancelled()], timeout=PATIENCE_S + 10)
         for future in futures:
             self._ended(future)
 

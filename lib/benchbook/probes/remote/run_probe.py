@@ -25,6 +25,7 @@ import sys
 import time
 import traceback
 import types
+import urllib.parse
 
 STOP = (signal.SIGTERM, signal.SIGINT)
 # Two clocks that are read within so many seconds are read at one moment.
@@ -43,13 +44,21 @@ def loaded(path):
     return module.sample
 
 
-def arguments(text, folder):
-    """What `sample` is called with, secrets put in."""
-    given = json.loads(text)
-    for name in [name for name, value in given.items() if value is None]:
+def secrets(text, folder):
+    """What stands for each null in GIVEN."""
+    found = {}
+    for name in [name for name, value in json.loads(text).items() if value is None]:
         with open(os.path.join(folder, name)) as source:
-            given[name] = source.read().rstrip("\n")
-    return given
+            found[name] = source.read().rstrip("\n")
+    return found
+
+
+def without(told, text):
+    """The text without these secrets, as they are or as they stand in a URL: errors end up in records and on pages."""
+    for secret in filter(None, told):
+        for each in (secret, urllib.parse.quote(secret, safe=""), urllib.parse.quote_plus(secret), repr(secret)[1:-1]):
+            text = text.replace(each, "***")
+    return text
 
 
 def in_words(problem, path):
@@ -101,16 +110,17 @@ class AskedTwice:
         return values
 
 
-def line(sample, path, beat):
-    """One sample as a line of the file, or why there is none."""
+def line(sample, path, beat, told=()):
+    """One sample as a line of the file, or why there is none, without the secrets in `told`."""
     said = dict(beat, cpu=time.process_time())
     try:
         values = sample()
         if not isinstance(values, dict):
-            raise TypeError("sample returned %.80r, not {metric: number}" % (values,))
+            raise TypeError("sample returned %.80s, not {metric: number}" % without(told, repr(values)))
         return json.dumps(dict(said, v=values)) + "\n"
-    except Exception as problem:  # noqa: BLE001  (whatever its author's code raises; it is written, not lost)
-        return json.dumps(dict(said, error=in_words(problem, path))) + "\n"
+    # Whatever its author's code raises, sys.exit() too, is written, not lost.
+    except (Exception, SystemExit) as problem:  # noqa: BLE001
+        return json.dumps(dict(said, error=without(told, in_words(problem, path)))) + "\n"
 
 
 def following(due, moment, interval):
@@ -124,13 +134,14 @@ def main(argv):
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
     with open(out_path, "w", buffering=1) as out:
         try:
-            sample = AskedTwice(functools.partial(loaded(path), **arguments(given, os.path.dirname(out_path))))
-        except Exception as problem:  # noqa: BLE001  (as above)
+            told = secrets(given, os.path.dirname(out_path))
+            sample = AskedTwice(functools.partial(loaded(path), **dict(json.loads(given), **told)))
+        except (Exception, SystemExit) as problem:  # noqa: BLE001  (as above; it has been given no secret yet)
             out.write(json.dumps({"t": time.time(), "error": in_words(problem, path)}) + "\n")
             return 1
         due, stopped, heart = time.monotonic(), None, Heart()
         while True:
-            out.write(line(sample, path, heart.beat(due)))
+            out.write(line(sample, path, heart.beat(due), told.values()))
             if stopped:
                 return 0
             due = following(due, time.monotonic(), interval)
