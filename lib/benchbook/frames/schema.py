@@ -58,7 +58,8 @@ _TRIAL = FrameColumn("trial", "category", "", "id of the trial, the name of its 
 
 TRIALS = FrameSchema(
     "report.trials(*names)",
-    "A row per trial that counts, in run order. `names` of levels and metrics have a column even if no trial has them.",
+    "A row per trial that counts, in run order. `names` of levels and metrics have a column even if no trial has them. "
+    "So have\nplanned tables of which no trial was measured.",
     (
         FrameColumn("trial", "str", "", _TRIAL.meaning),
         *_CELL,
