@@ -142,6 +142,16 @@ def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.Monkey
     assert opened == [POINT]
 
 
+def test_who_chooses_no_trial_has_the_samples_of_none(report: Book) -> None:
+    trials = report.trials()
+    none, first = trials[trials.tps < 0].trial, trials.trial.iloc[0]
+    assert (len(report.seconds(trials=none)), len(report.seconds(trials=[])), len(report.histograms(none))) == (0, 0, 0)
+    of_first = report.seconds(trials=[first])
+    assert set(of_first.trial) == {first}
+    assert len(report.seconds(trials=trials.trial.head(1))) == len(report.seconds(trials=first)) == len(of_first)
+    assert set(report.histograms().trial) == set(report.histograms(trials.trial).trial) == set(trials.trial)
+
+
 def test_a_histogram_holds_every_request_once(report: Book) -> None:
     frame = report.histograms([POINT])
     events = report.trials().set_index("trial").loc[POINT].events

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign.record import Record
 from benchbook.frames import report_frames, second_frame, trial_frames
+from benchbook.frames.trial_frames import Chosen
 
 
 class Framed(Recorded):
@@ -37,9 +38,7 @@ class Framed(Recorded):
         left = {trial.cell.table for trial in self.campaign.trials} - {record.table for record in records}
         return [name for table in self.published.tables.values() if table.id in left for name in table.metrics]
 
-    def seconds(
-        self, *metrics: str, source: str = "", trials: Collection[str] = (), load_only: bool = True
-    ) -> pd.DataFrame:
+    def seconds(self, *metrics: str, source: str = "", trials: Chosen = None, load_only: bool = True) -> pd.DataFrame:
         """A row per sample: trial, table, system, levels, repetition, and what the series holds.
 
         That is t (s since the epoch), since_s (s into the load), host, source, metric, value, unit.
@@ -51,8 +50,11 @@ class Framed(Recorded):
         )
         return self._labelled(found)
 
-    def histograms(self, trials: Collection[str] = ()) -> pd.DataFrame:
-        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests)."""
+    def histograms(self, trials: Chosen = None) -> pd.DataFrame:
+        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests).
+
+        `trials`: ids of those that are meant, none of them for an empty list; as in `seconds`.
+        """
         planned = trial_frames.planned_levels(self.campaign)
         return self._labelled(trial_frames.histograms(self.records, trials, planned))
 

@@ -71,7 +71,7 @@ TRIALS = FrameSchema(
     ),
 )
 SECONDS = FrameSchema(
-    "report.seconds(*metrics, source='', trials=(), load_only=True)",
+    "report.seconds(*metrics, source='', trials=None, load_only=True)",
     "A row per sample. `t`, `host`, `source`, `metric`, `value` and `unit` are the columns of `series.parquet`.",
     (
         _TRIAL,
@@ -86,7 +86,7 @@ SECONDS = FrameSchema(
     ),
 )
 HISTOGRAMS = FrameSchema(
-    "report.histograms(trials=())",
+    "report.histograms(trials=None)",
     "A row per bucket of a trial's latency histogram; counts can be added over trials, percentiles cannot.",
     (
         _TRIAL,

@@ -14,6 +14,9 @@ from benchbook.frames.schema import CPU, HISTOGRAMS, TRIALS, as_level, typed
 from benchbook.given.named import one_of
 from benchbook.published.tables import Published
 
+# Ids of trials that somebody asks for: a list, a column of a frame, or one of them; None for all there are.
+Chosen = Iterable[str] | None
+
 
 def trials(records: Sequence[Record], planned: Sequence[str] = ()) -> pd.DataFrame:
     """A row per trial; see `schema.TRIALS`. A metric named like a level or a fixed column ends in `_measured`.
@@ -52,7 +55,7 @@ def with_columns(trials: pd.DataFrame, names: Collection[str], published: Publis
     return found
 
 
-def histograms(records: Sequence[Record], only: Collection[str] = (), planned: Sequence[str] = ()) -> pd.DataFrame:
+def histograms(records: Sequence[Record], only: Chosen = None, planned: Sequence[str] = ()) -> pd.DataFrame:
     """A row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
     names, chosen = level_names(records, planned), some(records, only)
     buckets = [np.array(list(record.histogram), dtype=float).reshape(-1, 2) for record in chosen]
@@ -106,9 +109,11 @@ def cell(record: Record) -> dict[str, object]:
     }
 
 
-def some(records: Sequence[Record], only: Collection[str]) -> list[Record]:
-    """The records of these ids; all of them without any. Raises BadInput for an id that none has."""
-    known = sorted(record.id for record in records)
-    for name in only:
+def some(records: Sequence[Record], only: Chosen) -> list[Record]:
+    """The records of these ids, of none where there are none; all for None. Raises BadInput for an id that none has."""
+    if only is None:
+        return list(records)
+    known, wanted = sorted(record.id for record in records), {only} if isinstance(only, str) else set(only)
+    for name in wanted:
         one_of(name, known, "trial")
-    return [record for record in records if not only or record.id in set(only)]
+    return [record for record in records if record.id in wanted]
