@@ -158,11 +158,12 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
     """Series of trials as small multiples: a panel per `row` and `column`, a line per repetition, time since the load.
 
     `seconds`: as `report.seconds()`, of one metric. Raises BadInput where a line would be of several trials or hosts:
-    filter the frame, or make it a row or a column of panels.
+    filter the frame, or make it a row or a column of panels. Trials without a `row` or a `column` are left out.
     """
     _columns(seconds, row, column, "since_s", "value")
+    seconds = seconds.dropna(subset=[row, column])
     if seconds.empty:
-        return nothing("No samples.")
+        return nothing(f"No samples of trials with {row} and {column}.")
     _one_series_a_line(seconds, [row, column, "repetition"])
     metric, unit = str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0])
     frame = seconds.rename(columns={"t": "at", "since_s": "t"}).astype({row: str})
