@@ -20,7 +20,7 @@ from records import SUMMARY
 from benchbook.analysis import interferences
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.design import Cell, Trial, blocks, plan
+from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.held import RunStopped
@@ -170,6 +170,19 @@ def test_the_same_request_continues_what_is_unfinished_and_begins_anew_after_its
     second = begun()
     assert second.id != first.id
     assert begun().id == second.id
+
+
+def test_what_another_notebook_added_to_the_plan_counts_and_stays(home: Home) -> None:
+    """Two notebooks hold one campaign: a repetition that one added and measured is no less the other's."""
+    here = begun()
+    elsewhere = Campaign(here.folder)
+    run(elsewhere, InMemory())
+    assert (len(here.records()), here.missing()) == (8, [])
+    for holder, claim, trials in ((elsewhere, "c1", 9), (here, "c2", 10)):
+        holder.extend(another_block(holder.trials, CELLS[:1], seed=1, asked=ASKED), [claim])
+        run(holder, InMemory())
+        assert [len(each.records()) for each in (here, elsewhere, Campaign(here.folder))] == [trials] * 3
+    assert [trial.repetition for trial in here.trials[8:]] == [3, 4]
 
 
 def test_what_is_finished_stays_finished_unless_it_is_asked_for_again(home: Home) -> None:

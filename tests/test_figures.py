@@ -62,6 +62,21 @@ def test_a_line_per_repetition_with_a_colour_and_a_mark_of_its_own() -> None:
     assert drawn.axes[0].get_ylim() == (0, pytest.approx(108))
 
 
+def test_samples_of_trials_without_the_level_are_left_out() -> None:
+    """A campaign has tables of other levels: a saga has no threads, sysbench no mode."""
+    about = {"metric": "tps", "unit": "1/s", "source": "s", "host": "h", "repetition": 1}
+    seconds = pd.DataFrame(
+        {"trial": trial, "mode": mode, "threads": threads, "t": 100.0 + t, "since_s": t, "value": 5.0, **about}
+        for trial, mode, threads in (("r01-a", "dtm", 2.0), ("r01-b", "dtm", None), ("r01-c", None, 4.0))
+        for t in (1.0, 2.0)
+    )
+    drawn = plots.over_time(seconds, row="mode", column="threads")
+    assert [axes.get_title() for axes in drawn.axes if axes.get_visible()] == ["dtm, threads 2"]
+    assert lines_of(drawn.axes[0]) == [[(1, 5), (2, 5)]]
+    none = plots.over_time(seconds[seconds.trial == "r01-b"], row="mode", column="threads")
+    assert mime.words(none)[0] == "No samples of trials with mode and threads."
+
+
 def test_what_was_watched_stands_two_panels_in_a_row_with_the_end_of_the_load() -> None:
     lines = [("rates", "in"), ("rates", "out"), ("lag", "rows"), ("time", "p90")]
     frame = pd.DataFrame(

@@ -142,6 +142,16 @@ def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.Monkey
     assert opened == [POINT]
 
 
+def test_who_chooses_no_trial_has_the_samples_of_none(report: Book) -> None:
+    trials = report.trials()
+    none, first = trials[trials.tps < 0].trial, trials.trial.iloc[0]
+    assert (len(report.seconds(trials=none)), len(report.seconds(trials=[])), len(report.histograms(none))) == (0, 0, 0)
+    of_first = report.seconds(trials=[first])
+    assert set(of_first.trial) == {first}
+    assert len(report.seconds(trials=trials.trial.head(1))) == len(report.seconds(trials=first)) == len(of_first)
+    assert set(report.histograms().trial) == set(report.histograms(trials.trial).trial) == set(trials.trial)
+
+
 def test_a_histogram_holds_every_request_once(report: Book) -> None:
     frame = report.histograms([POINT])
     events = report.trials().set_index("trial").loc[POINT].events
@@ -213,6 +223,16 @@ def test_the_law_is_fitted_to_each_curve() -> None:
         (lambda report: report.histograms(["r09"]), "no such trial"),
         (lambda report: benchbook.usl(report.trials(), "tsp"), "no such column .* did you mean tps"),
         (lambda report: benchbook.open_campaign("tibd"), "no such recorded campaign"),
+        (lambda report: benchbook.usl(report.trials(), x="workload"), r"numbers.* \(got 'workload'\).* \(threads, "),
+        (lambda report: plots.usl(report.trials(), x="workload"), "needs numbers"),
+        (lambda report: plots.repetitions(report.trials(), "tps", x="workload", panel="table"), "needs numbers"),
+        (lambda report: plots.relation(report.trials(), "client", "tps"), r"numbers.* \(got 'client'\)"),
+        (lambda report: plots.levels(report.beside_frame(), "tps", x="workload", panel="table"), "needs numbers"),
+        (lambda report: plots.measures(report.beside_frame(), ["tps"], x="workload"), "needs numbers"),
+        (
+            lambda report: plots.heat(report.trials(), "tps", down="workload", across="threads", panel="system"),
+            r"several rows \(got 'system tidb, workload oltp_point_select, threads 5'\)\. Fix: give a row per cell",
+        ),
     ],
 )  # fmt: skip
 def test_a_name_that_does_not_exist_is_told_which_do(report: Book, call: object, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from kit import PATIENCE_S, ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
-from benchbook import parameters, restage
+from benchbook import book, parameters, restage
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.view import CompareParameters
@@ -41,6 +42,25 @@ def test_every_notebook_is_in_a_run_list() -> None:
     """Reports: `make report`. Comparison, history: `--page`, tests of their own. Explore: test_own_analyses.py."""
     assert sorted([*restage.reports(), NOTEBOOK, EXPLORE, HISTORY]) == [path.stem for path in NOTEBOOKS]
     assert restage.reports() == REPORTS
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_campaign_without_a_measured_trial_is_shown_to_its_end(report: str, tmp_path: Path) -> None:
+    """Every load has failed: which and why is what the page is for, and the last cell says it once more."""
+    home = Home.make(tmp_path / "home")
+    shutil.copytree(ROOT / "env" / "hosts", home.path / "env" / "hosts", dirs_exist_ok=True)
+    *cells, last = [cell.source for cell in code(home.path / "notebooks" / f"{report}.ipynb")]
+    with home.in_force():
+        planned = book.open_report(report, parameters.defaults(report)).campaign
+        here: dict[str, Any] = {}
+        for source in cells:
+            exec(source, here)
+            if "profile: str" in source:
+                here |= {"replay": True, "campaign": planned.id}
+        assert here["report"].campaign.records() == []
+        with pytest.raises(book.TrialsFailed, match=f"{len(planned.trials)} of {len(planned.trials)} trials"):
+            exec(last, here)
+    assert (planned.folder / "results.json").is_file()
 
 
 @by_notebook

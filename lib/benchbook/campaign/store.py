@@ -26,10 +26,12 @@ from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.record_facts import RecordFacts
-from benchbook.campaign.record_index import RecordIndex, uncollected
+from benchbook.campaign.record_index import RecordIndex, fingerprint, uncollected
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
 from benchbook.profiles import Stopping
+
+_PLAN = ("plan.json",)
 
 
 class PlanBroken(BadInput):
@@ -42,11 +44,20 @@ class Campaign:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.id = folder.name
-        self.plan = _plan(folder / "plan.json")
+        self._plan_seen, self._plan = fingerprint(folder, _PLAN), _plan(folder / "plan.json")
         self._whole, self._failed = RecordIndex(folder / "trials"), RecordIndex(folder / "failed")
 
     def __repr__(self) -> str:
         return f"<Campaign {self.id} of {self.report}: {len(self.done())} of {len(self.trials)} trials done>"
+
+    @property
+    def plan(self) -> Plan:
+        """What was asked for, and every trial; read anew where another process has added trials. Raises PlanBroken."""
+        now = fingerprint(self.folder, _PLAN)
+        # A folder that was removed meanwhile is still known to who holds it.
+        if now not in ("", self._plan_seen):
+            self._plan_seen, self._plan = now, _plan(self.folder / "plan.json")
+        return self._plan
 
     @property
     def report(self) -> str:
@@ -133,8 +144,7 @@ class Campaign:
 
         `ahead`: the blocks that are to follow it.
         """
-        self.plan = self.plan.with_more(trials, claims, ahead)
-        _write(self.folder / "plan.json", self.plan.model_dump())
+        _write(self.folder / "plan.json", self.plan.with_more(trials, claims, ahead).model_dump())
 
     @property
     def planned(self) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Sequence
 
 import pandas as pd
 
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
+from benchbook.campaign.record import Record
 from benchbook.frames import report_frames, second_frame, trial_frames
+from benchbook.frames.trial_frames import Chosen
 
 
 class Framed(Recorded):
@@ -23,14 +25,20 @@ class Framed(Recorded):
         """A row per trial that counts: trial, table, system, levels, repetition, order, started, duration_s, client.
 
         Then a column per metric of the summary, whose unit is in `attrs["units"]`: tps (1/s), p95_ms (ms), ...
-        `names`: levels and metrics that have a column, an empty one, even where the campaign left their tables out.
+        Tables that were planned, and of which no trial was measured, have empty columns for their levels and published
+        metrics. `names`: levels and metrics that have one even where the campaign left their tables out.
         """
-        found = trial_frames.with_columns(trial_frames.trials(self.records), names, self.published)
-        return self._labelled(found)
+        records = self.records
+        found = trial_frames.trials(records, trial_frames.planned_levels(self.campaign))
+        wanted = [*self._unmeasured(records), *names]
+        return self._labelled(trial_frames.with_columns(found, wanted, self.published))
 
-    def seconds(
-        self, *metrics: str, source: str = "", trials: Collection[str] = (), load_only: bool = True
-    ) -> pd.DataFrame:
+    def _unmeasured(self, records: Sequence[Record]) -> list[str]:
+        """The metrics of the published tables that were planned, and of which there is no record."""
+        left = {trial.cell.table for trial in self.campaign.trials} - {record.table for record in records}
+        return [name for table in self.published.tables.values() if table.id in left for name in table.metrics]
+
+    def seconds(self, *metrics: str, source: str = "", trials: Chosen = None, load_only: bool = True) -> pd.DataFrame:
         """A row per sample: trial, table, system, levels, repetition, and what the series holds.
 
         That is t (s since the epoch), since_s (s into the load), host, source, metric, value, unit.
@@ -42,9 +50,13 @@ class Framed(Recorded):
         )
         return self._labelled(found)
 
-    def histograms(self, trials: Collection[str] = ()) -> pd.DataFrame:
-        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests)."""
-        return self._labelled(trial_frames.histograms(self.records, trials))
+    def histograms(self, trials: Chosen = None) -> pd.DataFrame:
+        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests).
+
+        `trials`: ids of those that are meant, none of them for an empty list; as in `seconds`.
+        """
+        planned = trial_frames.planned_levels(self.campaign)
+        return self._labelled(trial_frames.histograms(self.records, trials, planned))
 
     def cpu(self) -> pd.DataFrame:
         """A row per trial and host: busy_cores (cores in use, mean over the load), share (of those it got), cores."""

@@ -58,7 +58,8 @@ _TRIAL = FrameColumn("trial", "category", "", "id of the trial, the name of its 
 
 TRIALS = FrameSchema(
     "report.trials(*names)",
-    "A row per trial that counts, in run order. `names` of levels and metrics have a column even if no trial has them.",
+    "A row per trial that counts, in run order. `names` of levels and metrics have a column even if no trial has them. "
+    "So have\nplanned tables of which no trial was measured.",
     (
         FrameColumn("trial", "str", "", _TRIAL.meaning),
         *_CELL,
@@ -70,7 +71,7 @@ TRIALS = FrameSchema(
     ),
 )
 SECONDS = FrameSchema(
-    "report.seconds(*metrics, source='', trials=(), load_only=True)",
+    "report.seconds(*metrics, source='', trials=None, load_only=True)",
     "A row per sample. `t`, `host`, `source`, `metric`, `value` and `unit` are the columns of `series.parquet`.",
     (
         _TRIAL,
@@ -85,7 +86,7 @@ SECONDS = FrameSchema(
     ),
 )
 HISTOGRAMS = FrameSchema(
-    "report.histograms(trials=())",
+    "report.histograms(trials=None)",
     "A row per bucket of a trial's latency histogram; counts can be added over trials, percentiles cannot.",
     (
         _TRIAL,

@@ -13,7 +13,7 @@ from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.frames.schema import SECONDS, typed
-from benchbook.frames.trial_frames import cell, level_names, repeated, some
+from benchbook.frames.trial_frames import Chosen, cell, level_names, planned_levels, repeated, some
 from benchbook.given.named import one_of
 
 
@@ -23,10 +23,10 @@ def seconds(
     metrics: Collection[str] = (),
     *,
     source: str = "",
-    only: Collection[str] = (),
+    only: Chosen = None,
     load_only: bool = True,
 ) -> pd.DataFrame:
-    """A row per sample; see `schema.SECONDS`. Without `metrics`, `source` or `only`: of all there are.
+    """A row per sample; see `schema.SECONDS`. Without `metrics` or `source`, and with None as `only`: of all.
 
     `load_only`: what was sampled while the load ran. Raises BadInput, naming what there is, for a metric or a source
     that no trial has, and for an unknown trial.
@@ -38,7 +38,8 @@ def seconds(
         known.see(table)
         parts.append(_rows(table, record, metrics, source, load_only))
     known.check(metrics, source)
-    return _frame(chosen, pd.DataFrame([cell(record) for record in chosen]), parts, level_names(records))
+    levels = level_names(records, planned_levels(campaign))
+    return _frame(chosen, pd.DataFrame([cell(record) for record in chosen]), parts, levels)
 
 
 def in_parts(campaign: Campaign, records: Sequence[Record], *, size: int = 100) -> Iterator[pd.DataFrame]:

@@ -14,10 +14,16 @@ from benchbook.frames.schema import CPU, HISTOGRAMS, TRIALS, as_level, typed
 from benchbook.given.named import one_of
 from benchbook.published.tables import Published
 
+# Ids of trials that somebody asks for: a list, a column of a frame, or one of them; None for all there are.
+Chosen = Iterable[str] | None
 
-def trials(records: Sequence[Record]) -> pd.DataFrame:
-    """A row per trial; see `schema.TRIALS`. A metric named like a level or a fixed column ends in `_measured`."""
-    names = level_names(records)
+
+def trials(records: Sequence[Record], planned: Sequence[str] = ()) -> pd.DataFrame:
+    """A row per trial; see `schema.TRIALS`. A metric named like a level or a fixed column ends in `_measured`.
+
+    `planned`: levels that have a column even where no record has them, as in the functions below.
+    """
+    names = level_names(records, planned)
     taken = {column.name for column in TRIALS.columns} | set(names)
     units: dict[str, str] = {}
     rows = []
@@ -33,23 +39,25 @@ def trials(records: Sequence[Record]) -> pd.DataFrame:
     return typed(pd.DataFrame(rows), TRIALS, levels=names, units=units)
 
 
-def with_columns(trials: pd.DataFrame, names: Iterable[str], published: Published) -> pd.DataFrame:
+def with_columns(trials: pd.DataFrame, names: Collection[str], published: Published) -> pd.DataFrame:
     """`trials`, with an empty column for each of these levels and metrics whose tables were left out of the campaign.
 
-    Raises BadInput for a name that neither the frame nor a published table has.
+    Raises BadInput for a name that neither the frame nor a published table has; of a campaign without a trial nobody
+    knows what its trials would have had, and every name is taken.
     """
     tables = published.tables.values()
     units = {name: table.fields[name].unit for table in tables for name in table.metrics}
     known = {*trials.columns, *units, *(as_level(name) for table in tables for name in table.levels)}
+    known |= set(names) if trials.empty else set()
     missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
     found = trials.assign(**missing)
     found.attrs = {**trials.attrs, "units": trials.attrs["units"] | {n: units[n] for n in missing if n in units}}
     return found
 
 
-def histograms(records: Sequence[Record], only: Collection[str] = ()) -> pd.DataFrame:
+def histograms(records: Sequence[Record], only: Chosen = None, planned: Sequence[str] = ()) -> pd.DataFrame:
     """A row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
-    names, chosen = level_names(records), some(records, only)
+    names, chosen = level_names(records, planned), some(records, only)
     buckets = [np.array(list(record.histogram), dtype=float).reshape(-1, 2) for record in chosen]
     latency, count = np.concatenate([*buckets, np.empty((0, 2))]).T
     about = pd.DataFrame([cell(record) for record in chosen])
@@ -77,12 +85,17 @@ def cpu(campaign: Campaign, records: Sequence[Record]) -> pd.DataFrame:
             for record in records
             for one in use(record)
         ]
-    return typed(pd.DataFrame(rows), CPU, levels=level_names(records))
+    return typed(pd.DataFrame(rows), CPU, levels=level_names(records, planned_levels(campaign)))
 
 
-def level_names(records: Iterable[Record]) -> list[str]:
-    """The levels of all records, in their order of appearance."""
-    return list(dict.fromkeys(as_level(name) for record in records for name in record.levels))
+def level_names(records: Iterable[Record], planned: Iterable[str] = ()) -> list[str]:
+    """The levels of all records, in their order of appearance, and those that were planned beside."""
+    return list(dict.fromkeys([*(as_level(name) for record in records for name in record.levels), *planned]))
+
+
+def planned_levels(campaign: Campaign) -> list[str]:
+    """The levels of all trials of the plan: whoever looks at a campaign whose trials failed finds its columns."""
+    return list(dict.fromkeys(as_level(name) for trial in campaign.trials for name in trial.cell.levels))
 
 
 def cell(record: Record) -> dict[str, object]:
@@ -96,9 +109,11 @@ def cell(record: Record) -> dict[str, object]:
     }
 
 
-def some(records: Sequence[Record], only: Collection[str]) -> list[Record]:
-    """The records of these ids; all of them without any. Raises BadInput for an id that none has."""
-    known = sorted(record.id for record in records)
-    for name in only:
+def some(records: Sequence[Record], only: Chosen) -> list[Record]:
+    """The records of these ids, of none where there are none; all for None. Raises BadInput for an id that none has."""
+    if only is None:
+        return list(records)
+    known, wanted = sorted(record.id for record in records), {only} if isinstance(only, str) else set(only)
+    for name in wanted:
         one_of(name, known, "trial")
-    return [record for record in records if not only or record.id in set(only)]
+    return [record for record in records if record.id in wanted]

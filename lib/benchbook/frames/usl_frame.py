@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchbook.errors import BadInput
 from benchbook.frames.schema import USL, typed
+from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of
 from benchbook.stats.usl import usl_fit
 
@@ -17,10 +18,11 @@ def usl(
 ) -> pd.DataFrame:
     """A row per curve: contention, coherency, peak with 95% intervals; see `schema.USL`. `frame`: a row per trial.
 
-    Raises BadInput for a column that the frame does not have.
+    Raises BadInput for a column that the frame does not have, and for one of text as x or y.
     """
-    for name in (y, x, *by):
+    for name in by:
         one_of(name, list(frame.columns), "column")
+    check_numbers(frame, y, x)
     rows = [
         {**dict(zip(by, key, strict=True)), **_fit(part.groupby(x)[y].mean())}
         for key, part in frame.dropna(subset=[x, y]).groupby(list(by), sort=False, observed=True)

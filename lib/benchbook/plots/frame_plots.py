@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter
 
 from benchbook.analysis.shown_trials import few_points
 from benchbook.errors import BadInput
+from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of
 from benchbook.plots import curves, ratio_plot, timelines
 from benchbook.plots.mark_labels import beside_marks
@@ -34,7 +35,8 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     `beside`: as `report.beside_frame()`. Log y, or, normalised, each curve relative to its lowest x. Panels in which
     nothing was measured are left out. Raises BadInput for a name that the frame does not have.
     """
-    _columns(beside, x, panel, "published", "measured")
+    _columns(beside, panel, "published", "measured")
+    check_numbers(beside, x)
     one_of(metric, sorted(set(beside.metric)), "metric")
     mine = beside[(beside.metric == metric) & beside[x].notna()]
     mine = mine[mine[panel].isin(mine[mine.measured.notna()][panel])]
@@ -70,7 +72,8 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
     `trials`: as `report.trials()`. Lines that run side by side differ as a whole (host, time of day); lines that cross
     are noise.
     """  # noqa: E501 - the first line says it
-    _columns(trials, y, x, panel)
+    _columns(trials, panel)
+    check_numbers(trials, y, x)
     data = _paneled(trials.dropna(subset=[y, x]), panel)
     if data.empty:
         return nothing(f"No trial has {y} and {x}.")
@@ -96,7 +99,8 @@ def relation(
 
     The text of column `label` stands beside the dots, where there is room.
     """
-    _columns(frame, x, y, colour, panel, *([label] if label else []))
+    _columns(frame, colour, panel, *([label] if label else []))
+    check_numbers(frame, x, y)
     data = _paneled(frame.dropna(subset=[x, y, colour]), panel)
     if data.empty:
         return nothing(f"No row has both {x} and {y}.")
@@ -158,11 +162,12 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
     """Series of trials as small multiples: a panel per `row` and `column`, a line per repetition, time since the load.
 
     `seconds`: as `report.seconds()`, of one metric. Raises BadInput where a line would be of several trials or hosts:
-    filter the frame, or make it a row or a column of panels.
+    filter the frame, or make it a row or a column of panels. Trials without a `row` or a `column` are left out.
     """
     _columns(seconds, row, column, "since_s", "value")
+    seconds = seconds.dropna(subset=[row, column])
     if seconds.empty:
-        return nothing("No samples.")
+        return nothing(f"No samples of trials with {row} and {column}.")
     _one_series_a_line(seconds, [row, column, "repetition"])
     metric, unit = str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0])
     frame = seconds.rename(columns={"t": "at", "since_s": "t"}).astype({row: str})
@@ -192,7 +197,8 @@ def _one_series_a_line(seconds: pd.DataFrame, line: Sequence[str]) -> None:
 @styled()
 def usl(trials: pd.DataFrame, y: str = "tps", *, x: str = "threads", panel: str = "workload") -> Figure:
     """The Universal Scalability Law fitted to the mean per level, over the trials; panels with four levels or more."""
-    _columns(trials, y, x, panel)
+    _columns(trials, panel)
+    check_numbers(trials, y, x)
     data = _paneled(trials.dropna(subset=[y, x]), panel)
     enough = data.groupby("panel")[x].transform("nunique") >= 4 if len(data) else pd.Series(dtype=bool)
     if not len(data) or not enough.any():

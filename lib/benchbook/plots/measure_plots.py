@@ -9,6 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchbook.analysis.formatting import number
+from benchbook.errors import BadInput
+from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of
 from benchbook.plots import curves, heat_map, timelines
 from benchbook.plots.mime import described
@@ -20,8 +22,7 @@ def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
 
     `beside`: `report.beside_frame()`, of one table. Raises BadInput for a name that the frame does not have.
     """
-    for name in (x, "published", "measured"):
-        one_of(name, beside.columns, "column")
+    check_numbers(beside, x, "published", "measured")
     for metric in metrics:
         one_of(metric, sorted(set(beside.metric)), "metric")
     mine = beside[beside.metric.isin(metrics) & beside[x].notna()]
@@ -94,12 +95,14 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
 
     `frame`: a row per cell; `VALUE_low` and `VALUE_high` are the interval, where there is one.
     """
-    for name in (value, down, across, panel):
+    for name in (down, across, panel):
         one_of(name, frame.columns, "column")
+    check_numbers(frame, value)
     ends = {end: frame.get(f"{value}_{end}", pd.Series(np.nan, index=frame.index)) for end in ("low", "high")}
     cells = frame.assign(who=frame[panel].astype(str), value=frame[value], **ends).dropna(subset="value")
     if cells.empty:
         return nothing(f"No {value} was measured.")
+    _one_row_a_cell(cells, value, [panel, down, across])
     said = [
         f"{who}, {_at(down, row)}, {_at(across, column)}: {number(float(v))}"
         for who, row, column, v in zip(cells.who, cells[down], cells[across], cells.value, strict=True)
@@ -109,6 +112,14 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
         f"{value} over {down} and {across}. {'; '.join(said)}.",
         f"{value} over {down} and {across}; ± half the 95% interval.",
     )
+
+
+def _one_row_a_cell(cells: pd.DataFrame, value: str, names: Sequence[str]) -> None:
+    twice = cells[cells.duplicated(["who", *names[1:]])]
+    if not twice.empty:
+        where = ", ".join(f"{name} {twice[name].iloc[0]}" for name in names)
+        fix = f"give a row per cell: frame.groupby({[*names]}, as_index=False, observed=True)[{value!r}].mean()"
+        raise BadInput("a cell of the map has several rows", key=value, value=where, fix=fix)
 
 
 def _at(level: str, value: object) -> str:

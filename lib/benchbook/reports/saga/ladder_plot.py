@@ -21,7 +21,8 @@ def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
     `frame`: [who, rung, measure, value, low, high].
     """
     bases = frame[frame.rung == base].set_index(["who", "measure"]).value
-    kept = frame[[key in bases.index for key in zip(frame.who, frame.measure, strict=True)]]
+    # Of no row at all, a list would choose columns.
+    kept = frame[np.array([key in bases.index for key in zip(frame.who, frame.measure, strict=True)], dtype=bool)]
     by = np.array([bases[key] for key in zip(kept.who, kept.measure, strict=True)], dtype=float)
     numbers = {name: kept[name].astype(float) / by for name in ("value", "low", "high")}
     return kept.assign(**numbers)
