@@ -1,4 +1,4 @@
-"""A port that is taken: one sentence that names the process. And a lab in a folder whose name has a space."""
+"""A port that is taken: one sentence that names the process. And a lab in a folder with an odd name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture
 def spaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, net: str) -> Home:
-    """A home whose path has a space and a percent sign, with a lab of one host."""
-    home = Home.make(tmp_path / "my lab 5%", net)
+    """A home whose path has a space, a percent sign, and what sshd writes otherwise into its command line."""
+    home = Home.make(tmp_path / "Müllers lab 5% \\ 実験", net)
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     hosts = {"db1": {"address": f"{net}.171", "roles": ["mysql", "client"]}}
     home.write("env/hosts/spaced.yaml", inventory(net, hosts=hosts, systems={}))
     return home
 
 
-def test_a_lab_runs_in_a_folder_with_a_space_and_names_who_has_a_server_s_port(spaced: Home, net: str) -> None:
+def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_port(spaced: Home, net: str) -> None:
     mine = load_inventory("spaced")
-    lab.up(mine)
+    (started,) = lab.up(mine)
+    # It is found again: no second one is started, and it can be stopped.
+    assert started.pid is not None
     host = RemoteHost(mine, "db1")
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"
@@ -41,7 +43,7 @@ def test_a_lab_runs_in_a_folder_with_a_space_and_names_who_has_a_server_s_port(s
         assert taken_port.in_words(host, "out of memory at :4000") == ""
     finally:
         host.close()
-        lab.down(mine)
+        assert lab.down(mine) == 1
 
 
 def test_a_lab_whose_port_is_taken_names_the_process(spaced: Home, net: str) -> None:

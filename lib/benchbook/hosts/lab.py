@@ -80,9 +80,16 @@ class LabHost:
         try:
             process = psutil.Process(int(file.read_text()))
             # sshd writes its command line anew, as one text: a path with a space is no word of it.
-            return process.pid if str(self.folder / "sshd_config") in " ".join(process.cmdline()) else None
+            words, config = " ".join(process.cmdline()), self.folder / "sshd_config"
+            return process.pid if str(config) in words or _in_title(config) in words else None
         except (OSError, ValueError, psutil.NoSuchProcess):
             return None
+
+
+def _in_title(path: Path) -> str:
+    """A path as sshd writes it into its command line: strnvis(3) of its bytes, which for `ü` says `\\303\\274`."""
+    plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return "".join("\\\\" if each == "\\" else each for each in plain)
 
 
 def lab_hosts(inventory: Inventory) -> list[LabHost]:
