@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from kit import ASCII_ONLY, ROOT
 from pydantic import ValidationError
 from records import SUMMARY, failed, record
 
@@ -86,6 +90,23 @@ def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
     whole.rename(tmp_path / "killed.partial")
     assert records.load_all(tmp_path) == []
     assert records.load_all(tmp_path / "nothing") == []
+
+
+def test_a_record_is_utf8_whatever_the_locale_is(tmp_path: Path) -> None:
+    wanted = record(levels={"workload": "größe", "threads": 8})
+    (tmp_path / "wanted.json").write_text(wanted.model_dump_json(), encoding="utf-8")
+    program = (
+        "import sys, pathlib, pandas as pd\n"
+        "from benchbook.campaign import record\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "wanted = record.Record.model_validate_json((folder / 'wanted.json').read_bytes())\n"
+        "record.save(folder / 'trials', wanted, pd.DataFrame(), '5 \\u00b5s \\ufffd\\n')\n"
+    )
+    there = {**os.environ, **ASCII_ONLY, "PYTHONPATH": str(ROOT / "lib")}
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=there)
+    folder = tmp_path / "trials" / wanted.id
+    assert records.load(folder) == wanted
+    assert (folder / "output.txt").read_text(encoding="utf-8") == "5 µs �\n"
 
 
 @pytest.mark.parametrize("fails_at", ["to_parquet", "write_text", "rename"])

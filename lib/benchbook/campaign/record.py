@@ -140,8 +140,9 @@ def _write_parts(partial: Path, record: Record, series: pd.DataFrame, output: st
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
     series.to_parquet(partial / "series.parquet", index=False)
-    (partial / "output.txt").write_text(output)
-    (partial / "record.json").write_text(record.model_dump_json(indent=1))
+    # Not as the locale has it: records go to other machines, and a load generator prints what it likes.
+    (partial / "output.txt").write_text(output, encoding="utf-8")
+    (partial / "record.json").write_text(record.model_dump_json(indent=1), encoding="utf-8")
 
 
 def load(folder: Path) -> Record:

@@ -174,7 +174,7 @@ class Campaign:
         """Where it ran and on what; empty before its first run. Raises RecordBroken."""
         path = self.folder / "environment.json"
         try:
-            return Environment.model_validate(json.loads(path.read_text())) if path.exists() else Environment()
+            return Environment.model_validate(json.loads(path.read_bytes())) if path.exists() else Environment()
         except ValueError as problem:
             raise RecordBroken(f"{path}: not a campaign's environment: {problem}") from problem
 
