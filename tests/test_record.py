@@ -17,6 +17,9 @@ from pydantic import ValidationError
 from records import SUMMARY, failed, record
 
 from benchbook.campaign import record as records
+from benchbook.campaign import store
+from benchbook.campaign.design import plan
+from benchbook.campaign.environment import Environment
 from benchbook.errors import NotWritten
 from benchbook.probes.samples import COLUMNS
 
@@ -90,6 +93,35 @@ def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
     whole.rename(tmp_path / "killed.partial")
     assert records.load_all(tmp_path) == []
     assert records.load_all(tmp_path / "nothing") == []
+
+
+def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed: list[str]) -> None:
+    """Else a loss of power within half a minute leaves files of 0 bytes under that name."""
+    target = records.save(tmp_path / "trials", record(), SERIES, "said\n")
+    partial = f"{target}.partial"
+    files = [f"{partial}/{name}" for name in ("output.txt", "record.json", "series.parquet")]
+    assert flushed == [*files, partial, str(target.parent)]
+
+
+def test_a_plan_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed: list[str]) -> None:
+    begun = store.begin_at(tmp_path / "c", "r", {}, plan([], 1, seed=1, asked={}), seed=1)
+    begun.note(Environment(load_generator="x"))
+    folder = str(begun.folder)
+    assert flushed == [f"{folder}/plan.partial", folder, f"{folder}/environment.partial", folder]
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files and folders that were handed to the disk, by the names that they had then."""
+    seen: list[str] = []
+    fsync = os.fsync
+
+    def noting(handle: int) -> None:
+        seen.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    return seen
 
 
 def test_a_record_is_utf8_whatever_the_locale_is(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
+from benchbook.campaign.lasting import flush
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.record_facts import RecordFacts
 from benchbook.campaign.record_index import RecordIndex, uncollected
@@ -203,7 +204,9 @@ def _write(path: Path, value: object) -> None:
     partial = path.with_suffix(".partial")
     with writing(path):
         partial.write_text(json.dumps(value, indent=1, default=str))
+        flush(partial)
         partial.rename(path)
+        flush(path.parent)
 
 
 def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int, again: bool = True) -> Campaign:
