@@ -60,6 +60,9 @@ def inventory(net: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+# A locale whose encoding has no letter beyond ASCII, on any machine; Latin-1 (`LANG=en_US`) lacks dashes and quotes.
+ASCII_ONLY = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
 _started: list[subprocess.Popen[str]] = []
 
 

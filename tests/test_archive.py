@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from kit import ROOT, Home
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.console import Console
 import benchbook
 from benchbook.campaign import design
 from benchbook.campaign import store as campaigns
+from benchbook.campaign.record import Failure
 from benchbook.campaign.store import Campaign
 from benchbook.deposit import archive_command
 from benchbook.errors import BadInput
@@ -75,6 +77,50 @@ def test_a_folder_that_is_not_there_is_not_made(runs: Path, tmp_path: Path) -> N
     with pytest.raises(BadInput, match=r"^out: the folder .* is not there .*Fix: make the folder first: mkdir -p '"):
         archive_command.run(TIDB, str(out), archive_command.LICENSE, Console(quiet=True))
     assert not out.parent.parent.exists()
+
+
+def test_a_folder_is_no_zip(runs: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=rf"^out: is a folder .*Fix: name the zip .*{tmp_path}/crate.zip"):
+        archive_command.run(TIDB, str(tmp_path), archive_command.LICENSE, Console(quiet=True))
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])
+def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) -> None:
+    (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
+    fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST} --anew"
+    with pytest.raises(BadInput, match=rf"executed\.ipynb: is not a notebook\. Fix: {fix}"):
+        archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+
+
+def test_several_may_pack_the_same_at_once(runs: Path, home: Home, tmp_path: Path) -> None:
+    words = ["archive", TIDB, "--out", str(tmp_path / "x.zip")]
+    ended = [(run.communicate()[0], run.returncode) for run in [home.start(*words) for _ in range(3)]]
+    assert [status for _, status in ended] == [0, 0, 0], ended
+    assert [path.name for path in tmp_path.glob("*.zip")] == ["x.zip"]
+    assert zipfile.ZipFile(tmp_path / "x.zip").testzip() is None
+
+
+def test_what_left_no_result_is_in_it_with_its_reason(runs: Path, tmp_path: Path) -> None:
+    """Two failed attempts at a trial that was measured in the end, and two measurements that were disturbed."""
+    campaign = runs / TIDB / LATEST
+    done = Campaign(campaign).records()[0]
+    keep = Campaign(campaign).keep
+    for number in (1, 2):
+        why = Failure(kind="WorkloadFailed", message=f"FATAL {number}")
+        keep(done.model_copy(update={"status": "failed", "failure": why, "summary": {}}), pd.DataFrame(), "")
+        said = [f"stopped {number}", "a clock jump"]
+        keep(done.model_copy(update={"status": "disturbed", "disturbed": said}), pd.DataFrame(), "")
+    packed = archive_command.run(TIDB, str(tmp_path / "x.zip"), archive_command.LICENSE, Console(quiet=True))
+    with zipfile.ZipFile(packed) as held:
+        names = set(held.namelist())
+        found = {one["@id"]: one for one in json.loads(held.read("ro-crate-metadata.json"))["@graph"]}
+    for status, reasons in (("failed", ["FATAL {}"]), ("disturbed", ["stopped {}", "a clock jump"])):
+        for number in (1, 2):
+            assert f"{status}/{done.id}.{number}/record.json" in names
+            action = found[f"#action-{status}-{done.id}.{number}"]
+            assert action["error"] == "; ".join(reasons).format(number)
+            assert action["actionStatus"] == "http://schema.org/FailedActionStatus"
+    assert "executed notebook" not in found["./"]["description"]
 
 
 def kinds(entity: dict[str, Any]) -> set[str]:

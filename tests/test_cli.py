@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import REPORT, ROOT, Home, inventory
+from kit import ASCII_ONLY, REPORT, ROOT, Home, inventory
 
 from benchbook import cli, headless, restage
 from benchbook.book import TrialsFailed
@@ -236,6 +236,14 @@ def test_a_reader_that_has_gone_is_no_result(home: Home, runs: Path, words: list
         run.stdout.close()
         said = run.stderr.read()
     assert (run.returncode, said) == (141, "")
+
+
+@pytest.mark.parametrize("words", [["runs"], ["audit"], ["list"]])
+def test_letters_that_the_terminal_lacks_cost_a_question_mark(home: Home, runs: Path, words: list[str]) -> None:
+    status, said = home.run(*words, **ASCII_ONLY)
+    assert (status, "defect of the kit" in said) == (0, False), said
+    assert "?" in said
+    assert said.isascii()
 
 
 def test_an_error_is_one_paragraph(ends: Callable[..., Ended], asked: list[Any]) -> None:

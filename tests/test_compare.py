@@ -449,7 +449,7 @@ def test_what_cannot_matter_is_no_difference(runs: Path) -> None:
     edit(runs / SECOND / "environment.json", variable("tmpdir", "/mnt/tmp"))
     # A MySQL names itself anew with each new data directory, and counts what it has written since.
     for campaign, server in ((FIRST, "dafba856-e89a-11f1-a56c-02fc00000001:1-4"), (SECOND, "9f0ffc4d:1-9")):
-        for name in ("gtid_executed", "gtid_purged"):
+        for name in ("gtid_executed", "gtid_purged", "gtid_owned"):
             edit(runs / campaign / "environment.json", variable(name, server))
     edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update(hosts={}, inventory="mine", seed=2))
     assert compare(FIRST, SECOND).gate.differences == ()

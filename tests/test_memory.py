@@ -17,6 +17,7 @@ import benchbook
 from benchbook import paths
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
+from benchbook.faults import small_disks
 from benchbook.frames.schema import RUN_SCHEMAS
 from benchbook.memory.kept_table import TABLES
 
@@ -162,6 +163,28 @@ def test_a_file_that_is_no_table_is_made_again(runs: Path, content: bytes | None
     else:
         path.write_bytes(content)
     pd.testing.assert_frame_equal(known.trials(), first)
+
+
+@pytest.mark.parametrize("kind", ["disk full", "read-only"])
+def test_records_are_read_where_nothing_can_be_written(tmp_path: Path, home: Home, kind: str) -> None:
+    if why := small_disks.why_not():
+        pytest.skip(why)
+    folder = home.path / "data" / "runs"
+    folder.mkdir()
+    small_disks.mount(folder, 8 << 20)
+    try:
+        shutil.copytree(ROOT / "tests" / "fixtures" / "replays" / TIDB, folder / TIDB)
+        _settle(folder)
+        mend = small_disks.spoil(kind, folder)
+        known = benchbook.runs()
+        asked = "select count(*) as n, count(distinct campaign) as campaigns from trials"
+        # The second time from what the first one made.
+        assert [known.sql(asked).to_dict("records") for _ in range(2)] == [[{"n": 30, "campaigns": 2}]] * 2
+        assert not paths.memory_dir().exists() or not list(paths.memory_dir().rglob("*.parquet"))
+        mend()
+        assert len(known.trials()) == 30
+    finally:
+        small_disks.unmount(folder)
 
 
 def test_without_a_record_there_are_no_rows(home: Home) -> None:

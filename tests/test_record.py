@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from kit import ASCII_ONLY, ROOT
 from pydantic import ValidationError
 from records import SUMMARY, failed, record
 
 from benchbook.campaign import record as records
+from benchbook.campaign import store
+from benchbook.campaign.design import plan
+from benchbook.campaign.environment import Environment
 from benchbook.errors import NotWritten
 from benchbook.probes.samples import COLUMNS
 
@@ -86,6 +93,52 @@ def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
     whole.rename(tmp_path / "killed.partial")
     assert records.load_all(tmp_path) == []
     assert records.load_all(tmp_path / "nothing") == []
+
+
+def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed: list[str]) -> None:
+    """Else a loss of power within half a minute leaves files of 0 bytes under that name."""
+    target = records.save(tmp_path / "trials", record(), SERIES, "said\n")
+    partial = f"{target}.partial"
+    files = [f"{partial}/{name}" for name in ("output.txt", "record.json", "series.parquet")]
+    assert flushed == [*files, partial, str(target.parent)]
+
+
+def test_a_plan_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed: list[str]) -> None:
+    begun = store.begin_at(tmp_path / "c", "r", {}, plan([], 1, seed=1, asked={}), seed=1)
+    begun.note(Environment(load_generator="x"))
+    folder = str(begun.folder)
+    assert flushed == [f"{folder}/plan.partial", folder, f"{folder}/environment.partial", folder]
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files and folders that were handed to the disk, by the names that they had then."""
+    seen: list[str] = []
+    fsync = os.fsync
+
+    def noting(handle: int) -> None:
+        seen.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    return seen
+
+
+def test_a_record_is_utf8_whatever_the_locale_is(tmp_path: Path) -> None:
+    wanted = record(levels={"workload": "größe", "threads": 8})
+    (tmp_path / "wanted.json").write_text(wanted.model_dump_json(), encoding="utf-8")
+    program = (
+        "import sys, pathlib, pandas as pd\n"
+        "from benchbook.campaign import record\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "wanted = record.Record.model_validate_json((folder / 'wanted.json').read_bytes())\n"
+        "record.save(folder / 'trials', wanted, pd.DataFrame(), '5 \\u00b5s \\ufffd\\n')\n"
+    )
+    there = {**os.environ, **ASCII_ONLY, "PYTHONPATH": str(ROOT / "lib")}
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=there)
+    folder = tmp_path / "trials" / wanted.id
+    assert records.load(folder) == wanted
+    assert (folder / "output.txt").read_text(encoding="utf-8") == "5 µs �\n"
 
 
 @pytest.mark.parametrize("fails_at", ["to_parquet", "write_text", "rename"])

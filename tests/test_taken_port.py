@@ -1,16 +1,20 @@
-"""A port that is taken: one sentence that names the process. And a lab in a folder whose name has a space."""
+"""A port that is taken: one sentence that names the process. And a lab in a folder with an odd name, on a full disk."""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from kit import Home, inventory
 
+from benchbook.errors import NotWritten
+from benchbook.faults import small_disks
 from benchbook.hosts import lab, taken_port
-from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
 
 pytestmark = pytest.mark.real
@@ -18,17 +22,19 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture
 def spaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, net: str) -> Home:
-    """A home whose path has a space and a percent sign, with a lab of one host."""
-    home = Home.make(tmp_path / "my lab 5%", net)
+    """A home whose path has a space, a percent sign, and what sshd writes otherwise into its command line."""
+    home = Home.make(tmp_path / "Müllers lab 5% \\ 実験", net)
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     hosts = {"db1": {"address": f"{net}.171", "roles": ["mysql", "client"]}}
     home.write("env/hosts/spaced.yaml", inventory(net, hosts=hosts, systems={}))
     return home
 
 
-def test_a_lab_runs_in_a_folder_with_a_space_and_names_who_has_a_server_s_port(spaced: Home, net: str) -> None:
+def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_port(spaced: Home, net: str) -> None:
     mine = load_inventory("spaced")
-    lab.up(mine)
+    (started,) = lab.up(mine)
+    # It is found again: no second one is started, and it can be stopped.
+    assert started.pid is not None
     host = RemoteHost(mine, "db1")
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"
@@ -41,7 +47,7 @@ def test_a_lab_runs_in_a_folder_with_a_space_and_names_who_has_a_server_s_port(s
         assert taken_port.in_words(host, "out of memory at :4000") == ""
     finally:
         host.close()
-        lab.down(mine)
+        assert lab.down(mine) == 1
 
 
 def test_a_lab_whose_port_is_taken_names_the_process(spaced: Home, net: str) -> None:
@@ -50,3 +56,54 @@ def test_a_lab_whose_port_is_taken_names_the_process(spaced: Home, net: str) -> 
         pytest.raises(lab.LabFailed, match=rf"{net}\.171:2222 \(lab host db1\) is taken by process {os.getpid()} \("),
     ):
         lab.up(load_inventory("spaced"))
+
+
+@pytest.fixture
+def small(spaced: Home) -> Iterator[Path]:
+    """The folder of that home's lab, on a disk of its own with 200 kB."""
+    if why := small_disks.why_not():
+        pytest.skip(why)
+    folder = spaced.path / ".lab"
+    folder.mkdir(mode=0o700)
+    small_disks.mount(folder, 200 << 10)
+    yield folder
+    small_disks.unmount(folder)
+
+
+@pytest.mark.parametrize("room", [0, 1, 3, 4, 5, 6, 7])
+def test_a_lab_that_a_full_disk_did_not_let_start_leaves_nothing_and_starts_later(
+    small: Path, net: str, room: int
+) -> None:
+    """`room`: pages of 4 kB. Keys, the password of the databases, the configuration and the pid file take one each."""
+    mine, filler = load_inventory("spaced"), small / "filler"
+    with filler.open("wb") as out, suppress(OSError):
+        for page in range(50 - room):
+            out.write(bytes(4096))
+            out.flush()
+            assert page < 50
+    with pytest.raises((NotWritten, lab.LabFailed), match=r"No space left on device|is there room on the disk"):
+        lab.up(mine)
+    assert not lab._answers(lab.lab_hosts(mine)[0])
+    filler.unlink()
+    check_works(mine, small)
+
+
+def test_a_lab_makes_anew_what_a_full_disk_left_of_keys_and_passwords(spaced: Home) -> None:
+    mine, folder = load_inventory("spaced"), spaced.path / ".lab"
+    lab.up(mine)
+    lab.down(mine)
+    for name in ("secrets/database", "keys/client.pub", "spaced/db1/host_key.pub"):
+        (folder / name).write_text("")
+    check_works(mine, folder)
+
+
+def check_works(mine: Inventory, folder: Path) -> None:
+    """The lab comes up, lets its client in, and has a password for its databases."""
+    lab.up(mine)
+    host = RemoteHost(mine, "db1")
+    try:
+        assert host.run(["echo", "hello"]).stdout == "hello\n"
+        assert len((folder / "secrets" / "database").read_text().strip()) >= 18
+    finally:
+        host.close()
+        assert lab.down(mine) == 1

@@ -65,7 +65,7 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
     dice = np.random.default_rng(1)
     for trial in trials:
         done, series = made_up(made, trial, dice)
-        record.save(made.folder / "trials", done, series, "")
+        record.save(made.folder / "trials", done, series, "", lasting=False)
     return made
 
 

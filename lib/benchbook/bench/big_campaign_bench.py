@@ -98,7 +98,7 @@ def _make() -> int:
 
 def _keep(made: Campaign, trial: Trial, dice: np.random.Generator) -> None:
     done, series = _real_sized(*made_up(made, trial, dice), dice)
-    record.save(made.folder / "trials", done, series, "made up\n" * 200)
+    record.save(made.folder / "trials", done, series, "made up\n" * 200, lasting=False)
 
 
 def _real_sized(done: Record, series: pd.DataFrame, dice: np.random.Generator) -> tuple[Record, pd.DataFrame]:

@@ -74,7 +74,13 @@ def make() -> None:
             changed = {**done.summary, "tps": tps.model_copy(update={"value": tps.value * luck})}
             noise = 1 + 0.02 * dice.standard_normal(len(series))
             series = series.assign(value=series.value * noise)
-            record.save(made.folder / "trials", done.model_copy(update={"summary": changed}), series, "made up\n" * 200)
+            record.save(
+                made.folder / "trials",
+                done.model_copy(update={"summary": changed}),
+                series,
+                "made up\n" * 200,
+                lasting=False,
+            )
 
 
 def _build() -> dict[str, Any]:

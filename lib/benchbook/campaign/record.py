@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
+from benchbook.campaign.lasting import flush, flush_all
 from benchbook.errors import BenchbookError, NotWritten, writing
 from benchbook.hosts.about import Json
 
@@ -117,18 +118,23 @@ class Record(_Frozen):
         return self
 
 
-def save(folder: Path, record: Record, series: pd.DataFrame, output: str) -> Path:
+def save(folder: Path, record: Record, series: pd.DataFrame, output: str, *, lasting: bool = True) -> Path:
     """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced.
 
-    Raises NotWritten; what was recorded before stays as it is.
+    `lasting`: it is on the disk before it has its name, so that a loss of power leaves it whole, too. Raises
+    NotWritten; what was recorded before stays as it is.
     """
     target, partial = folder / record.id, folder / f"{record.id}.partial"
     try:
         with writing(f"the record of {record.id}"):
             _write_parts(partial, record, series, output)
+            if lasting:
+                flush_all(partial)
             if target.exists():
                 shutil.rmtree(target)
             partial.rename(target)
+            if lasting:
+                flush(folder)
     except NotWritten:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -140,8 +146,9 @@ def _write_parts(partial: Path, record: Record, series: pd.DataFrame, output: st
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
     series.to_parquet(partial / "series.parquet", index=False)
-    (partial / "output.txt").write_text(output)
-    (partial / "record.json").write_text(record.model_dump_json(indent=1))
+    # Not as the locale has it: records go to other machines, and a load generator prints what it likes.
+    (partial / "output.txt").write_text(output, encoding="utf-8")
+    (partial / "record.json").write_text(record.model_dump_json(indent=1), encoding="utf-8")
 
 
 def load(folder: Path) -> Record:

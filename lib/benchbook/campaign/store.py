@@ -24,6 +24,7 @@ from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
+from benchbook.campaign.lasting import flush
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.record_facts import RecordFacts
 from benchbook.campaign.record_index import RecordIndex, fingerprint, uncollected
@@ -184,7 +185,7 @@ class Campaign:
         """Where it ran and on what; empty before its first run. Raises RecordBroken."""
         path = self.folder / "environment.json"
         try:
-            return Environment.model_validate(json.loads(path.read_text())) if path.exists() else Environment()
+            return Environment.model_validate(json.loads(path.read_bytes())) if path.exists() else Environment()
         except ValueError as problem:
             raise RecordBroken(f"{path}: not a campaign's environment: {problem}") from problem
 
@@ -213,7 +214,9 @@ def _write(path: Path, value: object) -> None:
     partial = path.with_suffix(".partial")
     with writing(path):
         partial.write_text(json.dumps(value, indent=1, default=str))
+        flush(partial)
         partial.rename(path)
+        flush(path.parent)
 
 
 def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int, again: bool = True) -> Campaign:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -23,12 +24,13 @@ def run(campaign: str, out: str, license: str, console: Console) -> Path:
     """Pack the campaign at this address (see `compare.address`) and say where it is; returns its path.
 
     Without `out` it stands in the site, beside the campaign's page. `license` is an address on the web. Raises
-    BadInput, also for a folder of `out` that is not there; NotWritten.
+    BadInput, also for a folder of `out` that is not there, and where `out` is one; NotWritten.
     """
     _check(out, license)
     found = address.find(campaign)
     target = Path(out) if out else paths.site_dir() / found.report / found.id / CRATE
-    partial = target.with_name(f"{target.stem}.partial.zip")
+    # Another process may pack the same at the same time.
+    partial = target.with_name(f"{target.stem}.{os.getpid()}.partial.zip")
     crate = CampaignCrate(found, license)
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +47,9 @@ def _check(out: str, license: str) -> None:
     if not _ADDRESS.fullmatch(license):
         fix = f"give its address, such as {LICENSE}"
         raise BadInput("is no address of a licence", key="license", value=license, fix=fix)
+    if out and Path(out).is_dir():
+        fix = f"name the zip that is to stand there: {shlex.quote(str(Path(out) / CRATE))}"
+        raise BadInput("is a folder", key="out", value=out, fix=fix)
     if out and not Path(out).parent.is_dir():
         fix = f"make the folder first: mkdir -p {shlex.quote(str(Path(out).parent))}"
         raise BadInput("the folder that the zip is to stand in is not there", key="out", value=out, fix=fix)

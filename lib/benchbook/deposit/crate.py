@@ -21,8 +21,9 @@ from rocrate.rocrate import ROCrate
 from benchbook import __version__, paths, published
 from benchbook.campaign import knee_search
 from benchbook.campaign.knee_asked import FOLDER
-from benchbook.campaign.record import Record
+from benchbook.campaign.record import Record, load_all
 from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -48,6 +49,7 @@ class CampaignCrate:
     def __init__(self, campaign: Campaign, license: str) -> None:
         self.campaign = campaign
         self.report = published.load(campaign.report).report
+        self._executed = _executed(campaign)
         self._environment, self._records = campaign.environment(), campaign.records()
         # The version that the profiles build on.
         self._crate = ROCrate(version="1.1")
@@ -71,7 +73,8 @@ class CampaignCrate:
         self._crate.name = f"{self.report.title}: measured anew, campaign {self.campaign.id}"
         self._crate.description = (
             f"Records of {done} of {planned} trials that restage {self.report.title}, with their seconds, the plan, "
-            "the environment, the published tables and the executed notebook."
+            f"the environment, the published tables{' and the executed notebook' if self._executed else ''}. "
+            "Failed attempts and measurements that something interfered with are there with their reasons."
         )
         self._crate.license = self._entity(license, "CreativeWork", name=license.rpartition("/")[2], url=license)
 
@@ -115,9 +118,7 @@ class CampaignCrate:
         self._workflow["input"] = [parameter for parameter, _, _ in given]
         left = [*self._outputs(), *self._searches()]
         trials = [self._trial(record, plan) for record in self._records]
-        for record in self.campaign.failures():
-            # There with its reason, and no result.
-            self._failure(record, plan)
+        self._no_results(self.campaign, plan)
         began, ended = self._span
         about = {"name": f"campaign {self.campaign.id}", "startTime": began, "endTime": ended, "actionStatus": _DONE}
         result = [*left, *trials]
@@ -129,8 +130,7 @@ class CampaignCrate:
     @cached_property
     def _parameters(self) -> dict[str, str | int | float | bool]:
         """What the notebook was given, as it notes it itself; else what the plan asked for."""
-        path = self.campaign.folder / paths.EXECUTED
-        noted = json.loads(path.read_text())["metadata"].get("papermill", {}) if path.is_file() else {}
+        noted = self._executed.get("metadata", {}).get("papermill") or {}
         given: Mapping[str, object] = noted.get("parameters") or self.campaign.asked
         return {name: value for name, value in given.items() if isinstance(value, str | int | float | bool)}
 
@@ -156,6 +156,7 @@ class CampaignCrate:
         keeps = f"the search for the highest rate with a p99 of {search.asked['slo']['p99_ms']:g} ms"
         plan = self._file(f"{below}/plan.json", name=f"{keeps}: all its loads, in their order")
         about = [self._file(f"{below}/environment.json", name=f"{keeps}: hosts and systems")]
+        self._no_results(search, plan, f"{below}/")
         return [plan, *about, *(self._trial(record, plan, f"{below}/trials") for record in search.records())]
 
     def _file(self, file: str, **said: object) -> Entity:
@@ -167,9 +168,15 @@ class CampaignCrate:
         """A trial's folder, and the action that filled it; returns the folder."""
         return self._action(record, plan, below, f"trial {record.id}", {"actionStatus": _DONE})
 
-    def _failure(self, record: Record, plan: Entity) -> Entity:
-        why = record.failure.message if record.failure else ""
-        return self._action(record, plan, "failed", f"attempt {record.id}", {"actionStatus": _FAILED, "error": why})
+    def _no_results(self, campaign: Campaign, plan: Entity, below: str = "") -> None:
+        """Every failed attempt and every measurement that does not count: there with its reason, and no result."""
+        for record in load_all(campaign.folder / "failed"):
+            self._no_result(record, plan, f"{below}failed", record.failure.message if record.failure else "")
+        for record in campaign.disturbed():
+            self._no_result(record, plan, f"{below}disturbed", "; ".join(record.disturbed))
+
+    def _no_result(self, record: Record, plan: Entity, below: str, why: str) -> None:
+        self._action(record, plan, below, f"attempt {record.id}", {"actionStatus": _FAILED, "error": why})
 
     def _action(self, record: Record, plan: Entity, below: str, name: str, more: Mapping[str, object]) -> Entity:
         where = f"{below}/{record.id}"
@@ -189,6 +196,21 @@ class CampaignCrate:
         runs = [(run.began, run.ended) for run in self._environment.runs]
         began, ended = zip(*(runs or [(record.started, record.ended) for record in self._records]), strict=True)
         return _moment(min(began)), _moment(max(ended))
+
+
+def _executed(campaign: Campaign) -> Mapping[str, Any]:
+    """The executed notebook; empty where there is none. Raises BadInput for a file that is no notebook."""
+    path = campaign.folder / paths.EXECUTED
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
+        fix = f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id} --anew"
+        raise BadInput("is not a notebook", file=path, fix=fix)
+    return found
 
 
 def _moment(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
@@ -20,11 +21,15 @@ Say = Callable[[str], None]
 def begin(say: Say) -> None:
     """Take `--debug` out of this program's arguments, wherever it stands; threads end as quietly as the rest.
 
+    Where the terminal's encoding lacks a letter (`LANG=en_US` is Latin-1), a question mark is printed in its place.
     What it says goes on in an environment variable, so that a notebook's kernel and workers know it too.
     """
     if OPTION in sys.argv[1:]:
         sys.argv[1:] = [word for word in sys.argv[1:] if word != OPTION]
         os.environ[VARIABLE] = "1"
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     threading.excepthook = lambda args: _tell(args.exc_value, say) if args.exc_value else None
 
 

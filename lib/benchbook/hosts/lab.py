@@ -24,7 +24,7 @@ import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook import paths
-from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable
+from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
 from benchbook.given.turns import own_turn
 from benchbook.hosts import door_locks, taken_port
 from benchbook.hosts.inventory import Inventory
@@ -80,9 +80,15 @@ class LabHost:
         try:
             process = psutil.Process(int(file.read_text()))
             # sshd writes its command line anew, as one text: a path with a space is no word of it.
-            return process.pid if str(self.folder / "sshd_config") in " ".join(process.cmdline()) else None
+            return process.pid if _is_of(self.folder / "sshd_config", " ".join(process.cmdline())) else None
         except (OSError, ValueError, psutil.NoSuchProcess):
             return None
+
+
+def _in_title(path: Path) -> str:
+    """A path as sshd writes it into its command line: strnvis(3) of its bytes, which for `ü` says `\\303\\274`."""
+    plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return "".join("\\\\" if each == "\\" else each for each in plain)
 
 
 def lab_hosts(inventory: Inventory) -> list[LabHost]:
@@ -104,7 +110,7 @@ def lab_hosts(inventory: Inventory) -> list[LabHost]:
 def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
     """Start what does not run yet; a lab that a killed run left is found and used. Returns its hosts.
 
-    A lab that was started by hand is left running by the runs that use it. Raises LabFailed, DoorLocked.
+    A lab that was started by hand is left running by the runs that use it. Raises LabFailed, DoorLocked, NotWritten.
     """
     with door_locks.changing(_doors(inventory)):
         return _up(inventory, by_hand=by_hand)
@@ -165,16 +171,22 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
-    lab.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with writing(lab):
+        lab.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Labs of one checkout share their client's key and known_hosts, whatever doors they have.
-    with own_turn(lab):
+    with writing(lab), own_turn(lab):
         _make_keys(lab)
-        for host in hosts:
-            if host.pid is None:
+        mine = [host for host in hosts if host.pid is None]
+        try:
+            for host in mine:
                 _start(sshd, host, lab)
-        _write_known_hosts(lab, hosts)
-        if by_hand:
-            _by_hand(inventory).touch()
+            _write_known_hosts(lab, hosts)
+            if by_hand:
+                _by_hand(inventory).touch()
+        except BaseException:
+            # Half a lab is used by nobody.
+            _terminate([host.pid for host in mine if host.pid is not None])
+            raise
     return hosts
 
 
@@ -214,18 +226,35 @@ def _by_hand(inventory: Inventory) -> Path:
 def _make_keys(lab: Path) -> None:
     for folder in (lab / "keys", lab / "secrets"):
         folder.mkdir(exist_ok=True, mode=0o700)
-    if not (lab / "keys" / "client").exists():
-        _keygen(lab / "keys" / "client", "benchbook lab client")
+    _keygen(lab / "keys" / "client", "benchbook lab client")
     password = lab / "secrets" / "database"
-    if not password.exists():
-        password.touch(mode=0o600)
-        password.write_text(secrets.token_urlsafe(18) + "\n")
+    if not _holds_something(password):
+        partial = password.with_name(f"{password.name}.partial")
+        partial.touch(mode=0o600)
+        partial.write_text(secrets.token_urlsafe(18) + "\n")
+        partial.replace(password)
+
+
+def _holds_something(path: Path) -> bool:
+    """A full disk leaves files of 0 bytes: an empty password would let everybody in."""
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _keygen(path: Path, comment: str) -> None:
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)], check=True, capture_output=True
-    )
+    """A pair of keys at `path` and `path`.pub, unless it is there; both or neither. Raises OSError."""
+    pair = (path.with_name(f"{path.name}.pub"), path)
+    if all(map(_holds_something, pair)):
+        return
+    made = path.with_name(f"{path.name}.partial")
+    partial = (made.with_name(f"{made.name}.pub"), made)
+    for left in partial:
+        left.unlink(missing_ok=True)
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(made)]
+    ran = subprocess.run(words, check=False, capture_output=True, text=True, errors="replace")
+    if ran.returncode != 0:
+        raise OSError(" ".join((ran.stderr or ran.stdout).split()) or f"ssh-keygen ended with {ran.returncode}")
+    for one, other in zip(partial, pair, strict=True):
+        one.replace(other)
 
 
 def _start(sshd: str, host: LabHost, lab: Path) -> None:
@@ -236,8 +265,7 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
         )
-    if not (host.folder / "host_key").exists():
-        _keygen(host.folder / "host_key", f"benchbook lab host {host.name}")
+    _keygen(host.folder / "host_key", f"benchbook lab host {host.name}")
     if os.geteuid() == 0:
         # sshd that is started by root insists on its privilege separation folder.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
@@ -249,8 +277,23 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
     log = host.folder / "sshd.log"
     subprocess.run([sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
     if not _comes_up(host):
-        tail = log.read_text().splitlines()[-3:] if log.exists() else []
+        tail = log.read_text(errors="replace").splitlines()[-3:] if log.exists() else []
+        files = [file for file in (log, host.folder / "sshd.pid") if file.exists() and not _holds_something(file)]
+        tail += [f"{file.name} is empty: is there room on the disk?" for file in files[:1]]
+        # One that runs and could not say so, for want of room, would be found by nobody.
+        _terminate(_unknown(config))
         raise LabFailed(f"sshd of lab host {host.name} did not start: {' | '.join(tail)}")
+
+
+def _unknown(config: Path) -> list[int]:
+    """The sshd that have this configuration, whatever stands in their pid file."""
+    titles = [(process.pid, " ".join(process.info["cmdline"] or [])) for process in psutil.process_iter(["cmdline"])]
+    return [pid for pid, words in titles if words.startswith("sshd:") and _is_of(config, words)]
+
+
+def _is_of(config: Path, words: str) -> bool:
+    """Whether this is the command line of an sshd with that configuration."""
+    return str(config) in words or _in_title(config) in words
 
 
 def _path() -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from benchbook.campaign.design import digest
 from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.record_index import fingerprint, fingerprints, settled
 from benchbook.campaign.store import Campaign, leave_out, readable, recorded
-from benchbook.errors import BadInput, writing
+from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.memory.kept_table import KeptTable, SomeRows
 
 # History of the format: 1 = first.
@@ -27,6 +28,8 @@ FORMAT = 1
 _ABOUT = b"benchbook"
 # What one metric's samples of some hundred trials need: who asks for one reads few of these groups.
 _GROUP_ROWS = 64_000
+# Folder of the memory -> what stands for it in this process, where its disk takes nothing; gone when the process ends.
+_ASIDE: dict[Path, TemporaryDirectory[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class Partition:
 def partitions(table: KeptTable, report: str = "*") -> list[Partition]:
     """Those of every recorded campaign of a report, or of all; each fits the records that are there.
 
-    A campaign that cannot be read is named on the standard error and left out. Raises NotWritten.
+    A campaign that cannot be read is named on the standard error and left out. Where the disk of the records takes
+    nothing (full, read-only), the files are made in a temporary folder, for this process alone. Raises NotWritten.
     """
     folders = recorded(report)
     found = [one for folder in folders if (one := _fitting(table, folder)) is not None]
@@ -58,11 +62,11 @@ def _where(table: KeptTable, folder: Path) -> Path:
 
 def _fitting(table: KeptTable, folder: Path) -> Partition | None:
     path, fits = _where(table, folder), _fits(table, folder)
-    known = _read(path)
-    if known and fits and known.fits == fits:
-        return known
+    for known in filter(None, map(_read, (path, *_aside(path)))):
+        if fits and known.fits == fits:
+            return known
     try:
-        return next((_write(table, one, path, fits) for one in readable([folder])), None)
+        return next((_kept(table, one, path, fits) for one in readable([folder])), None)
     except (RecordBroken, BadInput) as problem:
         leave_out(str(problem))
         return None
@@ -85,6 +89,24 @@ def _read(path: Path) -> Partition | None:
         return Partition(path, said["fits"], tuple(said["levels"]), said["units"], about.num_rows)
     except (OSError, KeyError, ValueError):
         return None
+
+
+def _kept(table: KeptTable, campaign: Campaign, path: Path, fits: str) -> Partition:
+    try:
+        return _write(table, campaign, path, fits)
+    except NotWritten:
+        # The records can be read all the same, and only these files have no place.
+        home = paths.memory_dir()
+        if home not in _ASIDE:
+            _ASIDE[home] = TemporaryDirectory(prefix="benchbook-memory-")
+        (aside,) = _aside(path)
+        return _write(table, campaign, aside, fits)
+
+
+def _aside(path: Path) -> list[Path]:
+    """Where a file is that the disk of the records did not take; nowhere as long as it takes all."""
+    home = paths.memory_dir()
+    return [Path(_ASIDE[home].name) / path.relative_to(home)] if home in _ASIDE else []
 
 
 def _write(table: KeptTable, campaign: Campaign, path: Path, fits: str) -> Partition:
