@@ -315,3 +315,11 @@ def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: py
     monkeypatch.setattr(dask_cluster, "_CONNECT_S", 0.2)
     with pytest.raises(BadInput, match="--scheduler: no Dask scheduler answers"), dask_cluster.opened("tcpp://x:1", 1):
         pass
+
+
+def test_a_scheduler_whose_certificates_are_not_known_is_refused(home: Home) -> None:
+    from benchbook.batch import dask_cluster
+
+    refused = r"cannot speak to this scheduler: TLS .*Fix: for tls://, name its certificates"
+    with pytest.raises(BadInput, match=refused), dask_cluster.opened("tls://127.0.0.1:8786", 1):
+        pass

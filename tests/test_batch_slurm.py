@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,22 @@ def test_ctrl_c_stays_what_it_was(tmp_path: Path) -> None:
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert said.stdout == "True\n"
+
+
+def test_a_site_that_needs_no_file_of_dask_s(tmp_path: Path) -> None:
+    """In a process of its own, where nothing has read a configuration: it was a KeyError."""
+    program = (
+        "from benchbook.batch.dask_cluster import opened\n"
+        "from benchbook.errors import BadInput\n"
+        "try:\n"
+        "    with opened('slurm://all', 1):\n"
+        "        pass\n"
+        "except BadInput as problem:\n"
+        "    print(problem)\n"
+    )
+    here = {**os.environ, "PATH": str(tmp_path), "DASK_CONFIG": str(tmp_path), "BENCHBOOK_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=here, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60
+    )
+    assert "no workers by Slurm: " in done.stdout
+    assert "sbatch" in done.stdout

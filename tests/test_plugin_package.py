@@ -236,6 +236,53 @@ except BadInput as problem:
     assert f"tiny.yaml: {said}" in _in_child(site, home, code)
 
 
+BASES = {
+    "systems": "benchbook.systems.base.System",
+    "workloads": "benchbook.workloads.generator.LoadGenerator",
+    "kinds": "benchbook.reports.kind.Kind",
+    "hypotheses": "benchbook.claims.hypothesis.Hypothesis",
+}
+
+
+@pytest.mark.parametrize("group", BASES)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\nclass Part(:\n", "cannot be loaded: SyntaxError: invalid syntax (line 2 of {file})"),
+        ("Part = no_such\n", "cannot be loaded: NameError: name 'no_such' is not defined (line 1 of {file})"),
+        ("class Part:\n    pass\n", "does not derive from {base}"),
+        ("Part = {}\n", "does not derive from {base}"),
+        ("from {module} import {name}\n\nclass Part({name}):\n    pass\n", ", which {base} asks for"),
+    ],
+)
+def test_a_part_of_a_package_that_is_broken_is_named_and_costs_no_other(
+    home: Home, tmp_path: Path, group: str, text: str, said: str
+) -> None:
+    """Every step of the guide done wrong: it was called a defect of the kit, and `list` ended at it."""
+    about, file = tmp_path / "mine-1.dist-info", tmp_path / "mine_part.py"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[benchbook.{group}]\nmine = mine_part:Part\n")
+    module, _, name = BASES[group].rpartition(".")
+    file.write_text(text.replace("{module}", module).replace("{name}", name))
+    code = f"""
+import json
+from benchbook import plugins
+from benchbook.errors import BadInput
+others = [name for name in plugins.names({group!r}) if name != "mine"]
+try:
+    plugins.load({group!r}, "mine", key="it")
+except BadInput as problem:
+    said = str(problem)
+print(json.dumps([said, [plugins.load({group!r}, name, key="it") is None for name in others]]))
+"""
+    told, others = _in_child(tmp_path, home, code)
+    assert told.startswith("it: mine_part:Part ")
+    assert said.format(file=file, base=BASES[group]) in told
+    assert told.endswith("Fix: mend or reinstall the package that brings it")
+    assert not any(others)
+
+
 def test_the_guide_shows_the_package_s_files_as_they_are() -> None:
     shown = re.findall(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.suffix in (".py", ".toml")}

@@ -12,7 +12,10 @@ A part is loaded when it is asked for by name: what nobody uses costs no start-u
 from __future__ import annotations
 
 import importlib.util
+import sys
+import traceback
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -21,6 +24,16 @@ from typing import Any
 from benchbook.errors import BadInput
 
 GROUPS = ("systems", "workloads", "probes", "kinds", "hypotheses")
+# What a part of a group derives from, and what its class must give a value; then the same of what it may be beyond.
+_PARTS = {
+    "systems": (
+        ("benchbook.systems.named_server:NamedServer", ("name",)),
+        ("benchbook.systems.base:System", ("protocol",)),
+    ),
+    "workloads": (("benchbook.workloads.generator:LoadGenerator", ("name", "program", "protocols", "Size")),),
+    "kinds": (("benchbook.reports.kind:Kind", ("Parameters",)),),
+    "hypotheses": (("benchbook.claims.hypothesis:Hypothesis", ()),),
+}
 
 
 @cache
@@ -54,12 +67,62 @@ def find(group: str, name: str, *, key: str) -> Any | None:
 
 
 def load(group: str, name: str, *, key: str) -> Any:
-    """The part of this name. Raises BadInput, naming `key`, for an unknown one and for one that cannot be imported."""
+    """The part of this name.
+
+    Raises BadInput, naming `key`, for an unknown one, for one that cannot be imported, and for one that is not what its
+    group holds.
+    """
     point = _point(group, name, key)
     try:
-        return point.load()
+        part = point.load()
     except (ImportError, AttributeError) as problem:
         raise _broken(point, key, f"cannot be loaded: {problem}") from problem
+    except Exception as problem:
+        # Whatever its author's code raises: it is no defect of the kit, and costs no other part.
+        raise _broken(point, key, f"cannot be loaded: {type(problem).__name__}: {_told(problem)}") from problem
+    if lack := _lack(group, part):
+        raise _broken(point, key, lack)
+    return part
+
+
+def _told(problem: Exception) -> str:
+    """Its words, and the place that they are about."""
+    if isinstance(problem, SyntaxError):
+        return f"{problem.msg} (line {problem.lineno} of {problem.filename})"
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{problem} (line {last.lineno} of {last.filename})"
+
+
+def _lack(group: str, part: object) -> str:
+    """What keeps it from being one of its group; empty where nothing does."""
+    first, *further = [_base(*each) for each in _PARTS[group]]
+    asked = (first, *further)[-1].called
+    if first.kind is None or not (isinstance(part, type) and issubclass(part, first.kind)):
+        return f"does not derive from {asked}"
+    found = [base for base in (first, *further) if base.kind and issubclass(part, base.kind)]
+    missing = sorted({each for base in found for each in base.missing(part)})
+    return f"lacks {', '.join(missing)}, which {asked} asks for" if missing else ""
+
+
+@dataclass(frozen=True)
+class _Base:
+    """A class that parts derive from; `kind` is None while nothing has imported it, so that no part can be one."""
+
+    called: str
+    kind: type | None
+    names: tuple[str, ...]
+
+    def missing(self, part: type) -> set[str]:
+        """Methods of it that a part has not written, and names that it has given no value."""
+        # Some parts only declare, and what answers for them derives from them: their base asks for no method.
+        asks = bool(getattr(self.kind, "__abstractmethods__", ()))
+        unwritten = set(getattr(part, "__abstractmethods__", ())) if asks else set()
+        return unwritten | {name for name in self.names if not hasattr(part, name)}
+
+
+def _base(place: str, names: tuple[str, ...]) -> _Base:
+    module, _, name = place.partition(":")
+    return _Base(f"{module}.{name}", getattr(sys.modules.get(module), name, None), names)
 
 
 def module_file(group: str, name: str, *, key: str) -> Path:

@@ -11,7 +11,7 @@ import dask
 from distributed import Client, LocalCluster, Security, Worker, get_worker
 
 from benchbook.batch.cell_process import CellOrder, CellRan, run_cell
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, one_line
 
 _CONNECT_S = 15
 # A worker that dies so often while it runs a cell is taken to die of the cell.
@@ -87,3 +87,8 @@ def _there(scheduler: str) -> Client:
     except (OSError, ValueError) as problem:
         fix = "start it (`dask scheduler`, then `dask worker` in each checkout), or leave --scheduler out"
         raise BadInput("no Dask scheduler answers", key="--scheduler", value=scheduler, fix=fix) from problem
+    except (TypeError, RuntimeError, ImportError) as problem:
+        # Dask's way to say that a protocol lacks something: tls:// its certificates, ucx:// a package.
+        said = f"Dask cannot speak to this scheduler: {one_line(str(problem))}"
+        fix = "for tls://, name its certificates in Dask's own configuration (distributed: comm: tls); else use tcp://"
+        raise BadInput(said, key="--scheduler", value=scheduler, fix=fix) from problem

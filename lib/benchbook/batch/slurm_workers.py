@@ -75,7 +75,9 @@ def _check(script: str, partition: str) -> None:
 
 def _settings(partition: str, folder: str) -> dict[str, Any]:
     """What the kit says to Dask; all else stands in Dask's own file, which goes before `_DEFAULTS`."""
-    told = {name.replace("-", "_"): value for name, value in dask.config.get("jobqueue.slurm").items()}
+    # Where there is no such file, dask-jobqueue, which has defaults of its own, is not imported yet.
+    stands = dask.config.get("jobqueue.slurm", default=None) or {}
+    told = {name.replace("-", "_"): value for name, value in stands.items()}
     return {
         **{name: value for name, value in _DEFAULTS.items() if told.get(name) is None},
         **({"queue": partition} if partition else {}),
