@@ -351,6 +351,32 @@ def test_a_comparison_has_a_panel_per_metric_and_its_margin() -> None:
     assert (band.x0, band.x1) == (0.95, pytest.approx(1 / 0.95))
 
 
+def test_a_cell_of_a_comparison_is_named_by_what_tells_it_from_others() -> None:
+    about = {
+        "system": "dm",
+        "metric": "tps",
+        "unit": "1/s",
+        "ratio": 1.0,
+        "low": 0.9,
+        "high": 1.1,
+        "called": "undecided",
+    }
+    cells = [
+        ("sync", "workload insert, threads 32, worker_count 4, batch 100"),
+        ("sync", "workload insert, threads 32, worker_count 8, batch 100"),
+        ("result", "test result, workload insert, threads 32"),
+    ]
+    frame = pd.DataFrame({"table": table, "levels": levels, **about} for table, levels in cells)
+
+    def named(part: pd.DataFrame) -> list[str]:
+        return [label.get_text() for label in ratio_plot.draw(part, margin=0.05).axes[0].get_yticklabels()]
+
+    assert named(frame) == ["sync, worker_count 4", "sync, worker_count 8", "result"]
+    assert named(frame[frame.table == "sync"]) == ["worker_count 4", "worker_count 8"]
+    # One cell alone has nothing to be told from.
+    assert named(frame[frame.table == "result"]) == ["test result, workload insert, threads 32"]
+
+
 def test_a_picture_says_in_words_what_it_shows(tmp_path) -> None:
     figure = plt.figure(figsize=(1, 1))
     shown = picture.show(figure, 'a "b" & c', "x < y", save_as=tmp_path / "figures" / "f.png")
