@@ -428,6 +428,21 @@ def test_nothing_of_a_figure_is_cut_off(title: str) -> None:
     assert max(seen.x0 - part.x0, part.x1 - seen.x1, seen.y0 - part.y0, part.y1 - seen.y1) < 0.2
 
 
+def test_a_legend_that_is_wider_than_its_only_panel_is_whole() -> None:
+    points = pd.DataFrame(
+        {"panel": "load", "line": f"statement_size {n}", "campaign": when, "value": 1.0, "low": 0.9, "high": 1.1}
+        for n in (62500, 125000, 250000, 500000, 1000000, 1500000)
+        for when in ("20261122T0731", "20261123T0731")
+    )
+    breaks = pd.DataFrame(columns=["panel", "line", "campaign"])
+    figure = plots.campaign_plot.draw(points, breaks, ["20261122T0731", "20261123T0731"])
+    figure.dpi = DPI
+    with placed(figure) as part:
+        seen = figure.legends[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    assert seen.width > figure.get_figwidth()
+    assert part.x0 <= seen.x0 < seen.x1 <= part.x1
+
+
 def test_an_svg_of_too_many_characters_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     figure = _two_panels()
     whole = mime.svg(figure, "alt")
