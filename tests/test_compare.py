@@ -21,7 +21,7 @@ from benchbook import cli
 from benchbook.analysis import results
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
-from benchbook.compare import NOTEBOOK, address, cell_row, cells, environment_facts, gate, history
+from benchbook.compare import NOTEBOOK, address, cell_row, cells, environment_facts, gate, history, view
 from benchbook.compare.pair import compare
 from benchbook.errors import BadInput
 
@@ -176,6 +176,15 @@ def test_a_rate_that_is_zero_in_b_is_no_pass(runs: Path) -> None:
     )
     found = compare(FIRST, SECOND, metrics=["ops"])
     assert (len(found.lost), found.verdict) == (1, "undecided")
+
+
+def test_an_interval_with_no_end_in_sight_is_short() -> None:
+    """Two repetitions a side of which one differs by a factor: the interval ends at a number of many digits."""
+    (row,) = cell_row.rows(cells.differences(cell_frame({"c": ([1, 1e5], [2, 1e5])})))
+    assert row.high == pytest.approx(6.545e14, rel=1e-3)
+    assert view.ratio(row) == "1.000\u00a0[0.000,\u00a06.5e+14]"
+    usual = row.model_copy(update={"low": 0.9823, "high": 999.0})
+    assert view.ratio(usual) == "1.000\u00a0[0.982,\u00a0999.000]"
 
 
 @pytest.mark.parametrize(("metric", "unit", "called"), [("ops", "1/s", "faster"), ("p95_ms", "ms", "slower"),

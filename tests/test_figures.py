@@ -351,6 +351,32 @@ def test_a_comparison_has_a_panel_per_metric_and_its_margin() -> None:
     assert (band.x0, band.x1) == (0.95, pytest.approx(1 / 0.95))
 
 
+def test_a_cell_of_a_comparison_is_named_by_what_tells_it_from_others() -> None:
+    about = {
+        "system": "dm",
+        "metric": "tps",
+        "unit": "1/s",
+        "ratio": 1.0,
+        "low": 0.9,
+        "high": 1.1,
+        "called": "undecided",
+    }
+    cells = [
+        ("sync", "workload insert, threads 32, worker_count 4, batch 100"),
+        ("sync", "workload insert, threads 32, worker_count 8, batch 100"),
+        ("result", "test result, workload insert, threads 32"),
+    ]
+    frame = pd.DataFrame({"table": table, "levels": levels, **about} for table, levels in cells)
+
+    def named(part: pd.DataFrame) -> list[str]:
+        return [label.get_text() for label in ratio_plot.draw(part, margin=0.05).axes[0].get_yticklabels()]
+
+    assert named(frame) == ["sync, worker_count 4", "sync, worker_count 8", "result"]
+    assert named(frame[frame.table == "sync"]) == ["worker_count 4", "worker_count 8"]
+    # One cell alone has nothing to be told from.
+    assert named(frame[frame.table == "result"]) == ["test result, workload insert, threads 32"]
+
+
 def test_a_picture_says_in_words_what_it_shows(tmp_path) -> None:
     figure = plt.figure(figsize=(1, 1))
     shown = picture.show(figure, 'a "b" & c', "x < y", save_as=tmp_path / "figures" / "f.png")
@@ -400,6 +426,21 @@ def test_nothing_of_a_figure_is_cut_off(title: str) -> None:
     assert part.y0 <= seen.y0 < seen.y1 <= part.y1
     # What is around it is an edge, no empty space.
     assert max(seen.x0 - part.x0, part.x1 - seen.x1, seen.y0 - part.y0, part.y1 - seen.y1) < 0.2
+
+
+def test_a_legend_that_is_wider_than_its_only_panel_is_whole() -> None:
+    points = pd.DataFrame(
+        {"panel": "load", "line": f"statement_size {n}", "campaign": when, "value": 1.0, "low": 0.9, "high": 1.1}
+        for n in (62500, 125000, 250000, 500000, 1000000, 1500000)
+        for when in ("20261122T0731", "20261123T0731")
+    )
+    breaks = pd.DataFrame(columns=["panel", "line", "campaign"])
+    figure = plots.campaign_plot.draw(points, breaks, ["20261122T0731", "20261123T0731"])
+    figure.dpi = DPI
+    with placed(figure) as part:
+        seen = figure.legends[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    assert seen.width > figure.get_figwidth()
+    assert part.x0 <= seen.x0 < seen.x1 <= part.x1
 
 
 def test_an_svg_of_too_many_characters_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from queue import Empty
 from typing import Any
 
 import pytest
+from IPython.display import DisplayHandle
 from jupyter_client.manager import KernelManager
 from kit import PATIENCE_S, ROOT, Home
 
@@ -16,6 +17,8 @@ from benchbook import book, parameters, plots
 from benchbook.book import Book
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.held import RunInterrupted
+from benchbook.campaign.progress import Tracker
+from benchbook.display.live_progress import ProgressBar
 from benchbook.errors import BadInput
 
 TIDB = "tidb_v7_1_3_sysbench"
@@ -71,6 +74,19 @@ def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Book:
     """The sysbench report before its run, of a campaign that the profile does not extend."""
     given = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
     return book.open_report(TIDB, given)
+
+
+def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends with a trial (stopped, or its system does not come up) tells nothing after it."""
+    shown: list[str] = []
+    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
+    tracker = Tracker(ProgressBar(), total=3, done=0)
+    tracker.trial("r01-a", 2.0)
+    tracker.rate(1.0, 100.0)
+    tracker.ended(ok=False, why="sysbench ended with status 1")
+    assert "0/3 done, 2 left, 1 FAILED" in shown[-1]
+    assert "<li>FAILED r01-a: sysbench ended with status 1</li>" in shown[-1]
 
 
 def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,11 @@ def number(value: float | None) -> str:
     return f"{value:.4g}"
 
 
+def ratio(value: float) -> str:
+    """Three decimals; from 1,000 on, where an interval of two repetitions may end, two digits and a power of ten."""
+    return f"{value:.3f}" if value < 1000 else f"{value:.1e}"
+
+
 def with_interval(measured: Measured | None) -> str:
     """`mean [low, high]`; with one repetition the mean alone."""
     if measured is None:

@@ -98,8 +98,12 @@ def _cells(found: Comparison) -> Lines:
     head = ["table", "system", "levels", "metric", "A", "B", "B / A", "95% interval", "p (Holm)", "B is"]
     table = _table("B against A", *head)
     for row, called in zip(found.rows, found.called(), strict=True):
-        interval = ABSENT if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
-        figures = [formatting.number(row.a), formatting.number(row.b), f"{row.ratio:.3f}", interval]
+        interval = (
+            ABSENT
+            if row.low is None or row.high is None
+            else f"{formatting.ratio(row.low)} to {formatting.ratio(row.high)}"
+        )
+        figures = [formatting.number(row.a), formatting.number(row.b), formatting.ratio(row.ratio), interval]
         where = [row.table, row.system, row.levels, f"{row.metric} ({row.unit})"]
         cells = [*where, *figures, formatting.number(row.p_holm), in_words(row, called)]
         table.add_row(*map(escape, cells), style=_STYLES.get(called))

@@ -107,8 +107,9 @@ def _row(row: CellRow, called: str) -> dict[str, str]:
 def ratio(row: CellRow) -> str:
     """`0.95 [0.91, 0.99]`; with one repetition a side the ratio alone."""
     if row.low is None or row.high is None:
-        return f"{row.ratio:.3f}"
-    return f"{row.ratio:.3f}\u00a0[{row.low:.3f},\u00a0{row.high:.3f}]"
+        return formatting.ratio(row.ratio)
+    said, low, high = map(formatting.ratio, (row.ratio, row.low, row.high))
+    return f"{said}\u00a0[{low},\u00a0{high}]"
 
 
 def figure(comparison: Comparison) -> HTML:

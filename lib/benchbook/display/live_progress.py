@@ -91,7 +91,9 @@ class ProgressBar:
 
     def __call__(self, progress: Progress) -> None:
         self._hear(progress)
-        if not progress.finished and time.monotonic() - self._last < UPDATE_EVERY_S:
+        # How a trial ended may be the last that is said.
+        now = progress.finished or progress.news
+        if not now and time.monotonic() - self._last < UPDATE_EVERY_S:
             return
         self._last = time.monotonic()
         content = fragment("progress", progress=progress, failures=self._failures, rates=sparkline(self._rates))

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from benchbook import headless, paths
 from benchbook.analysis import results
+from benchbook.analysis.formatting import ratio
 from benchbook.analysis.results import Results, Trials
 from benchbook.errors import counted
 from benchbook.history import NOTEBOOK
@@ -44,10 +45,10 @@ def in_json(found: ReportHistory) -> dict[str, object]:
 
 def _print(found: ReportHistory, console: Console) -> None:
     console.print(found.sentence(), markup=False)
-    for row in found.changes.itertuples():
-        cell = f"{row.table}, {row.system}, {row.levels}, {row.metric}"
-        said = f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}], {row.called}"
-        console.print(f"  {row.campaign}  {cell}: {said}", markup=False)
+    for row in found.changes.to_dict("records"):
+        cell = ", ".join(row[name] for name in ("table", "system", "levels", "metric"))
+        said = f"{ratio(row['ratio'])} [{ratio(row['low'])}, {ratio(row['high'])}], {row['called']}"
+        console.print(f"  {row['campaign']}  {cell}: {said}", markup=False)
     for (campaign, fact), part in found.differences.groupby(["campaign", "fact"], sort=False):
         was, became = part.was.iloc[0], part.became.iloc[0]
         console.print(f"  {campaign}  {fact}: {was[:60]} -> {became[:60]}", markup=False)

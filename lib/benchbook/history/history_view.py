@@ -60,13 +60,14 @@ def _too_few(found: ReportHistory) -> str:
 
 
 def _change(row: Mapping[Any, Any]) -> dict[str, str]:
+    ratio, low, high = (formatting.ratio(row[name]) for name in ("ratio", "low", "high"))
     return {
         "table": row["table"],
         "system": row["system"],
         "levels": row["levels"],
         "metric": f"{row['metric']} ({row['unit']})",
         "from campaign": row["campaign"],
-        "new / old": f"{row['ratio']:.3f}\u00a0[{row['low']:.3f},\u00a0{row['high']:.3f}]",
+        "new / old": f"{ratio}\u00a0[{low},\u00a0{high}]",
         "p": formatting.number(row["p_value"]),
         "it became": row["called"],
     }

@@ -48,7 +48,8 @@ def _place(figure: Figure) -> Bbox:
         part = figure.get_tightbbox().padded(float(mpl.rcParams["savefig.pad_inches"]))
     else:
         engine.execute(figure)
-        boxes = [figure.bbox, *(text.get_window_extent() for text in _without_room(figure))]
+        wide = [*_without_room(figure), *figure.legends]
+        boxes = [figure.bbox, *(artist.get_window_extent() for artist in wide)]
         part = Bbox.union(boxes).transformed(figure.dpi_scale_trans.inverted()).padded(_EDGE)
     figure.dpi = dpi
     return part

@@ -61,9 +61,23 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _labels(part: pd.DataFrame) -> pd.Series[str]:
-    """Levels say which cell it is, after table and system where there are several."""
-    names = part.levels
-    for column in ("system", "table"):
-        if part[column].nunique() > 1:
-            names = part[column] + ", " + names
-    return names
+    """Which cell it is: table and system where there are several, and the levels in which cells of a table differ.
+
+    All levels of a cell of DM are a line of 90 characters, beside which a panel would have no room.
+    """
+    shared = {
+        name: set.intersection(*(set(_each(levels)) for levels in rows.levels))
+        for name, rows in part.groupby("table", sort=False)
+    }
+    told = [c for c in ("table", "system") if part[c].nunique() > 1]
+    names = [
+        ", ".join(
+            [*(row[c] for c in told), *(level for level in _each(row["levels"]) if level not in shared[row["table"]])]
+        )
+        for row in part.to_dict("records")
+    ]
+    return pd.Series(names, part.index).where(lambda name: name != "", part.levels)
+
+
+def _each(levels: str) -> dict[str, None]:
+    return dict.fromkeys(levels.split(", "))
