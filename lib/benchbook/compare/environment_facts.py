@@ -34,7 +34,8 @@ SYSTEM_IGNORED = frozenset("name hosts notes".split())
 # Identity, place, and state of a server that was started anew; none is a setting.
 VARIABLES_IGNORED = frozenset(
     "advertise-address basedir bind_address character_sets_dir datadir general_log_file gtid_binlog_pos "
-    "gtid_binlog_state gtid_current_pos gtid_slave_pos host hostname init_file last_insert_id lc_messages_dir "
+    "gtid_binlog_state gtid_current_pos gtid_executed gtid_owned gtid_purged gtid_slave_pos host hostname init_file "
+    "last_insert_id lc_messages_dir "
     "log_error pid_file plugin_dir port pseudo_thread_id report_host report_port server_uid server_uuid "
     "slow_query_log_file socket status-host status-port tidb_current_ts tidb_last_ddl_info tidb_last_query_info "
     "tidb_last_txn_info timestamp tmp-storage-path HTTP_PORT GRPC_PORT JSON_RPC_PORT STORE_HOST STORE_PORT "
