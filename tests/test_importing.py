@@ -212,6 +212,31 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(
     assert not list(paths.runs_dir("").glob(".import/*"))
 
 
+def test_a_link_is_not_followed_and_not_passed_over_in_silence(
+    elsewhere: Path, tmp_path: Path, said: Callable[..., tuple[int, str]]
+) -> None:
+    moved = (elsewhere / DTM).rename(tmp_path / "big disk")
+    (elsewhere / DTM).symlink_to(moved)
+    status, text = said(elsewhere)
+    assert (status, DTM in {folder.parent.name for folder in recorded()}) == (0, False)
+    assert f"left out: links are not followed; import what they lead to by itself: {DTM}, {TIDB}/" in text
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "runs").symlink_to(moved)
+    with pytest.raises(BadInput, match=r"there is no campaign in it.*Fix: name what its links lead to .*: runs"):
+        said(tmp_path / "links")
+    assert said(moved)[0] == 0
+
+
+def test_what_was_not_written_to_its_end_makes_no_other_campaign(
+    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    assert said(elsewhere / TIDB / latest)[0] == 0
+    trials = paths.runs_dir(TIDB) / latest / "trials"
+    one = sorted(trials.iterdir())[0]
+    shutil.copytree(one, one.with_name(f"{one.name}.partial"))
+    assert said(elsewhere / TIDB / latest)[1].count("is here already, the same") == 1
+
+
 def test_every_recorded_campaign_fits_its_own_plan(replays: Path) -> None:
     for plan in replays.glob("*/*/plan.json"):
         assert foreign_campaign.check(plan.parent).id == plan.parent.name

@@ -33,6 +33,9 @@ class ForeignFolder(Protocol):
     def files(self) -> list[str]:
         """Plain files below it; links are none."""
 
+    def links(self) -> list[str]:
+        """Links below it: nobody follows them, for they may lead anywhere."""
+
     def copy(self, path: str, to: Path) -> None:
         """One file, to a path here whose folder is there."""
 
@@ -54,7 +57,10 @@ def campaigns_in(folder: ForeignFolder) -> list[ForeignCampaign]:
     # What a campaign holds in its own folder, a search for the knee, is none of its own.
     found = [_campaign(folder, home, files) for home in sorted(homes) if homes.isdisjoint(home.parents)]
     if not found:
+        linked = folder.links()
         fix = "name a campaign's folder, data/runs of another checkout, or that checkout itself"
+        if linked:
+            fix = f"name what its links lead to by itself, as links are not followed: {', '.join(linked[:3])}"
         raise BadInput("there is no campaign in it", key="import", value=folder.name, fix=fix)
     return sorted(found, key=lambda one: one.id)
 
@@ -77,20 +83,24 @@ class FolderHere:
         self.name = self._path.resolve().name
 
     def files(self) -> list[str]:
-        return list(_plain_files(self._path, ""))
+        return [path for path, entry in _entries(self._path, "") if entry.is_file(follow_symlinks=False)]
+
+    def links(self) -> list[str]:
+        return [path for path, entry in _entries(self._path, "") if entry.is_symlink()]
 
     def copy(self, path: str, to: Path) -> None:
         shutil.copyfile(self._path / path, to, follow_symlinks=False)
 
 
-def _plain_files(folder: Path, below: str) -> Iterator[str]:
+def _entries(folder: Path, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Everything below it but folders, with its path."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             path = f"{below}{entry.name}"
             if entry.is_dir(follow_symlinks=False) and path.count("/") < DEEPEST - 1:
-                yield from _plain_files(Path(entry.path), f"{path}/")
-            elif entry.is_file(follow_symlinks=False):
-                yield path
+                yield from _entries(Path(entry.path), f"{path}/")
+            else:
+                yield path, entry
 
 
 class FolderOnHost:
@@ -110,7 +120,13 @@ class FolderOnHost:
         return self._host.run(["test", "-d", path], check=False).status == 0
 
     def files(self) -> list[str]:
-        words = ["find", "-P", self._path, "-maxdepth", DEEPEST, "-type", "f", "-printf", "%P\\n"]
+        return self._found("f")
+
+    def links(self) -> list[str]:
+        return self._found("l")
+
+    def _found(self, kind: str) -> list[str]:
+        words = ["find", "-P", self._path, "-maxdepth", DEEPEST, "-type", kind, "-printf", "%P\\n"]
         return sorted(self._host.run(words, timeout=600).stdout.splitlines())
 
     def copy(self, path: str, to: Path) -> None:

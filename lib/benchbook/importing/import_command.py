@@ -26,6 +26,9 @@ from benchbook.importing.foreign_files import (
     campaigns_in,
 )
 
+# Of links that are left out, so many are named.
+_SHOWN = 5
+
 
 class Clash(BadInput):
     """A campaign of this name is here already, and holds something else."""
@@ -37,7 +40,15 @@ def run(source: str, inventory: str, console: Console) -> int:
     One that is refused keeps no other one from being taken. Raises BadInput where nothing is there to be imported.
     """
     with _opened(source, inventory) as folder:
-        return max(_status(folder, one, console) for one in campaigns_in(folder))
+        worst = max(_status(folder, one, console) for one in campaigns_in(folder))
+        links = folder.links()
+        if links:
+            more = f" and {len(links) - _SHOWN} more" if len(links) > _SHOWN else ""
+            names = f"{', '.join(map(one_line, links[:_SHOWN]))}{more}"
+            console.print(
+                f"left out: links are not followed; import what they lead to by itself: {names}", markup=False
+            )
+        return worst
 
 
 @contextmanager
@@ -111,7 +122,9 @@ def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Con
 def _check_same(partial: Path, target: Path, one: ForeignCampaign) -> None:
     """Raises Clash, naming the first file that differs."""
     names = [path[len(one.below) :] for path in one.files]
-    there = {str(path.relative_to(target)) for path in target.rglob("record.json")}
+    records = (path.relative_to(target) for path in target.rglob("record.json"))
+    # One that was not written to its end is none.
+    there = {str(path) for path in records if not path.parent.name.endswith(".partial")}
     extra = sorted(there - set(names))
     differ = [name for name in names if not _alike(partial / name, target / name)]
     if differ or extra:
