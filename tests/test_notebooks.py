@@ -124,6 +124,27 @@ def test_an_injected_name_that_nobody_knows_is_refused() -> None:
         parameters.from_namespace(LoadParameters, NAME, namespace("# Parameters\nthraeds = [3]\n", thraeds=[3]))
 
 
+def test_a_name_that_was_corrected_in_a_running_notebook_is_forgotten() -> None:
+    found = parameters.from_namespace(
+        LoadParameters,
+        NAME,
+        namespace("# Parameters\nthraeds = [3]", "# Parameters\nthreads = [4]", thraeds=[3], threads=[4]),
+    )
+    assert found.threads == [4]
+
+
+def test_a_name_that_is_misspelt_in_the_notebook_s_own_cell_is_refused_until_it_is_corrected() -> None:
+    right = parameters.tagged_cell(ROOT / "notebooks" / f"{NAME}.ipynb")
+    typed = [right.replace("threads: list[int] = []", f"{name}: list[int] = [3]") for name in ("thraeds", "threads")]
+    here: dict[str, Any] = {"In": ["", "%load_ext autoreload", typed[0], "thraeds: int = 3"]}
+    exec(typed[0], here)
+    with pytest.raises(BadInput, match=r"thraeds: .*\(got \[3\]\)\. Fix: .*threads"):
+        parameters.from_namespace(LoadParameters, NAME, here)
+    exec(typed[1], here)
+    here["In"] += [typed[1], "helper: int = 1"]
+    assert parameters.from_namespace(LoadParameters, NAME, {**here, "helper": 1}).threads == [3]
+
+
 def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
     assert parameters.from_namespace(LoadParameters, NAME, namespace(report=object())).seed == 1
 

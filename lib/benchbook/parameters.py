@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
 
@@ -131,14 +131,32 @@ def defaults(report: str) -> dict[str, object]:
 def from_namespace(model: type[Model], report: str, namespace: Mapping[str, object]) -> Model:
     """The parameters as they stand in a running notebook.
 
-    papermill puts its values into a cell that starts with `# Parameters`: every name assigned there must be known.
+    papermill puts its values into a cell that starts with `# Parameters`: every name assigned there must be known, and
+    so must be every one with a type in the notebook's own cell, which a user edits. What such a cell said before it was
+    changed and run again does not count.
     """
     ran = namespace.get("In", [])
     cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
     notebook = paths.notebook(report)
-    injected = [name for cell in cells if cell.startswith("# Parameters") for name in assigned(cell, notebook)]
-    names = [*model.model_fields, *injected]
+    injected = [list(assigned(cell, notebook)) for cell in cells if cell.startswith("# Parameters")]
+    by_hand = [names for cell in cells if _are_most(names := _annotated(cell), model)]
+    names = [*model.model_fields, *(name for last in (injected[-1:], by_hand[-1:]) for one in last for name in one)]
     return check(model, report, {name: namespace[name] for name in names if name in namespace})
+
+
+def _annotated(cell: str) -> list[str]:
+    """Names that a cell gives a value and a type; none in one that is not plain Python."""
+    try:
+        statements = ast.parse(cell).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    targets = [one.target for one in statements if isinstance(one, ast.AnnAssign) and one.value]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _are_most(names: Sequence[str], model: type[BaseModel]) -> bool:
+    """Whether these are the model's parameters, but for a few that are not or have another name."""
+    return 2 * len(set(names) & model.model_fields.keys()) > len(model.model_fields)
 
 
 def check(model: type[Model], report: str, values: Mapping[str, object]) -> Model:
