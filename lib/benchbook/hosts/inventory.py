@@ -230,6 +230,7 @@ class Inventory(Strict):
     def _consistent(self) -> Inventory:
         self._one_host_per_ssh_port()
         self._every_system_is_known()
+        self._every_setting_is_heeded()
         self._one_system_per_port()
         self._lab_is_loopback()
         return self
@@ -262,6 +263,21 @@ class Inventory(Strict):
                     value=system,
                     fix=f"{meant}there are: {', '.join(known)}",
                 )
+
+    def _every_setting_is_heeded(self) -> None:
+        """Another configuration than the one that was asked for would be measured, and nobody would know."""
+        for system, settings in self.systems.items():
+            # A class of somebody else's may declare less.
+            heeded = getattr(declared(system), "takes", ("binary", "config"))
+            for key, value in (("binary", settings.binary), ("config", settings.config)):
+                if value and key not in heeded:
+                    raise BadInput(
+                        f"{system} takes no `{key}` from an inventory",
+                        file=self.file,
+                        key=f"systems.{system}.{key}",
+                        value=sorted(value) if isinstance(value, dict) else value,
+                        fix="remove it; a server that you have set up yourself is measured as one of `endpoints`",
+                    )
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}
