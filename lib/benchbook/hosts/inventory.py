@@ -175,7 +175,8 @@ class EndpointSettings(Login):
     """A server that exists already and cannot be reached by SSH, such as a managed cluster.
 
     With `tls` its certificate must come from an authority in the file `tls_ca` (PEM), or, without one, from one that
-    this machine trusts.
+    this machine trusts. Loads make and fill databases of their own (sysbench `sbtest`, go-tpc `tpcc`); in `database`
+    the kit notes what a load generator of yours has filled that asks for none.
     """
 
     host: Address
