@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, HostUnusable
+from benchbook.hosts.connection import open_connection
 from benchbook.hosts.hops import Hop, connection_to, way_to
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.ssh_config import ssh_config
@@ -59,6 +60,12 @@ def test_a_command_on_the_way_leads_to_the_port_and_user_that_count(
     text = "Host db.invalid\n HostName 192.0.2.1\n Port 2200\n User carla\n ProxyCommand nc -u %r %h %p\n"
     inventory = described(tmp_path, text, **given)
     assert connection_to(way_to(inventory, "db")[-1], inventory, None).gateway == command
+
+
+def test_a_command_on_the_way_that_is_not_here_is_named(tmp_path: Path) -> None:
+    inventory = described(tmp_path, "Host db.invalid\n ProxyCommand benchbook-no-such-program %h %p\n", port=2022)
+    with pytest.raises(HostUnusable, match=r"cannot be run here \(got 'benchbook-no-such-program'\).*ProxyCommand"):
+        open_connection(inventory, "db")
 
 
 def test_included_files_stand_where_they_are_included(tmp_path: Path) -> None:

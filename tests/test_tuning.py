@@ -152,6 +152,12 @@ def opened(process: psutil.Process) -> list[Path]:
     return [each.readlink() for each in Path(f"/proc/{process.pid}/fd").iterdir()]
 
 
+def test_a_host_without_sudo_is_said_to_have_none(tree: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(TUNE), str(tree), "yes", "yes", "governor"]
+    ended = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)}, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "there is no sudo on this host\n")
+
+
 def test_where_one_cannot_be_set_none_is(tree: Path) -> None:
     running = start(tree, "thp", "swappiness")
     _, complaint = running.communicate()

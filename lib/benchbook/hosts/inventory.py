@@ -175,7 +175,8 @@ class EndpointSettings(Login):
     """A server that exists already and cannot be reached by SSH, such as a managed cluster.
 
     With `tls` its certificate must come from an authority in the file `tls_ca` (PEM), or, without one, from one that
-    this machine trusts.
+    this machine trusts. Loads make and fill databases of their own (sysbench `sbtest`, go-tpc `tpcc`); in `database`
+    the kit notes what a load generator of yours has filled that asks for none.
     """
 
     host: Address
@@ -230,6 +231,7 @@ class Inventory(Strict):
     def _consistent(self) -> Inventory:
         self._one_host_per_ssh_port()
         self._every_system_is_known()
+        self._every_setting_is_heeded()
         self._one_system_per_port()
         self._lab_is_loopback()
         return self
@@ -254,6 +256,21 @@ class Inventory(Strict):
         for system in self.systems:
             problem = "no system has this name, nor a host this role"
             one_of(_bare(system), known, "system", problem=problem, file=self.file, key=f"systems.{system}")
+
+    def _every_setting_is_heeded(self) -> None:
+        """Another configuration than the one that was asked for would be measured, and nobody would know."""
+        for system, settings in self.systems.items():
+            # A class of somebody else's may declare less.
+            heeded = getattr(declared(system), "takes", ("binary", "config"))
+            for key, value in (("binary", settings.binary), ("config", settings.config)):
+                if value and key not in heeded:
+                    raise BadInput(
+                        f"{system} takes no `{key}` from an inventory",
+                        file=self.file,
+                        key=f"systems.{system}.{key}",
+                        value=sorted(value) if isinstance(value, dict) else value,
+                        fix="remove it; a server that you have set up yourself is measured as one of `endpoints`",
+                    )
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}

@@ -74,6 +74,9 @@ def _login(problem: paramiko.AuthenticationException, where: str, login: KeyOffe
 def _unreachable(problem: BaseException, where: str) -> Why:
     if isinstance(problem, socket.gaierror):
         return Why("there is no host of this name", where, "correct the address, or name it in DNS or /etc/hosts")
+    if isinstance(problem, FileNotFoundError | PermissionError) and problem.filename:
+        fix = "install it here, or correct the ProxyCommand of the ssh_config that ssh.config names"
+        return Why(f"the program that should lead to {where} cannot be run here", str(problem.filename), fix)
     if isinstance(problem, paramiko.ChannelException):
         fix = "allow it there (AllowTcpForwarding, PermitOpen), and check that the host behind it is up"
         return Why(f"the jump host in front of it opens no way to it ({problem.text})", where, fix)

@@ -43,6 +43,7 @@ class Dtm(HttpServer):
     title = "DTM"
     program = "dtm"
     alive_path = "/api/dtmsvr/version"
+    takes = ()
     default_port = 36789
 
     @property

@@ -61,6 +61,7 @@ class InnodbServer(SqlServer):
     product: ClassVar[str]
     daemon: ClassVar[str]
     ends_within_s = ENDS_WITHIN_S
+    takes = ()
     # What of the family's options each product has in its own way.
     redo_log: ClassVar[str]
     binlog_options: ClassVar[tuple[str, ...]] = ()

@@ -34,6 +34,7 @@ class MongoServer(NamedServer, ABC):
     name = "mongo"
     default_port = 27017
     builds = ("mongo",)
+    takes = ()
     host: RemoteHost | None
 
     def __init__(self, session: Session, side: str) -> None:

@@ -15,7 +15,8 @@ class NamedServer:
     `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
     `builds` are the folders of env/systems/ that it is built from, or fetched by; `instead` is the server that takes
     its place where it cannot be fetched. `versioned` is the one of `builds` whose versions are those of it ("" = it has
-    none; see `versions`), and `named_version` the version that its name carries ("" = the bare name).
+    none; see `versions`), and `named_version` the version that its name carries ("" = the bare name). `takes` are those
+    of an inventory's `binary` and `config` that it heeds: the others are refused.
     """
 
     name: str
@@ -27,6 +28,7 @@ class NamedServer:
     instead: ClassVar[str] = ""
     versioned: ClassVar[str] = ""
     named_version: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ("binary", "config")
 
     @classmethod
     def role_name(cls) -> str:

@@ -37,6 +37,7 @@ class PgBouncer(DataServer):
     default_port = 6432
     watched_by = ("pgbouncer",)
     period_s = PostgreSQL.period_s
+    takes = ("config",)
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)

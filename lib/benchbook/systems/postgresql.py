@@ -42,6 +42,7 @@ class PostgreSQL(DataServer):
     protocol = "pgsql"
     default_port = 5432
     ends_within_s = ENDS_WITHIN_S
+    takes = ("config",)
     watched_by = ("postgresql",)
     # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
     period_s = 300.0

@@ -207,9 +207,12 @@ def hold(root, every, knobs):
 def main(root, sudo, every, knobs):
     """Start the process that holds the settings; end it by closing its input, and only then end."""
     words = [sys.executable, os.path.abspath(__file__), "hold", root, every] + knobs
-    holder = subprocess.Popen(
-        (["sudo", "-n"] if sudo == "yes" else []) + words, stdin=subprocess.PIPE, start_new_session=True
-    )
+    try:
+        holder = subprocess.Popen(
+            (["sudo", "-n"] if sudo == "yes" else []) + words, stdin=subprocess.PIPE, start_new_session=True
+        )
+    except FileNotFoundError as problem:
+        sys.exit("there is no %s on this host" % problem.filename)
     hold_on = holder.stdin
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: hold_on and hold_on.close())
