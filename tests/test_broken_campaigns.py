@@ -101,6 +101,17 @@ def test_what_is_broken_in_one_campaign_blocks_no_other(
     assert "left out" not in capsys.readouterr().err, "once is enough"
 
 
+def test_a_campaign_of_half_written_records_alone_has_recorded_nothing(runs: Path) -> None:
+    """What a run leaves that was killed while it wrote its first record."""
+    for trial in (runs / BROKEN / "trials").iterdir():
+        trial.rename(trial.with_name(f"{trial.name}.partial"))
+    assert campaigns.latest(REPORT).id == address.find(REPORT).id == SECOND
+    assert [folder.name for folder in campaigns.recorded(REPORT)] == [FIRST, SECOND]
+    with pytest.raises(BadInput, match="nothing has been recorded in this campaign") as caught:
+        address.find(str(runs / BROKEN))
+    assert BROKEN not in str(caught.value.fix)
+
+
 def test_the_broken_one_itself_is_refused_by_its_name(runs: Path) -> None:
     why = _no_json(runs / BROKEN)
     with pytest.raises(PlanBroken, match=rf"{BROKEN}/{why}.*Fix: restore it"):

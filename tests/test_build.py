@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from benchbook.build import golang, programs
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
+from benchbook.faults import small_disks
 
 RECIPE = """\
 description: a toy
@@ -154,6 +155,23 @@ def test_a_failed_build_says_why_and_leaves_nothing(toy):
         programs.build("toy", lambda _: None)
     assert caught.value.exit_status == 1
     assert [entry.name for entry in (toy.cache / "benchbook" / "toy").iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("kind", ["disk full", "read-only"])
+def test_a_cache_that_takes_nothing_is_named(toy, kind):
+    if why := small_disks.why_not():
+        pytest.skip(why)
+    (toy.bin / "broken").touch()
+    toy.cache.mkdir(exist_ok=True)
+    small_disks.mount(toy.cache, 200 << 10)
+    mend = small_disks.spoil(kind, toy.cache)
+    try:
+        said = "No space left" if kind == "disk full" else "Read-only file system"
+        with pytest.raises(NotWritten, match=rf"{toy.cache}.*toy.* cannot be written: {said}.*Fix: free some space"):
+            programs.build("toy", print)
+    finally:
+        mend()
+        small_disks.unmount(toy.cache)
 
 
 def test_what_a_killed_build_left_is_removed(toy):

@@ -31,6 +31,11 @@ def test_other_programs_are_quoted_with_their_last_lines() -> None:
     assert last_words(" \n") == ""
 
 
+def test_a_line_that_holds_a_whole_configuration_is_cut() -> None:
+    found = last_words(f'[INFO] ["loaded config"] [config="{"x" * 9000}"]\n[FATAL] no such path')
+    assert found == f'[INFO] ["loaded config"] [config="{"x" * 466}... (9,036 characters) | [FATAL] no such path'
+
+
 # What mariadbd 10.11.19 printed when its disk had filled; of 102 lines that differ in their time alone, two.
 CRASH = """2026-11-23  4:41:02 0 [Note] mariadbd: ready for connections.
 Version: '10.11.19-MariaDB-0+deb12u1-log'  socket: '/tmp/mdb.sock'  port: 0  Debian 12

@@ -162,6 +162,13 @@ def test_a_value_of_another_kind_is_refused(name: str, value: Any) -> None:
     assert caught.value.fix
 
 
+def test_a_campaign_without_a_replay_is_no_run() -> None:
+    given = {**parameters.defaults(NAME), "campaign": "20261122T091115497316-d03bde2ab846"}
+    with pytest.raises(BadInput, match=rf"{NAME}\.ipynb: campaign: it names a recorded .*Fix: give replay = True"):
+        parameters.check(LoadParameters, NAME, given)
+    assert parameters.check(LoadParameters, NAME, {**given, "replay": True}).campaign == given["campaign"]
+
+
 def test_a_list_may_come_as_text_as_papermill_passes_it_on() -> None:
     given = {"inventory": "x", "systems": '["tidb","mariadb"]', "threads": "[2, 3]", "workloads": []}
     found = parameters.check(LoadParameters, NAME, given)

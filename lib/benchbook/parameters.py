@@ -163,7 +163,13 @@ def check(model: type[Model], report: str, values: Mapping[str, object]) -> Mode
     """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
     lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
     given = {name: _as_list(value) if name in lists else value for name, value in values.items()}
-    return validate(model, given, paths.notebook(report))
+    found = validate(model, given, paths.notebook(report))
+    if isinstance(found, Parameters) and found.campaign and not found.replay:
+        # It would be passed over, and hosts be loaded in the place of what was asked for.
+        fix = "give replay = True as well, or leave it out to measure"
+        what = "it names a recorded campaign, and nothing is to be replayed"
+        raise BadInput(what, file=paths.notebook(report), key="campaign", value=found.campaign, fix=fix)
+    return found
 
 
 def _as_list(value: object) -> object:

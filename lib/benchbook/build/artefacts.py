@@ -17,7 +17,7 @@ def names() -> list[str]:
 def provide(name: str, say: Say = print) -> Path:
     """Build or fetch NAME unless it is there; returns its folder in the cache.
 
-    Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage.
+    Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage, NotWritten.
     """
     if name not in names():
         fix = f"one of {', '.join(names())}"

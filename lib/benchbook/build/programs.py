@@ -11,8 +11,10 @@ one of them and the next build goes to another folder; a fresh clone finds what 
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -32,6 +34,8 @@ from benchbook.given import user_file
 from benchbook.yamlfile import load_model
 
 TICK_S = 30.0
+# No program is as small as this.
+FULL_BYTES = 100_000
 
 
 class NotBuilt(BadInput):
@@ -175,6 +179,9 @@ def _compile(command: list[str], module: Path, scratch: Path, say: Say) -> None:
         while (status := _wait(process, TICK_S)) is None:
             say(f"  {Path(command[-1]).name}: {time.monotonic() - start:.0f} s")
     if status != 0:
+        if shutil.disk_usage(scratch).free < FULL_BYTES:
+            # What it had to say of it found no room either.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         tail = " | ".join(log.read_text(errors="replace").strip().splitlines()[-10:]) or "no output"
         raise BuildFailed(f"`go build {command[-1]}` in {module} ended with status {status}: {tail}")
 

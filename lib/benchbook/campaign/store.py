@@ -278,8 +278,13 @@ def leave_out(why: str) -> None:
 def recorded(report: str = "*") -> list[Path]:
     """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
     plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
-    folders = [plan.parent for plan in plans if any(plan.parent.glob("trials/*/record.json"))]
+    folders = [plan.parent for plan in plans if any(True for _ in whole_records(plan.parent))]
     return sorted(folders, key=lambda folder: folder.name)
+
+
+def whole_records(folder: Path) -> Iterator[Path]:
+    """The files of a campaign's whole records; a killed run leaves half-written ones beside them, which are none."""
+    return (path for path in folder.glob("trials/*/record.json") if not path.parent.name.endswith(".partial"))
 
 
 def latest(report: str, which: str = "") -> Campaign:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from benchbook import paths, published
-from benchbook.campaign.store import Campaign, PlanBroken, recorded
+from benchbook.campaign.store import Campaign, PlanBroken, recorded, whole_records
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 
@@ -107,7 +107,7 @@ def _known() -> str:
 
 
 def _described(folder: Path) -> str:
-    count = len(list(folder.glob("trials/*/record.json")))
+    count = len(list(whole_records(folder)))
     return f"{folder.name} ({folder.parent.name}, {_profile(folder)}, {count} records)"
 
 

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from benchbook.errors import SystemFailed
+from benchbook.errors import SystemFailed, cut
 from benchbook.hosts import disk_room, taken_port
 from benchbook.hosts.jobs import Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000
+# TiDB prints all of its configuration as one line of 10 kB when it starts.
+_LONGEST_LINE = 500
 _PANIC = ("panic: ", "fatal error: ")
 # Begins the crash report of mysqld and mariadbd: a trace, then limits and advice. What made it crash stands above it.
 _CRASH = re.compile(r"\b(?:mysqld|mariadbd) got signal \d+")
@@ -69,7 +71,7 @@ def last_words(said: str) -> str:
         return " | ".join([*_errors(lines[:crash])[-4:], lines[crash]])
     named = [i for i, line in enumerate(lines) if line.startswith(_PANIC)]
     if not named:
-        return " | ".join(lines[-5:])
+        return " | ".join(cut(line, _LONGEST_LINE) for line in lines[-5:])
     # Below it stands the signal, if there was one, then the goroutine that failed, innermost call first.
     return " | ".join(lines[named[0] : named[0] + 8])
 
