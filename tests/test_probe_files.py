@@ -323,9 +323,12 @@ def test_a_probe_that_is_slow_to_begin_has_looked_before_the_load_begins(session
 
 
 def test_a_probe_that_failed_is_a_check_that_failed() -> None:
-    record = Record.model_construct(id="r01", proof={"failed_probes": {"mine@b": "KeyError: 'x' (line 3 of mine.py)"}})
-    said = "mine@b took no sample: KeyError: 'x' (line 3 of mine.py)"
-    assert failed_probes(record) == [Check("r01", "probes", False, said)]
+    """Each by its name: of a check the page shows one example, and of two probes it showed one."""
+    failed = {"mine@b": "KeyError: 'x' (line 3 of mine.py)", "yours@c": "none came in time"}
+    assert failed_probes(Record.model_construct(id="r01", proof={"failed_probes": failed})) == [
+        Check("r01", "probe mine@b", False, "took no sample: KeyError: 'x' (line 3 of mine.py)"),
+        Check("r01", "probe yours@c", False, "took no sample: none came in time"),
+    ]
     assert failed_probes(Record.model_construct(id="r01", proof={"probe_cores": {}})) == []
 
 
