@@ -260,9 +260,9 @@ def test_the_reason_of_a_probe_holds_no_password_and_one_that_exits_has_said_why
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["pymysql", "beside_it"])
+@pytest.mark.parametrize("name", ["pymysql", "typing_extensions", "beside_it"])
 def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -> None:
-    """A package that is installed here, or a module beside the probe."""
+    """A package that is installed here, one of a single module, or a module beside the probe."""
     (tmp_path / "beside_it.py").write_text("PLACE = __file__\n")
     text = f'import {name}\n\ndef sample():\n    return {{"zip": int(".zip" in {name}.__file__)}}\n'
     probe = started(tmp_path, text, {}, str(libraries.zipped(name, tmp_path / "probe.py")))

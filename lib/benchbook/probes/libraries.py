@@ -41,7 +41,7 @@ def check(name: str, asked_by: Path) -> None:
 
 
 def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
-    """Every file of a module beside the probe or of an installed package, by its path as it is imported."""
+    """Every file of a module beside the probe, or of an installed package or module, by its path as it is imported."""
     if not name.isidentifier():
         return None
     module = asked_by.parent / f"{name}.py"
@@ -49,11 +49,11 @@ def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
         return {module.name: module}
     spec = importlib.util.find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec else []
-    return (
-        {f"{name}/{path.relative_to(places[0])}": path for path in sorted(Path(places[0]).rglob("*"))}
-        if places
-        else None
-    )
+    if places:
+        return {f"{name}/{path.relative_to(places[0])}": path for path in sorted(Path(places[0]).rglob("*"))}
+    # A package of one module (six): its file is all of it. What is built into Python has none.
+    alone = Path(spec.origin) if spec and spec.has_location and spec.origin else None
+    return {alone.name: alone} if alone else None
 
 
 @cache
