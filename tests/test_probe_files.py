@@ -7,6 +7,9 @@ import math
 import signal
 import subprocess
 import sys
+import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -272,6 +275,24 @@ def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -
         probe.terminate()
     assert probe.wait(timeout=30) == 0
     assert samples(tmp_path)[0]["v"] == {"zip": 1}
+
+
+def test_probes_that_start_side_by_side_zip_what_they_need_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those that wrote into one half-made file, all but one found it gone."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "large.py").write_text("".join(f"N{number} = {number * number}\n" for number in range(200_000)))
+    together = threading.Barrier(4)
+
+    def zipped(_: int) -> Path:
+        together.wait()
+        return libraries.zipped("large", tmp_path / "probe.py")
+
+    with ThreadPoolExecutor(4) as pool:
+        (one,) = set(pool.map(zipped, range(4)))
+    assert [file.name for file in one.parent.iterdir()] == [one.name]
+    assert zipfile.ZipFile(one).testzip() is None
 
 
 @pytest.mark.parametrize(

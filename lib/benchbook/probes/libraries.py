@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import threading
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -63,11 +64,13 @@ def zipped(name: str, asked_by: Path) -> Path:
     if files is None:
         raise BadInput("no such package is installed here", file=asked_by, key="NEEDS", value=name, fix="install it")
     sources = {place: path.read_bytes() for place, path in files.items() if path.suffix == ".py"}
-    digest = hashlib.sha256(b"".join(sources.values())).hexdigest()[:12]
+    inside = [part for place, source in sources.items() for part in (place.encode(), source)]
+    digest = hashlib.sha256(b"\0".join(inside)).hexdigest()[:12]
     target = paths.cache_dir() / f"{name}-{digest}.zip"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(f".{os.getpid()}")
+        # Probes of several hosts start side by side, each on a thread.
+        partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             for place, source in sources.items():
                 archive.writestr(zipfile.ZipInfo(place), source)
