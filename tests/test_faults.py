@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from kit import ROOT, until
+from kit import ROOT, Home, until
+from rich.console import Console
 
 from benchbook.campaign.progress import Progress
 from benchbook.errors import BadInput
@@ -492,3 +493,12 @@ def test_a_budget_is_a_duration(said: str, seconds: float) -> None:
 def test_a_budget_without_a_unit_is_refused() -> None:
     with pytest.raises(BadInput, match=r"--budget: not a duration \(got '20'\)\. Fix: write a number and s, min or h"):
         faults_command.seconds_of("20")
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_a_round_that_is_not_drawn_is_refused(home: Home, number: int) -> None:
+    """Nothing was played, and `violations: none` was said, with exit status 0."""
+    with pytest.raises(
+        BadInput, match=rf"--round: no round of the draw \(got '?{number}'?\)\. Fix: name one of 1 to 3"
+    ):
+        faults_command.run(1, 3, "1min", 1, [2, number], Console(quiet=True))

@@ -7,6 +7,9 @@ import math
 import signal
 import subprocess
 import sys
+import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -260,9 +263,9 @@ def test_the_reason_of_a_probe_holds_no_password_and_one_that_exits_has_said_why
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["pymysql", "beside_it"])
+@pytest.mark.parametrize("name", ["pymysql", "typing_extensions", "beside_it"])
 def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -> None:
-    """A package that is installed here, or a module beside the probe."""
+    """A package that is installed here, one of a single module, or a module beside the probe."""
     (tmp_path / "beside_it.py").write_text("PLACE = __file__\n")
     text = f'import {name}\n\ndef sample():\n    return {{"zip": int(".zip" in {name}.__file__)}}\n'
     probe = started(tmp_path, text, {}, str(libraries.zipped(name, tmp_path / "probe.py")))
@@ -272,6 +275,24 @@ def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -
         probe.terminate()
     assert probe.wait(timeout=30) == 0
     assert samples(tmp_path)[0]["v"] == {"zip": 1}
+
+
+def test_probes_that_start_side_by_side_zip_what_they_need_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those that wrote into one half-made file, all but one found it gone."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "large.py").write_text("".join(f"N{number} = {number * number}\n" for number in range(200_000)))
+    together = threading.Barrier(4)
+
+    def zipped(_: int) -> Path:
+        together.wait()
+        return libraries.zipped("large", tmp_path / "probe.py")
+
+    with ThreadPoolExecutor(4) as pool:
+        (one,) = set(pool.map(zipped, range(4)))
+    assert [file.name for file in one.parent.iterdir()] == [one.name]
+    assert zipfile.ZipFile(one).testzip() is None
 
 
 @pytest.mark.parametrize(
@@ -323,9 +344,12 @@ def test_a_probe_that_is_slow_to_begin_has_looked_before_the_load_begins(session
 
 
 def test_a_probe_that_failed_is_a_check_that_failed() -> None:
-    record = Record.model_construct(id="r01", proof={"failed_probes": {"mine@b": "KeyError: 'x' (line 3 of mine.py)"}})
-    said = "mine@b took no sample: KeyError: 'x' (line 3 of mine.py)"
-    assert failed_probes(record) == [Check("r01", "probes", False, said)]
+    """Each by its name: of a check the page shows one example, and of two probes it showed one."""
+    failed = {"mine@b": "KeyError: 'x' (line 3 of mine.py)", "yours@c": "none came in time"}
+    assert failed_probes(Record.model_construct(id="r01", proof={"failed_probes": failed})) == [
+        Check("r01", "probe mine@b", False, "took no sample: KeyError: 'x' (line 3 of mine.py)"),
+        Check("r01", "probe yours@c", False, "took no sample: none came in time"),
+    ]
     assert failed_probes(Record.model_construct(id="r01", proof={"probe_cores": {}})) == []
 
 

@@ -308,6 +308,19 @@ def test_a_package_of_ones_own_stays_installed(machine):
     assert len(machine.calls("uv")) == 9
 
 
+def test_a_package_that_is_gone_is_said_before_anything_is_changed(machine):
+    """To make the .venv anew took every package of one's own out, and then broke off."""
+    assert machine.setup("python").returncode == 0
+    before = machine.calls("uv")
+    (machine.checkout / "env" / "packages.txt").write_text("/no/such/package\n")
+    ran = machine.setup("python")
+    assert ran.returncode == 2
+    assert ran.stderr == (
+        "setup: the package in /no/such/package is gone. Fix: take its line out of env/packages.txt, or put it back\n"
+    )
+    assert machine.calls("uv") == before
+
+
 def test_an_unknown_purpose_names_the_known_ones(machine):
     ran = machine.setup("everything")
     assert ran.returncode == 2

@@ -22,6 +22,7 @@ from benchbook.given.document import json_text
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import known_inventories
 from benchbook.reports.kinds import known
+from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES
 
 TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update of a column without index"}
@@ -59,6 +60,8 @@ LAYOUTS = {
     ),
 }
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
+# A report's page is site/NAME.html, its records are in data/runs/NAME: these are taken.
+_PAGES = ("index", "glossary", "faults", BATCHES)
 # Loopback networks for labs: 127.0.100.x and on; the inventories of the kit and its tests are below.
 _NETS = range(100, 255)
 
@@ -94,6 +97,9 @@ def _check_name(name: str) -> None:
             value=name,
             fix="use 2 to 60 small letters, digits and underscores, a letter first",
         )
+    if name in _PAGES or name.startswith((COMPARISON, HISTORY)):
+        said, fix = "the site has a page or a folder of its own of this name", "choose another name"
+        raise BadInput(said, key="name", value=name, fix=fix)
 
 
 def _contents(name: str, layout: NewLayout) -> dict[Path, str]:

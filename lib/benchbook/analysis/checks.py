@@ -83,9 +83,12 @@ def of_sysbench(record: Record) -> list[Check]:
 
 
 def failed_probes(record: Record) -> list[Check]:
-    """Probes that took not one sample during the trial, each with its last error; none is no check."""
+    """Probes that took not one sample during the trial, each with its last error; none is no check.
+
+    Each is a check of its own: a page counts trials, and shows one example, per check.
+    """
     failed = record.proof.get("failed_probes", {})
-    return [Check(record.id, "probes", False, f"{who} took no sample: {why}") for who, why in failed.items()]
+    return [Check(record.id, f"probe {who}", False, f"took no sample: {why}") for who, why in failed.items()]
 
 
 def taken(record: Record) -> list[Check]:

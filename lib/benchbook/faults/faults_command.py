@@ -29,6 +29,7 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 def run(seed: int, rounds: int, budget: str, at_once: int, only: Sequence[int], console: Console) -> FaultResults:
     """Play the rounds, and keep what they found after each. `only`: just these of the draw, by number."""
     budget_s = seconds_of(budget)
+    _check_drawn(only, rounds)
     why = small_disks.why_not()
     found = FaultResults(seed=seed, lease_s=LEASE_S, left_out=[LeftOut(fault=f, why=why) for f in ON_DISKS if why])
     for left_out in found.left_out:
@@ -85,6 +86,14 @@ def _bar(total: int, console: Console) -> Iterator[Progress]:
     bar.add_task("rounds", total=total)
     with bar:
         yield bar
+
+
+def _check_drawn(only: Sequence[int], rounds: int) -> None:
+    """Raises BadInput for a round that is not drawn: nothing would be played, and nothing found."""
+    for number in only:
+        if not 1 <= number <= rounds:
+            fix = f"name one of 1 to {rounds}, or draw more by --rounds"
+            raise BadInput("no round of the draw", key="--round", value=number, fix=fix)
 
 
 def seconds_of(budget: str) -> float:

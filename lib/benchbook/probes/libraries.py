@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import threading
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -41,7 +42,7 @@ def check(name: str, asked_by: Path) -> None:
 
 
 def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
-    """Every file of a module beside the probe or of an installed package, by its path as it is imported."""
+    """Every file of a module beside the probe, or of an installed package or module, by its path as it is imported."""
     if not name.isidentifier():
         return None
     module = asked_by.parent / f"{name}.py"
@@ -49,11 +50,11 @@ def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
         return {module.name: module}
     spec = importlib.util.find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec else []
-    return (
-        {f"{name}/{path.relative_to(places[0])}": path for path in sorted(Path(places[0]).rglob("*"))}
-        if places
-        else None
-    )
+    if places:
+        return {f"{name}/{path.relative_to(places[0])}": path for path in sorted(Path(places[0]).rglob("*"))}
+    # A package of one module (six): its file is all of it. What is built into Python has none.
+    alone = Path(spec.origin) if spec and spec.has_location and spec.origin else None
+    return {alone.name: alone} if alone else None
 
 
 @cache
@@ -63,11 +64,13 @@ def zipped(name: str, asked_by: Path) -> Path:
     if files is None:
         raise BadInput("no such package is installed here", file=asked_by, key="NEEDS", value=name, fix="install it")
     sources = {place: path.read_bytes() for place, path in files.items() if path.suffix == ".py"}
-    digest = hashlib.sha256(b"".join(sources.values())).hexdigest()[:12]
+    inside = [part for place, source in sources.items() for part in (place.encode(), source)]
+    digest = hashlib.sha256(b"\0".join(inside)).hexdigest()[:12]
     target = paths.cache_dir() / f"{name}-{digest}.zip"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(f".{os.getpid()}")
+        # Probes of several hosts start side by side, each on a thread.
+        partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             for place, source in sources.items():
                 archive.writestr(zipfile.ZipInfo(place), source)
