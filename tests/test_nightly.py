@@ -65,3 +65,10 @@ def test_what_needs_a_look_is_on_the_page_of_github_s_run(fake: Path) -> None:
     assert [line for line in said if line.startswith("::warning title=nightly::")] == [
         said[0].replace("nightly: ", "::warning title=nightly::")
     ]
+
+
+def test_a_night_without_a_report_is_refused(fake: Path) -> None:
+    for words in ((), ("-o", "--accept host")):
+        done = subprocess.run([JUDGE, *words], env={"PYTHON": str(fake)}, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "usage: " in done.stderr

@@ -27,7 +27,10 @@ DTM, DDT = "dtm_mysql", "ddt_full_scale"
 # DM's two notebooks are run in test_rendered_views.py.
 RUN = {
     EXPLORE: {"baseline": f"{TIDB}~1"},
-    f"{EXPLORE} {DM}": {"campaign": DM, "metric": "job_tps", "x": "worker_count", "panel": "table"},
+    # A series that nothing has sampled, too.
+    f"{EXPLORE} {DM}": {
+        "campaign": DM, "metric": "job_tps", "x": "worker_count", "panel": "table", "series": "cpu", "source": "host",
+    },
     # Trials of one panel and level that differ in other levels, or have none of these; two systems.
     f"{EXPLORE} {DTM}": {
         "campaign": DTM, "metric": "global_tps", "x": "concurrency", "panel": "mode", "series": "Com_update",
