@@ -27,9 +27,10 @@ DTM, DDT = "dtm_mysql", "ddt_full_scale"
 # DM's two notebooks are run in test_rendered_views.py.
 RUN = {
     EXPLORE: {"baseline": f"{TIDB}~1"},
-    # A series that nothing has sampled, too.
+    # A counter of the upstream, which no host has sampled: a series without a sample.
     f"{EXPLORE} {DM}": {
-        "campaign": DM, "metric": "job_tps", "x": "worker_count", "panel": "table", "series": "cpu", "source": "host",
+        "campaign": DM, "metric": "job_tps", "x": "worker_count", "panel": "table", "series": "Com_update",
+        "source": "host",
     },
     # Trials of one panel and level that differ in other levels, or have none of these; two systems.
     f"{EXPLORE} {DTM}": {
