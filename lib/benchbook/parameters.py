@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
 
@@ -138,17 +139,17 @@ def from_namespace(model: type[Model], report: str, namespace: Mapping[str, obje
     ran = namespace.get("In", [])
     cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
     notebook = paths.notebook(report)
-    injected = [list(assigned(cell, notebook)) for cell in cells if cell.startswith("# Parameters")]
+    injected = [cell for cell in cells if cell.startswith("# Parameters")]
     by_hand = [names for cell in cells if _are_most(names := _annotated(cell), model)]
-    names = [*model.model_fields, *(name for last in (injected[-1:], by_hand[-1:]) for one in last for name in one)]
+    names = [*model.model_fields, *chain(*(assigned(cell, notebook) for cell in injected[-1:]), *by_hand[-1:])]
     return check(model, report, {name: namespace[name] for name in names if name in namespace})
 
 
 def _annotated(cell: str) -> list[str]:
     """Names that a cell gives a value and a type; none in one that is not plain Python."""
     try:
-        statements = ast.parse(cell).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        statements = _statements(cell, None)
+    except BadInput:
         return []
     targets = [one.target for one in statements if isinstance(one, ast.AnnAssign) and one.value]
     return [target.id for target in targets if isinstance(target, ast.Name)]

@@ -31,6 +31,8 @@ from benchbook.errors import BenchbookError, NotWritten, writing
 from benchbook.hosts.about import Json
 
 VERSION: Final = 3
+# How the name of a folder ends that is not whole yet.
+PARTIAL: Final = ".partial"
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
 Status = Literal["done", "failed", "disturbed"]
 
@@ -124,7 +126,7 @@ def save(folder: Path, record: Record, series: pd.DataFrame, output: str, *, las
     `lasting`: it is on the disk before it has its name, so that a loss of power leaves it whole, too. Raises
     NotWritten; what was recorded before stays as it is.
     """
-    target, partial = folder / record.id, folder / f"{record.id}.partial"
+    target, partial = folder / record.id, folder / f"{record.id}{PARTIAL}"
     try:
         with writing(f"the record of {record.id}"):
             _write_parts(partial, record, series, output)
@@ -192,7 +194,12 @@ def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str
         raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
 
 
+def half_written(name: str) -> bool:
+    """Whether a folder of this name is no record yet: a killed run leaves it."""
+    return name.endswith(PARTIAL)
+
+
 def load_all(folder: Path) -> list[Record]:
     """The whole records below `folder`, in their run order; partial ones are not records."""
-    found = [load(path) for path in folder.glob("*/") if not path.name.endswith(".partial")] if folder.exists() else []
+    found = [load(path) for path in folder.glob("*/") if not half_written(path.name)] if folder.exists() else []
     return sorted(found, key=lambda record: (record.order, record.id))

@@ -26,7 +26,7 @@ from pydantic import BaseModel
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.record import Record, RecordBroken, load
+from benchbook.campaign.record import Record, RecordBroken, half_written, load
 
 FORMAT = 1
 # "BB" before it: a file of SQLite that is somebody else's has another number there.
@@ -204,7 +204,7 @@ def fingerprints(folder: Path, files: Sequence[str] = ("record.json",)) -> dict[
         return {}
     try:
         with os.scandir(at) as entries:
-            names = [one.name for one in entries if one.is_dir() and not one.name.endswith(".partial")]
+            names = [one.name for one in entries if one.is_dir() and not half_written(one.name)]
         return {name: " ".join(_fingerprint(f"{name}/{file}", at) for file in files) for name in names}
     finally:
         os.close(at)

@@ -119,6 +119,10 @@ class Campaign:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
         return record.load_all(self.folder / "disturbed")
 
+    def attempts(self) -> list[Record]:
+        """Every failed attempt, in run order, those at trials that were measured in the end among them."""
+        return record.load_all(self.folder / "failed")
+
     def coded_series(self, trial: str) -> pa.Table:
         """The same with its words as codes, for who goes through thousands."""
         return record.load_coded_series(self.folder / "trials" / trial)
@@ -284,7 +288,7 @@ def recorded(report: str = "*") -> list[Path]:
 
 def whole_records(folder: Path) -> Iterator[Path]:
     """The files of a campaign's whole records; a killed run leaves half-written ones beside them, which are none."""
-    return (path for path in folder.glob("trials/*/record.json") if not path.parent.name.endswith(".partial"))
+    return (path for path in folder.glob("trials/*/record.json") if not record.half_written(path.parent.name))
 
 
 def latest(report: str, which: str = "") -> Campaign:

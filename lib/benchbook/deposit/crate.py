@@ -21,7 +21,7 @@ from rocrate.rocrate import ROCrate
 from benchbook import __version__, paths, published
 from benchbook.campaign import knee_search
 from benchbook.campaign.knee_asked import FOLDER
-from benchbook.campaign.record import Record, load_all
+from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 
@@ -170,7 +170,7 @@ class CampaignCrate:
 
     def _no_results(self, campaign: Campaign, plan: Entity, below: str = "") -> None:
         """Every failed attempt and every measurement that does not count: there with its reason, and no result."""
-        for record in load_all(campaign.folder / "failed"):
+        for record in campaign.attempts():
             self._no_result(record, plan, f"{below}failed", record.failure.message if record.failure else "")
         for record in campaign.disturbed():
             self._no_result(record, plan, f"{below}disturbed", "; ".join(record.disturbed))

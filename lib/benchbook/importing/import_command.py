@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchbook import paths
+from benchbook.campaign.record import half_written
 from benchbook.errors import BadInput, BenchbookError, one_line, writing
 from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import load_inventory
@@ -124,7 +125,7 @@ def _check_same(partial: Path, target: Path, one: ForeignCampaign) -> None:
     names = [path[len(one.below) :] for path in one.files]
     records = (path.relative_to(target) for path in target.rglob("record.json"))
     # One that was not written to its end is none.
-    there = {str(path) for path in records if not path.parent.name.endswith(".partial")}
+    there = {str(path) for path in records if not half_written(path.parent.name)}
     extra = sorted(there - set(names))
     differ = [name for name in names if not _alike(partial / name, target / name)]
     if differ or extra:

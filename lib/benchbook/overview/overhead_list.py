@@ -10,7 +10,7 @@ from statistics import median
 from rich.console import Console
 
 from benchbook.campaign.overhead import BEGINNING, ONCE
-from benchbook.campaign.record import Record, load_all
+from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.overview.run_list import campaigns_of
 from benchbook.overview.terminal_table import show
@@ -74,7 +74,7 @@ def print_overhead(reports: Sequence[str], console: Console) -> None:
 
 def _every(campaign: Campaign) -> list[Record]:
     """Also the tries that do not count: their time has passed."""
-    return [*campaign.records(), *campaign.disturbed(), *load_all(campaign.folder / "failed")]
+    return [*campaign.records(), *campaign.disturbed(), *campaign.attempts()]
 
 
 def _rows(found: Overhead) -> Iterator[tuple[str, ...]]:
