@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,9 @@ def whole(home: Home) -> Campaign:
 
 
 def test_killed_three_times_a_campaign_still_ends_whole(killed_home: Home) -> None:
+    if (recorded := killed_home.path / "data" / "runs").exists():
+        # A first try of this test: with its records the moments would come before there is a kernel.
+        shutil.rmtree(recorded)
     before: dict[str, int] = {}
     for name, comes in moments(killed_home).items():
         run = killed_home.start(*killed_home.report_words(*CAMPAIGN))
