@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 # What the tests share asserts as well, and is to say what it found.
-pytest.register_assert_rewrite("database", "driver", "faulty", "kit", "packages", "records", "rendered", "sshd")
+shared = ("database", "driver", "faulty", "in_memory", "kit", "packages", "records", "rendered", "schema_check", "sshd")
+pytest.register_assert_rewrite(*shared)
 
 import database as databases
 from kit import INVENTORY, Home, end_runs

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from kit import ROOT
 from toy_report import evidence
 
 from benchbook import plugins
@@ -17,7 +18,7 @@ from benchbook.claims import judge, ledger
 from benchbook.errors import BadInput
 from benchbook.published.tables import Published
 
-CHAPTER = Path(__file__).parents[2] / "docs" / "extending-hypothesis.md"
+CHAPTER = ROOT / "docs" / "extending-hypothesis.md"
 
 
 def block(language: str) -> str:

@@ -1,0 +1,325 @@
+"""A batch: what a plan means, what is refused before anything starts, and that cells keep out of each other's way."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import PATIENCE_S, ROOT, TESTS, Home, until
+from rich.console import Console
+
+from benchbook.batch import batch_command, batch_run
+from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cells import cells_of
+from benchbook.batch.batch_plan import BatchPlan, load_plan
+from benchbook.batch.queues import InventoryQueues
+from benchbook.campaign.store import latest
+from benchbook.errors import BadInput
+
+TIDB, DM, GA, LAB = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "lab_dm_ga", "lab_tidb"
+FAKE = str(TESTS / "helpers" / "fake_report.py")
+
+
+@pytest.fixture(autouse=True)
+def _inventories(home: Home) -> None:
+    for path in (ROOT / "env" / "hosts").glob("*.yaml"):
+        home.write(f"env/hosts/{path.name}", path.read_text())
+
+
+def said(home: Home, plan: dict[str, Any]) -> str:
+    """What `benchbook batch --dry-run` prints."""
+    console = Console(file=io.StringIO(), width=200)
+    assert batch_command.run(str(home.write("plan.yaml", plan)), console, dry=True) == 0
+    return console.file.getvalue()
+
+
+def cells(home: Home, plan: dict[str, Any]) -> list[str]:
+    return [str(cell) for cell in cells_of(load_plan(home.write("plan.yaml", plan)))]
+
+
+# -- the plan ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_combination_less_those_excluded(home: Home) -> None:
+    plan = {
+        "reports": [TIDB, DM],
+        "inventories": [LAB, GA],
+        "profiles": ["smoke", "lab"],
+        "exclude": [
+            {"report": TIDB, "inventory": GA},
+            {"inventory": LAB, "report": DM},
+            {"profile": "lab", "report": DM},
+        ],
+    }
+    assert cells(home, plan) == [f"{TIDB} {LAB} smoke", f"{TIDB} {LAB} lab", f"{DM} {GA} smoke"]
+
+
+def test_a_report_runs_on_its_own_inventory_where_none_is_named(home: Home) -> None:
+    assert cells(home, {"reports": [TIDB, DM]}) == [f"{TIDB} {LAB} smoke", f"{DM} {GA} smoke"]
+
+
+def test_a_parameter_goes_to_the_reports_that_know_it(home: Home) -> None:
+    plan = {"reports": [TIDB, "ddt_full_scale"], "parameters": {"system": ["tidb", "mariadb"], "repetitions": [3]}}
+    assert cells(home, plan) == [
+        f'{TIDB} {LAB} smoke system="tidb" repetitions=3',
+        f'{TIDB} {LAB} smoke system="mariadb" repetitions=3',
+        "ddt_full_scale lab_ddt smoke repetitions=3",
+    ]
+
+
+def test_a_parameter_can_be_excluded_with_its_value(home: Home) -> None:
+    plan = {
+        "reports": [TIDB],
+        "parameters": {"systems": [["tidb"], ["tidb", "mariadb"]], "seed": [1, 2]},
+        "exclude": [{"parameters": {"systems": ["tidb"], "seed": 2}}],
+    }
+    assert [cell.partition("smoke ")[2] for cell in cells(home, plan)] == [
+        'systems=["tidb"] seed=1', 'systems=["tidb", "mariadb"] seed=1', 'systems=["tidb", "mariadb"] seed=2',
+    ]  # fmt: skip
+
+
+def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
+    plan = home.write("plan.yaml", {"reports": [TIDB], "parameters": {"systems": [["tidb", "mariadb"]]}})
+    [cell] = cells_of(load_plan(plan))
+    assert cell.words() == (
+        "report", TIDB, "--profile", "smoke", "--inventory", LAB, "-p", 'systems=["tidb", "mariadb"]',
+    )  # fmt: skip
+
+
+def test_a_file_that_the_plan_names_is_found_from_a_worker_s_folder(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch stands in a folder of the user's; a worker in its checkout."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    monkeypatch.chdir(mine)
+    for kind, name in (("hosts", LAB), ("profiles", "smoke")):
+        (mine / f"{kind}.yaml").write_text((home.path / "env" / kind / f"{name}.yaml").read_text())
+    plan = {"reports": [TIDB], "inventories": ["hosts.yaml"], "profiles": ["profiles.yaml"]}
+    [cell] = cells_of(load_plan(home.write("plan.yaml", plan)))
+    assert cell.words() == (
+        "report", TIDB, "--profile", str(mine / "profiles.yaml"), "--inventory", str(mine / "hosts.yaml"),
+    )  # fmt: skip
+    assert cell.place == str(mine / "hosts.yaml")
+
+
+def test_an_inventory_s_name_and_its_file_are_one_place(home: Home) -> None:
+    file = str(home.path / "env" / "hosts" / f"{LAB}.yaml")
+    with pytest.raises(BadInput, match=r"inventories\.1: it is named twice"):
+        cells(home, {"reports": [TIDB], "inventories": [LAB, file]})
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "words"),
+    [
+        ({"report": [TIDB]}, "report", "known here: exclude, inventories, parameters, profiles, reports"),
+        ({"reports": []}, "reports", "at least 1 item"),
+        ({"reports": ["tidb_v7_1_3_sysbnch"]}, "reports.0", f"did you mean {TIDB}"),
+        ({"reports": [TIDB, TIDB]}, "reports.1", "named twice"),
+        ({"profiles": ["smoke", "smoke"]}, "profiles.1", "named twice"),
+        ({"parameters": {"system": ["tidb", "mariadb", "tidb"]}}, "parameters.system.2", "named twice"),
+        ({"inventories": [LAB, "lab_tidbb"]}, "inventories.1", f"did you mean {LAB}"),
+        ({"profiles": ["smok"]}, "profiles.0", "did you mean smoke"),
+        ({"parameters": {"sytem": ["tidb"]}}, "parameters.sytem", "did you mean"),
+        ({"parameters": {"system": "tidb"}}, "parameters.system", "list"),
+        ({"parameters": {"profile": ["lab"]}}, "parameters.profile", "keys of their own"),
+        ({"parameters": {"system": ["tidbx"]}}, "cell 1", "tidbx"),
+        ({"inventories": ["lab_ddt"]}, "cell 1", "leave the cell out under `exclude`"),
+        ({"exclude": [{"report": DM}]}, "exclude.0", "excludes no cell"),
+        ({"exclude": [{"reprot": TIDB}]}, "exclude.0.reprot", "correct its spelling"),
+        ({"exclude": [{"report": TIDB}]}, "exclude", "every cell is excluded"),
+    ],
+)
+def test_what_a_plan_cannot_mean_is_refused(home: Home, change: dict[str, Any], key: str, words: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        said(home, {"reports": [TIDB], **change})
+    assert (Path(refused.value.file).name, refused.value.key) == ("plan.yaml", key)
+    assert words in str(refused.value)
+    assert "Fix: " in str(refused.value)
+
+
+def test_a_plan_that_is_not_there(home: Home) -> None:
+    with pytest.raises(BadInput, match="no such plan"):
+        batch_command.run("nowhere.yaml", Console(file=io.StringIO()), dry=True)
+
+
+# -- machine time -----------------------------------------------------------------------------------------------------
+
+
+def test_machine_time_is_forecast_by_the_latest_campaign_of_the_kind(home: Home, runs: Path) -> None:
+    campaign = latest(TIDB)
+    each = campaign.spent_s / len(campaign.done())
+    assert each > 0
+    plan = {"reports": [TIDB], "inventories": [campaign.inventory], "profiles": [campaign.profile]}
+    # One system, five workloads by three numbers of threads, as the notebook has it.
+    lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]]}}).splitlines()
+    [row] = [line.split() for line in lines if TIDB in line]
+    assert (row[-3], row[-2:]) == ("30", [f"{30 * each / 60:.1f}", "min"])
+    assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
+
+
+def test_machine_time_of_what_was_never_run_is_not_known(home: Home) -> None:
+    assert said(home, {"reports": [TIDB, DM]}).count("not known yet") == 3
+
+
+# -- the queues -------------------------------------------------------------------------------------------------------
+
+
+def cell(number: int, report: str, inventory: str) -> BatchCell:
+    return BatchCell(number, report, inventory, "smoke", (), f"env/hosts/{inventory}.yaml")
+
+
+def test_an_inventory_has_a_capacity_of_one() -> None:
+    a1, a2, b1 = cell(1, "x", "a"), cell(2, "y", "a"), cell(3, "x", "b")
+    queues = InventoryQueues([a1, a2, b1])
+    assert list(queues.ready()) == [a1, b1]
+    assert list(queues.ready()) == []
+    queues.ended(b1)
+    assert list(queues.ready()) == []
+    queues.ended(a1, again=True)
+    assert list(queues.ready()) == [a2]
+    queues.ended(a2)
+    assert list(queues.ready()) == [a1]
+
+
+# -- on a cluster of this machine -------------------------------------------------------------------------------------
+
+
+def run(home: Home, made: Sequence[BatchCell]) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
+    """The batch's exit status, its JSON, and when its cells began and ended."""
+    console, program = Console(file=io.StringIO(), width=200), (sys.executable, FAKE, str(home.path))
+    status = batch_run.run_cells(BatchPlan(reports=["x"]), made, console, workers=2, program=program)
+    return status, results(home), times(home)
+
+
+def results(home: Home) -> dict[str, Any]:
+    [path] = (home.path / "data" / "runs" / "batches").glob("*.json")
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def times(home: Home) -> list[dict[str, Any]]:
+    path = home.path / "times.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.real
+def test_cells_on_a_cluster_of_two_processes(home: Home) -> None:
+    names = {"a": ["meets", "loses_its_worker", "well"], "b": ["is_met", "busy", "fails", "well"]}
+    made = [
+        cell(number, name, where)
+        for number, (where, name) in enumerate(((w, n) for w, line in names.items() for n in line), 1)
+    ]
+    status, found, periods = run(home, made)
+    assert status == 1
+    by_name = {(one["report"], one["inventory"]): one for one in found["cells"]}
+    assert {key: one["status"] for key, one in by_name.items() if one["status"]} == {("fails", "b"): 1}
+    assert all(one["page"] == "site/index.html" for one in by_name.values() if one["status"] == 0)
+    # One whose hosts are in use gives way to the others of its inventory, and then waits for them.
+    assert by_name["busy", "b"]["attempts"] == 2
+    assert [p["name"] for p in periods if p["inventory"] == "b"] == ["is_met", "busy", "fails", "well", "busy"]
+    # One whose worker was killed was ended as by Ctrl-C, and run again once it had ended.
+    assert [p["status"] for p in periods if p["name"] == "loses_its_worker"] == [130, 0]
+    assert by_name["loses_its_worker", "a"]["attempts"] == 1
+    for inventory, asked in names.items():
+        there = sorted((p["began"], p["ended"]) for p in periods if p["inventory"] == inventory)
+        assert len(there) == len(asked) + 1
+        assert all(ended <= began for (_, ended), (began, _) in pairwise(there))
+
+
+@pytest.fixture
+def driver(home: Home) -> Iterator[subprocess.Popen[bytes]]:
+    """A batch of three cells on one worker, in a process of its own; the first cell runs, the second is the same's."""
+    script = f"""
+# A worker imports this file, too: it needs none of what the batch needs.
+if __name__ == "__main__":
+    import sys
+    from rich.console import Console
+    from benchbook.batch import batch_run
+    from benchbook.batch.batch_cell import BatchCell
+    from benchbook.batch.batch_plan import BatchPlan
+
+    cells = [BatchCell(n, "goes_on", where, "smoke", (), where) for n, where in enumerate("aab", 1)]
+    program = (sys.executable, {FAKE!r}, {str(home.path)!r})
+    sys.exit(batch_run.run_cells(BatchPlan(reports=["x"]), cells, Console(), workers=1, program=program))
+"""
+    file = home.write("driver.py", script)
+    started = subprocess.Popen([sys.executable, str(file)], env=home.environment, process_group=0)
+    until(lambda: list(home.path.glob("*.alone")), "a cell runs")
+    yield started
+    if started.poll() is None:
+        os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+
+
+@pytest.mark.real
+def test_ctrl_c_ends_all_cells_and_says_so(home: Home, driver: subprocess.Popen[bytes]) -> None:
+    # As a terminal does: to the driver and its workers at once.
+    os.killpg(driver.pid, signal.SIGINT)
+    assert driver.wait(PATIENCE_S) == 130
+    # The one that ran has ended itself; the one that waited for a worker has not begun.
+    assert [(period["inventory"], period["status"]) for period in times(home)] == [("a", 130)]
+    assert [one["status"] for one in results(home)["cells"]] == [130, None, 130]
+
+
+@pytest.mark.real
+def test_cells_end_with_a_driver_that_is_killed(home: Home, driver: subprocess.Popen[bytes]) -> None:
+    driver.kill()
+    until(lambda: [period["status"] for period in times(home)] == [130], "the cell has ended")
+    assert [one["status"] for one in results(home)["cells"]] == [None] * 3
+
+
+NO_WORKER = f"""
+# The alarm stands for Ctrl-C.
+if __name__ == "__main__":
+    import io, signal
+    from distributed import Client, LocalCluster
+    from benchbook.batch.batch_cell import BatchCell
+    from benchbook.batch.dispatch import Dispatch
+    from benchbook.batch.queues import InventoryQueues
+
+    class CtrlC:
+        began = lambda self, cell: signal.setitimer(signal.ITIMER_REAL, 0.3)
+        said = again = lambda self, *told: None
+        ended = lambda self, result: print(result.status, result.problem, flush=True)
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+        queues = InventoryQueues([BatchCell(1, "goes_on", "a", "smoke", (), "a")])
+        Dispatch("b1", client, queues, [CtrlC()], lambda results: None, ({sys.executable!r}, {FAKE!r})).run()
+"""
+
+
+@pytest.mark.real
+def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home) -> None:
+    """It was waited for for 130 s, longer than this test is patient."""
+    file = home.write("driver.py", NO_WORKER)
+    done = subprocess.run(
+        [sys.executable, str(file)], env=home.environment, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "130 no worker had taken it\n"
+
+
+def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchbook.batch import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 0.2)
+    with pytest.raises(BadInput, match="--scheduler: no Dask scheduler answers"), dask_cluster.opened("tcpp://x:1", 1):
+        pass
+
+
+def test_a_scheduler_whose_certificates_are_not_known_is_refused(home: Home) -> None:
+    from benchbook.batch import dask_cluster
+
+    refused = r"cannot speak to this scheduler: TLS .*Fix: for tls://, name its certificates"
+    with pytest.raises(BadInput, match=refused), dask_cluster.opened("tls://127.0.0.1:8786", 1):
+        pass

@@ -1,0 +1,76 @@
+"""A batch on workers over SSH: Dask's SSHCluster on two sshd of the lab, whose keys are checked."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from distributed import Security
+from kit import INVENTORY, TESTS, Home
+from rich.console import Console
+
+from benchbook.batch import batch_run, ssh_workers
+from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_plan import BatchPlan
+from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.remote_host import RemoteHost
+
+FAKE = str(TESTS / "helpers" / "fake_report.py")
+
+
+def run(home: Home, names: dict[str, str]) -> int:
+    """The exit status of a batch over SSH of these reports, by inventory."""
+    cells = [BatchCell(n, name, where, "smoke", (), where) for n, (where, name) in enumerate(names.items(), 1)]
+    program = (sys.executable, FAKE, str(home.path))
+    return batch_run.run_cells(
+        BatchPlan(reports=["x"]), cells, Console(file=io.StringIO()), scheduler=f"ssh://{INVENTORY}", program=program
+    )
+
+
+@pytest.mark.real
+def test_cells_run_side_by_side_over_ssh_and_their_records_are_here(lab_home: Home, lab: Inventory) -> None:
+    # Two of them end only beside each other: two workers run them, one on each host.
+    assert run(lab_home, {"a": "meets", "b": "is_met", "c": "looks_for_keys"}) == 0
+    [path] = (lab_home.path / "data" / "runs" / "batches").glob("*.json")
+    cells = json.loads(path.read_text())["cells"]
+    assert {one["home"] for one in cells} == {str(lab_home.path)}, "the lab's workers share the checkout's folder"
+    for name in lab.hosts:
+        host = RemoteHost(lab, name)
+        assert host.run(["test", "-e", host.path("dask")], check=False).status == 1, "the cluster's key is gone"
+        host.close()
+
+
+@pytest.fixture
+def strange(lab_home: Home, lab: Inventory, tmp_path: Path) -> Inventory:
+    """The lab's hosts as somebody describes them who never was there."""
+    (tmp_path / "known_hosts").touch()
+    key = str(lab_home.path / ".lab" / "keys" / "client")
+    described = lab.model_dump(mode="json", include={"hosts"}, exclude_none=True, exclude_defaults=True)
+    for name, host in described["hosts"].items():
+        host["workdir"] = str(tmp_path / name)
+    ssh = {"port": lab.ssh.port, "key": key, "known_hosts": str(tmp_path / "known_hosts")}
+    return load_inventory(str(lab_home.write("env/hosts/strange.yaml", {"ssh": ssh, **described})))
+
+
+@pytest.mark.real
+def test_hosts_that_are_not_known_get_no_worker(strange: Inventory) -> None:
+    with pytest.raises(BenchbookError, match="known_hosts"), ssh_workers.opened_over_ssh(strange.name):
+        pass
+    # The kit has looked first; neither does Dask's own SSH connect.
+    hosts = [RemoteHost(strange, name) for name in strange.hosts]
+    with pytest.raises(BadInput, match="not trusted"), ssh_workers._cluster(strange, hosts, Security.temporary()):
+        pass
+
+
+def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_s(home: Home) -> None:
+    inventory = load_inventory(INVENTORY)
+    host = RemoteHost(inventory, "db1")
+    keys = [str(home.path / ".lab" / "keys" / "client")]
+    assert ssh_workers._login(host) == {
+        "port": 2222, "known_hosts": str(home.path / ".lab" / "known_hosts"), "config": None, "connect_timeout": 10.0,
+        "client_keys": keys, "passphrase": None,
+    }  # fmt: skip

@@ -1,0 +1,92 @@
+"""environment.json and plan.json as models: what was recorded is read, and written as it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kit import FIXTURES
+
+from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
+from benchbook.campaign.record import RecordBroken
+from benchbook.campaign.store import Campaign
+from benchbook.hosts.about import HostFacts, HostFinding, Survey
+
+CAMPAIGNS = FIXTURES / "campaigns"
+RECORDED = sorted(path.parent for path in CAMPAIGNS.glob("*/*/environment.json"))
+HOST = {"python": "3.11.7", "boot_id": "b1", "rack": {"row": 3}, "cores": 2, "load_1min": 1, "clock_offset_s": 0.25}
+
+
+def written(value: object) -> str:
+    return json.dumps(value, indent=1, default=str)
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
+def test_recorded_files_are_written_byte_for_byte_as_they_were(folder: Path) -> None:
+    # The fixtures stand there with another indentation; keys, their order and the kind of every number are compared.
+    environment, plan = (json.loads((folder / name).read_text()) for name in ("environment.json", "plan.json"))
+    made = Campaign(folder)
+    assert written(made.environment().model_dump()) == written(environment)
+    assert written(made.plan.model_dump()) == written(plan)
+
+
+def test_a_note_that_says_nothing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    shutil.copytree(RECORDED[0], tmp_path / "copy")
+    made, file = Campaign(tmp_path / "copy"), tmp_path / "copy" / "environment.json"
+    file.write_text(written(json.loads(file.read_text())))
+    before = file.read_bytes()
+    made.note(Environment())
+    assert file.read_bytes() == before
+
+
+def test_keys_that_nobody_here_knows_are_kept_in_their_place() -> None:
+    said = {"findings": [], "weather": "rain", "hosts": {"db1": HOST}, "systems": {"x": {"dataset": {"rows": 2}}}}
+    assert written(Environment.model_validate(said).model_dump()) == written(said)
+    assert Environment.model_validate(said).hosts["db1"].load_1min == 1
+
+
+def test_a_note_replaces_its_keys_and_adds_new_ones_at_the_end(tmp_path: Path) -> None:
+    plan = {"version": 1, "report": "r", "seed": 1, "asked": {"inventory": "lab"}, "trials": []}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    made = Campaign(tmp_path)
+    surveyed = Survey(hosts={"db1": HostFacts(cores=2)}, findings=[], tuned={})
+    made.note(Environment.of(surveyed, load_generator="ab 2.3"))
+    made.note(Environment(systems={"x": SystemDescription(name="x", version="1")}))
+    made.note(Environment(hosts={"db1": HostFacts(cores=2, kernel="6.1")}, runs=[RunTimes(began=1.0, ended=3.5)]))
+    about = json.loads((tmp_path / "environment.json").read_text())
+    assert list(about) == ["hosts", "findings", "tuned", "load_generator", "systems", "runs"]
+    assert about["hosts"] == {"db1": {"cores": 2, "kernel": "6.1"}}
+    assert about["systems"] == {"x": {"name": "x", "version": "1"}}
+    assert (made.spent_s, made.inventory, made.profile, made.stopping) == (2.5, "lab", "", None)
+
+
+def test_what_is_no_environment_is_said_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps({"report": "r", "seed": 1, "asked": {}, "trials": []}))
+    (tmp_path / "environment.json").write_text('{"hosts": {"db1": {"cores": "many"}}}')
+    with pytest.raises(RecordBroken, match=r"environment\.json: not a campaign's environment: [^$]*hosts\.db1\.cores"):
+        Campaign(tmp_path).environment()
+
+
+def test_which_hosts_are_one_machine() -> None:
+    boots = {"a": "b1", "b": "b1", "c": "b2", "d": "", "e": ""}
+    about = Survey(hosts={name: HostFacts(boot_id=boot) for name, boot in boots.items()})
+    assert {name: about.shares_machine(name) for name in (*boots, "nowhere")} == {
+        "a": True, "b": True, "c": False, "d": False, "e": False, "nowhere": False,
+    }  # fmt: skip
+    assert [about.machine_of(name) for name in (*boots, "nowhere")] == ["b1", "b1", "b2", "d", "e", "nowhere"]
+
+
+def test_a_finding_is_written_with_all_its_fields() -> None:
+    finding = HostFinding(host="db1", what="turbo", found="on", wanted="off", waived=True)
+    assert finding.model_dump() == {"host": "db1", "what": "turbo", "found": "on", "wanted": "off", "waived": True}
+
+
+def test_the_models_of_hosts_open_no_connection() -> None:
+    said = (
+        "import sys, benchbook.hosts.about, benchbook.campaign.store; print({'fabric', 'paramiko'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", said], text=True).strip() == "set()"

@@ -1,0 +1,228 @@
+"""A campaign as an RO-Crate: what the profiles require is there, and the zip holds the campaign."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from kit import FIXTURES, Home
+from rich.console import Console
+
+import benchbook
+from benchbook.campaign import design
+from benchbook.campaign import store as campaigns
+from benchbook.campaign.record import Failure
+from benchbook.campaign.store import Campaign
+from benchbook.deposit import archive_command
+from benchbook.errors import BadInput
+
+TIDB = "tidb_v7_1_3_sysbench"
+LATEST = "20261122T091115497316-d03bde2ab846"
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The zip of a recorded campaign with its results, opened into a folder."""
+    home = Home.make(tmp_path_factory.mktemp("archive") / "home")
+    target = home.path / "data" / "runs" / TIDB / LATEST
+    shutil.copytree(FIXTURES / "replays" / TIDB / LATEST, target)
+    with_a_search(target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHBOOK_HOME", str(home.path))
+        benchbook.open_campaign(LATEST).close()
+        noted = {"cells": [], "metadata": {"papermill": {"parameters": {"profile": "smoke", "seed": 1, "systems": []}}}}
+        (target / "executed.ipynb").write_text(json.dumps({**noted, "nbformat": 4, "nbformat_minor": 5}))
+        path = archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+    assert path == home.path / "site" / TIDB / LATEST / "crate.zip"
+    folder = path.parent / "opened"
+    zipfile.ZipFile(path).extractall(folder)
+    return folder
+
+
+def with_a_search(campaign: Path) -> None:
+    """A search for the knee in its folder: its own loads once more, as those of the search."""
+    plan = json.loads((campaign / "plan.json").read_text())
+    asked, trials = {**plan["asked"], "slo": {"p99_ms": 10}}, Campaign(campaign).trials
+    cells = [trial.cell for trial in trials]
+    search = campaigns.begin_at(
+        campaign / "knee" / "0123456789ab", TIDB, asked, design.plan(cells[:1], 1, seed=1, asked=asked), seed=1
+    )
+    shutil.copy(campaign / "environment.json", search.folder)
+    (trial,) = search.trials
+    load = shutil.copytree(campaign / "trials" / trial.id, search.folder / "trials" / trial.id)
+    said = json.loads((load / "record.json").read_text())
+    (load / "record.json").write_text(json.dumps({**said, "identity": trial.identity, "campaign": search.id}))
+
+
+@pytest.fixture(scope="module")
+def entities(packed: Path) -> dict[str, dict[str, Any]]:
+    said = json.loads((packed / "ro-crate-metadata.json").read_text())
+    return {entity["@id"]: entity for entity in said["@graph"]}
+
+
+@pytest.mark.parametrize("license", ["foo", "Apache-2.0", "ftp://a/b", "https://", "http://a b", "file:///etc/passwd"])
+def test_a_licence_is_an_address(runs: Path, license: str) -> None:
+    with pytest.raises(BadInput, match=r"^license: is no address .*Fix: give its address, such as https://spdx\.org/"):
+        archive_command.run(TIDB, "", license, Console(quiet=True))
+    assert not (runs.parents[1] / "site").exists()
+
+
+def test_a_folder_that_is_not_there_is_not_made(runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "not there" / "deep" / "x.zip"
+    with pytest.raises(BadInput, match=r"^out: the folder .* is not there .*Fix: make the folder first: mkdir -p '"):
+        archive_command.run(TIDB, str(out), archive_command.LICENSE, Console(quiet=True))
+    assert not out.parent.parent.exists()
+
+
+def test_a_folder_is_no_zip(runs: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=rf"^out: is a folder .*Fix: name the zip .*{tmp_path}/crate.zip"):
+        archive_command.run(TIDB, str(tmp_path), archive_command.LICENSE, Console(quiet=True))
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])
+def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) -> None:
+    (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
+    fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST} --anew"
+    with pytest.raises(BadInput, match=rf"executed\.ipynb: is not a notebook\. Fix: {fix}"):
+        archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+
+
+def test_several_may_pack_the_same_at_once(runs: Path, home: Home, tmp_path: Path) -> None:
+    words = ["archive", TIDB, "--out", str(tmp_path / "x.zip")]
+    ended = [(run.communicate()[0], run.returncode) for run in [home.start(*words) for _ in range(3)]]
+    assert [status for _, status in ended] == [0, 0, 0], ended
+    assert [path.name for path in tmp_path.glob("*.zip")] == ["x.zip"]
+    assert zipfile.ZipFile(tmp_path / "x.zip").testzip() is None
+
+
+def test_what_left_no_result_is_in_it_with_its_reason(runs: Path, tmp_path: Path) -> None:
+    """Two failed attempts at a trial that was measured in the end, and two measurements that were disturbed."""
+    campaign = runs / TIDB / LATEST
+    done = Campaign(campaign).records()[0]
+    keep = Campaign(campaign).keep
+    for number in (1, 2):
+        why = Failure(kind="WorkloadFailed", message=f"FATAL {number}")
+        keep(done.model_copy(update={"status": "failed", "failure": why, "summary": {}}), pd.DataFrame(), "")
+        said = [f"stopped {number}", "a clock jump"]
+        keep(done.model_copy(update={"status": "disturbed", "disturbed": said}), pd.DataFrame(), "")
+    packed = archive_command.run(TIDB, str(tmp_path / "x.zip"), archive_command.LICENSE, Console(quiet=True))
+    with zipfile.ZipFile(packed) as held:
+        names = set(held.namelist())
+        found = {one["@id"]: one for one in json.loads(held.read("ro-crate-metadata.json"))["@graph"]}
+    for status, reasons in (("failed", ["FATAL {}"]), ("disturbed", ["stopped {}", "a clock jump"])):
+        for number in (1, 2):
+            assert f"{status}/{done.id}.{number}/record.json" in names
+            action = found[f"#action-{status}-{done.id}.{number}"]
+            assert action["error"] == "; ".join(reasons).format(number)
+            assert action["actionStatus"] == "http://schema.org/FailedActionStatus"
+    assert "executed notebook" not in found["./"]["description"]
+
+
+def kinds(entity: dict[str, Any]) -> set[str]:
+    found = entity["@type"]
+    return {found} if isinstance(found, str) else set(found)
+
+
+def ids(value: Any) -> set[str]:
+    return {one["@id"] for one in (value if isinstance(value, list) else [value])}
+
+
+def test_it_holds_the_campaign(packed: Path) -> None:
+    campaign = FIXTURES / "replays" / TIDB / LATEST
+    for path in campaign.rglob("*"):
+        if path.is_file():
+            assert (packed / path.relative_to(campaign)).read_bytes() == path.read_bytes()
+    for name in ("results.json", "executed.ipynb", f"{TIDB}.ipynb", "published/report.yaml", "plan.json"):
+        assert (packed / name).is_file(), name
+
+
+def test_it_holds_the_search_for_the_knee(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    """With its plan, its environment, and an action for its load."""
+    search = packed / "knee" / "0123456789ab"
+    (load,) = [path.name for path in (search / "trials").iterdir()]
+    assert {path.name for path in (search / "trials" / load).iterdir()} == {
+        "record.json",
+        "series.parquet",
+        "output.txt",
+    }
+    action = entities[f"#action-knee-0123456789ab-trials-{load}"]
+    assert ids(action["object"]) == {"knee/0123456789ab/plan.json"}
+    assert entities["knee/0123456789ab/plan.json"]["name"].startswith(
+        "the search for the highest rate with a p99 of 10 ms"
+    )
+    assert (search / "plan.json").is_file()
+    assert (search / "environment.json").is_file()
+
+
+def test_the_root_says_what_the_profiles_require(entities: dict[str, dict[str, Any]]) -> None:
+    """Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: conformsTo, mainEntity, license, name, description, date."""
+    root = entities["./"]
+    assert ids(root["conformsTo"]) == {
+        "https://w3id.org/ro/wfrun/process/0.5", "https://w3id.org/ro/wfrun/workflow/0.5",
+        "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
+    }  # fmt: skip
+    assert root["name"]
+    assert root["description"]
+    assert root["datePublished"]
+    assert root["license"]
+    workflow = entities[root["mainEntity"]["@id"]]
+    assert kinds(workflow) >= {"File", "SoftwareSourceCode", "ComputationalWorkflow"}
+    assert entities[workflow["programmingLanguage"]["@id"]]["name"] == "Jupyter Notebook"
+
+
+def test_the_notebook_ran_with_these_values_and_left_these_files(entities: dict[str, dict[str, Any]]) -> None:
+    workflow = entities["./"]["mainEntity"]["@id"]
+    (run,) = [one for one in entities.values() if "CreateAction" in kinds(one) and ids(one["instrument"]) == {workflow}]
+    values = [entities[each] for each in ids(run["object"]) if "PropertyValue" in kinds(entities[each])]
+    assert {one["name"]: one["value"] for one in values} == {"profile": "smoke", "seed": 1}
+    for one in values:
+        parameter = entities[one["exampleOfWork"]["@id"]]
+        assert kinds(parameter) == {"FormalParameter"}
+        assert parameter["name"] == one["name"]
+        assert parameter["@id"] in ids(entities[workflow]["input"])
+    assert {"plan.json", "published/"} <= ids(run["object"])
+    assert {"results.json", "executed.ipynb", "environment.json"} <= ids(run["result"])
+    assert run["startTime"] < run["endTime"]
+    assert run["actionStatus"] == "http://schema.org/CompletedActionStatus"
+
+
+def test_every_trial_is_an_action_of_the_load_generator(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    tool = entities["#program-load"]
+    assert (tool["name"], tool["softwareVersion"][:2]) == ("sysbench", "1.")
+    actions = [
+        one for one in entities.values() if "CreateAction" in kinds(one) and ids(one["instrument"]) == {tool["@id"]}
+    ]
+    loads = [*(packed / "trials").iterdir(), *packed.glob("knee/*/trials/*")]
+    assert {one for action in actions for one in ids(action["result"])} == {
+        f"{path.relative_to(packed)}/" for path in loads
+    }
+    for action in actions:
+        (result,) = ids(action["result"])
+        record = json.loads((packed / result / "record.json").read_text())
+        assert action["description"] == record["command"]
+        assert "Dataset" in kinds(entities[result])
+
+
+def test_systems_stand_there_with_their_versions(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    known = json.loads((packed / "environment.json").read_text())["systems"]
+    assert known
+    for name, about in known.items():
+        assert entities[f"#program-{name}"]["softwareVersion"] == about["version"]
+    assert entities["#program-benchbook"]["softwareVersion"] == benchbook.__version__
+
+
+def test_every_reference_leads_somewhere(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
+    def references(value: Any) -> set[str]:
+        if isinstance(value, list):
+            return {one for each in value for one in references(each)}
+        return {value["@id"]} if isinstance(value, dict) and set(value) == {"@id"} else set()
+
+    wanted = {one for entity in entities.values() for value in entity.values() for one in references(value)}
+    assert {one for one in wanted - entities.keys() if not one.startswith("http")} == set()
+    parts = {name for name, one in entities.items() if kinds(one) & {"File", "Dataset"} and name != "./"}
+    assert all((packed / name).exists() for name in parts)

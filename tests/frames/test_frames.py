@@ -1,0 +1,241 @@
+"""The frames: what docs/frames.md says of them is what they are, and every figure is one of the records'."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from kit import ROOT
+from schema_check import check
+
+import benchbook
+from benchbook import plots
+from benchbook.book import Book
+from benchbook.campaign import record
+from benchbook.errors import BadInput
+from benchbook.frames import second_frame
+from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
+from benchbook.plots import mime
+
+TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
+BASELINE, LATEST = "20261122T073108163287-f59da35b3bef", "20261122T091115497316-d03bde2ab846"
+POINT = "r01-tidb-oltp_point_select-threads1"
+
+
+@pytest.fixture
+def report(runs: Path) -> Book:
+    return benchbook.open_campaign(TIDB)
+
+
+def frames(report: Book) -> dict[str, pd.DataFrame]:
+    made = [
+        report.trials(), report.seconds(), report.histograms(), report.cpu(), report.published_frame(),
+        report.beside_frame(), report.claims_frame(),
+    ]  # fmt: skip
+    return {frame.attrs["frame"]: frame for frame in made}
+
+
+def test_the_page_says_what_the_schemas_say() -> None:
+    text = (ROOT / "docs" / "frames.md").read_text()
+    assert text[text.index("## ") :] == "\n".join(schema.markdown() for schema in SCHEMAS)
+
+
+@pytest.mark.parametrize("name", [TIDB, DM, ALPHA, DTM, DDT])
+def test_the_frames_of_every_report_are_as_described(runs: Path, name: str) -> None:
+    found = frames(benchbook.open_campaign(name))
+    for schema in SCHEMAS:
+        call = schema.call.partition("(")[0]
+        if call in found:
+            check(found[call], schema)
+            # Of every frame something must be there, or nothing was checked; sagas and transfers have no histogram.
+            assert len(found[call]) or (call == "report.histograms" and name in (DTM, DDT))
+
+
+def test_the_frames_of_several_campaigns_are_as_described(runs: Path) -> None:
+    report = benchbook.open_campaign(TIDB)
+    made = (benchbook.runs(), benchbook.ratios(TIDB), benchbook.usl(report.trials()))
+    for frame, schema in zip(made, (RUNS, RATIOS, USL), strict=True):
+        check(frame, schema)
+        assert frame.attrs["frame"] == schema.name
+
+
+def test_a_level_with_the_name_of_a_column_is_told_from_it(runs: Path) -> None:
+    frame = benchbook.open_campaign(DM).beside_frame()
+    assert (as_level("table"), as_level("threads")) == ("table_level", "threads")
+    assert "table_level" in benchbook.open_campaign(ALPHA).beside_frame()
+    assert set(frame.table) >= set(benchbook.open_campaign(DM).published.tables)
+
+
+def test_a_trial_s_row_is_its_record(report: Book) -> None:
+    frame = report.trials().set_index("trial")
+    kept = json.loads((report.campaign.folder / "trials" / POINT / "record.json").read_text())
+    row = frame.loc[POINT]
+    assert (row.threads, row.repetition, row.workload) == (1, 1, "oltp_point_select")
+    assert row.tps == kept["summary"]["tps"]["value"]
+    assert row.duration_s == pytest.approx(kept["ended"] - kept["started"])
+    assert row.started.timestamp() == pytest.approx(kept["started"], abs=1e-5)
+    assert (report.trials().attrs["units"]["tps"], len(frame)) == ("1/s", 18)
+    assert report.trials().attrs["campaign"] == LATEST
+
+
+def test_what_a_campaign_left_out_has_an_empty_column_where_it_is_asked_for(runs: Path) -> None:
+    report = benchbook.open_campaign(ALPHA)
+    found = report.trials("threads", "qps_replace", "component")
+    assert list(found.columns) == [*report.trials().columns, "qps_replace", "component"]
+    assert found[["qps_replace", "component"]].isna().all(axis=None)
+    assert found.attrs["units"]["qps_replace"] == "1/s"
+    pd.testing.assert_series_equal(found.threads, report.trials().threads)
+    with pytest.raises(BadInput, match=r"no such column .got 'qps_replaced'.*did you mean qps_replace"):
+        report.trials("qps_replaced")
+
+
+def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:
+    frame = report.seconds("tps", source="sysbench", trials=[POINT])
+    kept = pd.read_parquet(report.campaign.folder / "trials" / POINT / "series.parquet")
+    kept = kept[(kept.metric == "tps") & (kept.source == "sysbench")]
+    every = report.seconds("tps", source="sysbench", trials=[POINT], load_only=False)
+    assert every.value.tolist() == kept.value.tolist()
+    assert set(frame.value) <= set(kept.value)
+    # sysbench reports after each of its 2 s.
+    assert frame.since_s.round().tolist() == [float(i + 1) for i in range(len(frame))]
+    assert set(frame.unit) == {"1/s"}
+
+
+@pytest.mark.parametrize("name", [TIDB, DTM])
+def test_seconds_in_parts_are_the_whole_part_by_part(runs: Path, name: str) -> None:
+    report = benchbook.open_campaign(name)
+    whole = report.seconds(load_only=False)
+    parts = list(second_frame.in_parts(report.campaign, report.records, size=5))
+    assert len(parts) == math.ceil(len(report.records) / 5) > 1
+
+    def plain(frame: pd.DataFrame) -> pd.DataFrame:
+        words = [column for column, kind in frame.dtypes.items() if kind == "category"]
+        return frame.astype(dict.fromkeys(words, "str"))
+
+    pd.testing.assert_frame_equal(pd.concat(map(plain, parts), ignore_index=True), plain(whole))
+    assert all(part.dtypes.astype(str).equals(whole.dtypes.astype(str)) for part in parts)
+
+
+def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    read = record.load_whole_series
+    monkeypatch.setattr(record, "load_whole_series", lambda folder: (opened.append(folder.name), read(folder))[1])
+    report.trials(), report.histograms(), report.beside_frame(), report.published_frame()
+    assert opened == []
+    report.seconds("tps", trials=[POINT])
+    assert opened == [POINT]
+
+
+def test_who_chooses_no_trial_has_the_samples_of_none(report: Book) -> None:
+    trials = report.trials()
+    none, first = trials[trials.tps < 0].trial, trials.trial.iloc[0]
+    assert (len(report.seconds(trials=none)), len(report.seconds(trials=[])), len(report.histograms(none))) == (0, 0, 0)
+    of_first = report.seconds(trials=[first])
+    assert set(of_first.trial) == {first}
+    assert len(report.seconds(trials=trials.trial.head(1))) == len(report.seconds(trials=first)) == len(of_first)
+    assert set(report.histograms().trial) == set(report.histograms(trials.trial).trial) == set(trials.trial)
+
+
+def test_a_histogram_holds_every_request_once(report: Book) -> None:
+    frame = report.histograms([POINT])
+    events = report.trials().set_index("trial").loc[POINT].events
+    assert frame["count"].sum() == events
+    assert set(frame.trial) == {POINT}
+
+
+def test_published_stands_beside_measured_as_the_tables_have_it(report: Book) -> None:
+    frame = report.beside_frame()
+    (row,) = frame[(frame.table == "oltp_point_select") & (frame.threads == 50) & (frame.metric == "tps")].to_dict(
+        "records"
+    )
+    mine = report.trials().query("workload == 'oltp_point_select' and threads == 1").tps
+    assert (row["published"], row["n"], row["unit"]) == (35309, 3, "1/s")
+    assert row["measured"] == pytest.approx(mine.mean())
+    # Student's t with 2 degrees of freedom: 4.3027.
+    assert row["high"] - row["measured"] == pytest.approx(4.3027 * mine.std() / 3**0.5, rel=1e-4)
+    assert "threads 100 → 3" not in frame.attrs["levels"][:5]
+    assert "published → here" in frame.attrs["levels"]
+    printed = report.published_frame().query("table == 'oltp_point_select' and threads == 50 and metric == 'tps'")
+    assert printed[["value", "printed"]].values.tolist() == [[35309.0, "35309"]]
+
+
+def test_claims_have_their_numbers(report: Book) -> None:
+    frame = report.claims_frame().set_index("claim")
+    claim = next(one for one in report.claims() if one.id == "rises-point-select")
+    row = frame.loc["rises-point-select"]
+    assert (row.verdict, row.effect, row.low, row.n) == (claim.verdict, claim.effect, claim.interval[0], claim.n)
+    assert (row.region_low, pd.isna(row.region_high)) == (1.2, True)
+
+
+def test_runs_are_listed_with_what_is_done(runs: Path) -> None:
+    shutil.rmtree(runs / TIDB / LATEST / "trials" / POINT)
+    frame = benchbook.runs(TIDB).set_index("campaign")
+    assert frame.loc[LATEST, ["planned", "done", "finished"]].tolist() == [18, 17, False]
+    assert frame.loc[BASELINE, ["planned", "done", "finished"]].tolist() == [12, 12, True]
+    assert set(benchbook.runs().report) == {TIDB, DM, ALPHA, DTM, DDT}
+    assert benchbook.runs("nothing").empty
+
+
+def test_ratios_are_of_the_latest_two(runs: Path) -> None:
+    frame = benchbook.ratios(TIDB)
+    old, new = (benchbook.open_campaign(name).trials() for name in (BASELINE, LATEST))
+    (row,) = frame.query("table == 'oltp_read_write' and levels == 'threads 1' and metric == 'tps'").to_dict("records")
+    means = [one.query("workload == 'oltp_read_write' and threads == 1").tps.mean() for one in (old, new)]
+    assert [row["a"], row["b"]] == pytest.approx(means)
+    assert frame.attrs["a"] == BASELINE
+    assert "Refused" in frame.attrs["sentence"]
+
+
+def test_the_law_is_fitted_to_each_curve() -> None:
+    # X(N) = 1000 N / (1 + 0.05 (N - 1) + 0.002 N (N - 1)), exactly.
+    levels = [1, 2, 4, 8, 16, 32]
+    tps = [1000 * n / (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) for n in levels]
+    frame = pd.DataFrame({"threads": levels, "tps": tps, "system": "s"})
+    (row,) = benchbook.usl(frame, by=["system"]).to_dict("records")
+    assert (row["contention"], row["coherency"]) == pytest.approx((0.05, 0.002), rel=1e-3)
+    assert row["peak"] == pytest.approx((0.95 / 0.002) ** 0.5, rel=1e-3)
+    assert row["why_not"] == ""
+    (few,) = benchbook.usl(frame.head(3), by=["system"]).to_dict("records")
+    assert few["why_not"].startswith("3 levels")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda report: report.seconds("tsp"), r"no such metric \(got 'tsp'\)\. Fix: did you mean tps"),
+        (lambda report: report.seconds(source="sysbnech"), "did you mean sysbench"),
+        (lambda report: report.histograms(["r09"]), "no such trial"),
+        (lambda report: benchbook.usl(report.trials(), "tsp"), "no such column .* did you mean tps"),
+        (lambda report: benchbook.open_campaign("tibd"), "no such recorded campaign"),
+        (lambda report: benchbook.usl(report.trials(), x="workload"), r"numbers.* \(got 'workload'\).* \(threads, "),
+        (lambda report: plots.usl(report.trials(), x="workload"), "needs numbers"),
+        (lambda report: plots.repetitions(report.trials(), "tps", x="workload", panel="table"), "needs numbers"),
+        (lambda report: plots.relation(report.trials(), "client", "tps"), r"numbers.* \(got 'client'\)"),
+        (lambda report: plots.levels(report.beside_frame(), "tps", x="workload", panel="table"), "needs numbers"),
+        (lambda report: plots.measures(report.beside_frame(), ["tps"], x="workload"), "needs numbers"),
+        (
+            lambda report: plots.heat(report.trials(), "tps", down="workload", across="threads", panel="system"),
+            r"several rows \(got 'system tidb, workload oltp_point_select, threads 5'\)\. Fix: give a row per cell",
+        ),
+    ],
+)  # fmt: skip
+def test_a_name_that_does_not_exist_is_told_which_do(report: Book, call: object, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        call(report)  # type: ignore[operator]
+
+
+def test_of_more_values_than_colours_an_even_part_is_drawn_and_the_caption_says_so() -> None:
+    """100 numbers of threads, 12 colours: the first, the last, and ten between them."""
+    told = {"threads": range(1, 101), "workload": "w", "latency_ms": range(100)}
+    frame = pd.DataFrame({**told, "count": 1, "system": "s"})
+    for drawn in (plots.ecdf(frame), plots.relation(frame, "threads", "latency_ms")):
+        _, caption = mime.words(drawn)
+        assert caption.endswith("Of 100 values of threads 12 are shown, evenly chosen.")
+    names = [text.get_text() for text in plots.ecdf(frame).legends[0].get_texts()]
+    assert (len(names), names[0], names[-1]) == (12, "threads 1", "threads 100")
+    _, caption = mime.words(plots.ecdf(frame[:12]))
+    assert "evenly" not in caption

@@ -1,0 +1,166 @@
+"""What is read from a host's first answer: does logind end what a login leaves behind, and who is let off."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kit import TESTS
+
+from benchbook.hosts import login_shell
+from benchbook.hosts.first_look import Seen, check, script
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.logout import kills_at_logout
+
+MAIN = "/etc/systemd/logind.conf"
+# What `loginctl show-user -p ...` prints of the manager itself, on Debian 12 and with the setting changed.
+DEBIAN = [("", "KillUserProcesses=no"), ("", "KillOnlyUsers="), ("", "KillExcludeUsers=root")]
+CHANGED = [("", "KillUserProcesses=yes"), ("", "KillOnlyUsers="), ("", "KillExcludeUsers=root")]
+
+
+@pytest.mark.parametrize(
+    ("said", "user", "killed"),
+    [
+        (DEBIAN, "bench", False),
+        (CHANGED, "bench", True),
+        (CHANGED, "root", False),
+        ([*CHANGED[:2], ("", "KillExcludeUsers=root bench")], "bench", False),
+        ([("", "KillUserProcesses=yes"), ("", "KillOnlyUsers=guest"), ("", "KillExcludeUsers=root")], "bench", False),
+        ([], "bench", False),
+        ([(MAIN, "KillUserProcesses=1")], "bench", True),
+        ([(MAIN, "KillUserProcesses = true")], "bench", True),
+        ([(MAIN, "KillUserProcesses=yes"), (MAIN, "KillExcludeUsers=")], "root", True),
+        # Drop-ins count more than the main file, later names more than earlier ones, wherever they stand, ...
+        ([(f"{MAIN}.d/10-a.conf", "KillUserProcesses=no"), (MAIN, "KillUserProcesses=yes")], "bench", False),
+        (
+            [
+                (f"{MAIN}.d/10-a.conf", "KillUserProcesses=no"),
+                ("/usr/lib/systemd/logind.conf.d/90-z.conf", "KillUserProcesses=yes"),
+            ],
+            "bench",
+            True,
+        ),
+        # ... and of two with one name the one in /etc is read, the other not at all.
+        (
+            [
+                (f"{MAIN}.d/50-x.conf", "KillExcludeUsers=root bench"),
+                ("/usr/lib/systemd/logind.conf.d/50-x.conf", "KillUserProcesses=yes"),
+            ],
+            "bench",
+            False,
+        ),
+    ],
+)
+def test_whose_processes_end_at_logout(said: list[tuple[str, str]], user: str, killed: bool) -> None:
+    assert kills_at_logout(said, user) is killed
+
+
+LOGIND_CONF = """\
+#  This file is part of systemd.
+[Login]
+#NAutoVTs=6
+#ReserveVT=6
+KillUserProcesses=yes
+#KillOnlyUsers=
+#KillExcludeUsers=root
+#InhibitDelayMaxSec=5
+"""
+
+
+@pytest.mark.parametrize(("user", "refused"), [("root", False), ("bench", True)])
+def test_a_host_on_which_no_job_would_live(user: str, refused: bool, tmp_path: Path) -> None:
+    """`look.sh` itself, with a logind.conf as Debian writes it and one line changed, and no loginctl."""
+    conf = tmp_path / "logind.conf"
+    conf.write_text(LOGIND_CONF)
+    text = script(str(tmp_path / "work")).replace("/etc/systemd/logind.conf ", f"{conf} ")
+    text = text.replace("grep -qs 'session-[^/]*\\.scope' /proc/self/cgroup", "true").replace("loginctl", "false")
+    text = text.replace("$(id -un)", user)
+    said = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    seen = Seen.parse(said.stdout)
+    assert (seen.step, seen.root, seen.logind) == (
+        "good",
+        str(tmp_path / "work"),
+        [(str(conf), "KillUserProcesses=yes")],
+    )
+    left = [path.name for path in (tmp_path / "work").iterdir()]
+    assert left == ["jobs"], "the folder that every session needs, and nothing else"
+    one = Inventory.model_validate({"name": "a", "hosts": {"db": {"address": "a.invalid", "roles": ["client"]}}})
+    if not refused:
+        return check(one, "db", seen)
+    with pytest.raises(Exception, match=r"hosts\.db: this host ends .*Fix: put `KillExcludeUsers=root bench` into its"):
+        check(one, "db", seen)
+    return None
+
+
+def test_behind_a_script_of_the_name_the_interpreter_itself_is_found(tmp_path: Path) -> None:
+    shim, real = tmp_path / "shims" / "python3", os.path.realpath(sys.executable)
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+    shim.chmod(0o755)
+    path = {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
+    words = ["sh", "-c", script(str(tmp_path / "work"))]
+    seen = Seen.parse(subprocess.run(words, env=path, capture_output=True, text=True, check=True).stdout)
+    assert (seen.python, seen.interpreter) == ("{}.{}".format(*sys.version_info), real)
+
+
+@pytest.mark.parametrize(
+    "command", ["echo plain", "echo 'it''s'; false", "printf '%s\\n' \"a!b\" 'two\nlines' é", "exit 3"]
+)
+def test_a_command_means_the_same_by_way_of_a_login_shell(command: str) -> None:
+    direct = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    by_way = subprocess.run(["sh", "-c", login_shell.words(command)], capture_output=True, text=True, check=False)
+    assert (login_shell.said(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
+    assert login_shell.ran(by_way.stdout)
+    assert login_shell.said("what a shell said that ran nothing") == "what a shell said that ran nothing"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["echo", "plain"], ["printf", "%s|", "it's", "a!b", "two\nlines", "é", "$HOME"], ["false"], ["no-such-program"]],
+)
+def test_a_program_means_the_same_by_way_of_a_login_shell(argv: list[str]) -> None:
+    command = f"exec {shlex.join(argv)}"
+    direct = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    by_way = subprocess.run(["sh", "-c", login_shell.program(argv)], capture_output=True, text=True, check=False)
+    assert (login_shell.said(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
+    assert login_shell.ran(by_way.stdout)
+    assert login_shell.ran(by_way.stderr)
+
+
+# -- the stand-ins for shells that are not installed --------------------------------------------------------------
+
+LINES = r"""
+exec env -i A=1 /bin/echo 'a b' "c"
+/bin/echo 'a!b'
+/bin/echo 'a\!b'
+/bin/echo "$HOME:/x"
+/bin/echo "$HOME"':/x'
+/bin/echo "$(id)"
+/bin/echo 'a\\b'
+/bin/echo 'a\b'
+/bin/echo 'it'"'"'s'
+/bin/echo "${HOME}"
+/bin/echo 'open
+/bin/echo '\047'
+/bin/echo a=b -x /y
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("kind", ["csh", "fish"])
+def test_a_stand_in_for_a_shell_reads_as_the_shell_does(kind: str) -> None:
+    real = shutil.which({"csh": "tcsh"}.get(kind, kind))
+    if real is None:
+        pytest.skip(f"{kind} is not installed: nothing to compare the stand-in with")
+    stand_in = [sys.executable, str(TESTS / "helpers" / "shells" / "other_shell.py"), kind]
+    for line in [*LINES, "/bin/echo 'two\nlines'"]:
+        one, other = (
+            subprocess.run([*words, "-c", line], check=False, capture_output=True, text=True)
+            for words in ([real], stand_in)
+        )
+        known = "not known to this program" not in other.stderr
+        assert not known or one.stdout == other.stdout, f"{line}: {one.stdout} {one.stderr}"

@@ -1,0 +1,279 @@
+"""The command line: what it hands on, and the exit status that it ends with."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory
+
+from benchbook import cli, headless, restage
+from benchbook.book import TrialsFailed
+from benchbook.build import fetched, programs
+from benchbook.errors import BadInput, counted
+from benchbook.site import publish
+
+Ended = tuple[int, str]
+# The one that is recorded of dm_1_0_ga.
+CAMPAIGN = "20261122T033155989805-baf75a4e591a"
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Runs the command line in this process: (exit status, what it said)."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["benchbook", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out + said.err
+
+    return run
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """What reports were run with; a report of the name `fails`, `wrong` or `stopped` ends so."""
+    seen: list[tuple[str, dict[str, Any]]] = []
+    ends = {"wrong": BadInput("no", key="k", value="v", fix="do"), "broken": TrialsFailed("1 of 4"),
+            "stopped": KeyboardInterrupt()}  # fmt: skip
+
+    def run(report: str, said: dict[str, Any], _: object, *, wait: bool) -> int:
+        seen.append((report, said))
+        if report in ends:
+            raise ends[report]
+        return 1 if report == "fails" else 0
+
+    monkeypatch.setattr(restage, "restage", run)
+    monkeypatch.setattr(restage, "reports", lambda: ["a", "b", "fails", *ends])
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("reports", "status"),
+    [(["a"], 0), (["fails"], 1), (["broken"], 1), (["wrong"], 2), (["fails", "a"], 1), (["wrong", "fails", "a"], 2)],
+)
+def test_the_worst_report_is_the_exit_status_and_every_one_is_tried(
+    ends: Callable[..., Ended], asked: list[Any], reports: list[str], status: int
+) -> None:
+    assert ends("report", *reports)[0] == status
+    assert [name for name, _ in asked] == reports
+
+
+def test_without_a_name_every_report_is_run_with_the_smoke_profile(
+    ends: Callable[..., Ended], asked: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restage, "reports", lambda: ["a", "b"])
+    assert ends("report")[0] == 0
+    assert asked == [("a", {"profile": "smoke"}), ("b", {"profile": "smoke"})]
+
+
+def test_a_second_name_that_is_misspelt_is_refused_before_the_first_one_runs(
+    ends: Callable[..., Ended], asked: list[Any]
+) -> None:
+    status, said = ends("report", "a", "brokn")
+    assert (status, asked) == (2, [])
+    assert "unknown report (got 'brokn'). Fix: did you mean broken or wrong? there are: a, b, " in said
+
+
+def test_the_version_is_said(ends: Callable[..., Ended]) -> None:
+    assert ends("--version") == (0, f"benchbook {version('benchbook')}\n")
+
+
+def test_what_there_is_is_listed_and_a_broken_inventory_costs_no_other(ends: Callable[..., Ended], home: Home) -> None:
+    home.write("env/hosts/half.yaml", {"lab": True})
+    status, said = ends("list")
+    assert status == 0
+    for name in (REPORT, "mariadb", "half", "tiny"):
+        assert name in said
+    (line,) = [line for line in said.splitlines() if line.split()[:1] == ["half"]]
+    assert "broken:" in line
+
+
+def test_a_system_is_said_to_come_from_what_its_class_is_made_of(
+    ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetched, "is_fetched", lambda name: name == "mysql57")
+    monkeypatch.setattr(programs, "is_built", lambda name: name != "pd")
+    rows = [line.split(maxsplit=1) for line in ends("list")[1].splitlines() if line.strip()]
+    said = {words[0]: words[1].strip() for words in rows if len(words) == 2}
+    assert said["mysql57"] == "fetched by Maven, pinned; ready"
+    assert said["mysql8"] == "fetched by Maven, pinned; fetched on first use, or by `make build-mysql8`"
+    assert said["tidb_cluster"] == (
+        "tidb, unistore: built from source, pinned; ready; "
+        "pd: built from source, pinned; built on first use, or by `make build-pd`"
+    )
+    assert said["mariadb"] == "installed on its hosts"
+    assert said["go_tpc"].split() == "mysql, pgsql closed gotpc: built from source, pinned; ready".split()
+    assert said["pgbench"].split() == "pgsql closed, open installed on its hosts".split()
+    doctor = ends("doctor")[1]
+    assert "system mysql57" in doctor
+    assert "make build-pd" in doctor
+
+
+def test_runs_are_listed_with_what_became_of_them(ends: Callable[..., Ended], home: Home) -> None:
+    assert "nothing has been run yet" in ends("runs")[1]
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    shutil.copytree(kept, home.path / "data" / "runs" / "dtm_mysql" / kept.name)
+    status, said = ends("runs")
+    assert status == 0
+    (line,) = [line.split() for line in said.splitlines() if kept.name in line]
+    assert line[:3] == [kept.name, "dtm_mysql", "smoke"]
+
+
+def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callable[..., Ended], home: Home) -> None:
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    shutil.copytree(kept, home.path / "data" / "runs" / "dtm_mysql" / kept.name)
+    status, said = ends("publish")
+    assert status == 2
+    assert "no campaign with an executed notebook" in said
+    assert not (home.path / "public").exists()
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "said"),
+    [(0, ("cell",), "0 cells"), (1, ("cell",), "1 cell"), (1, ("inventory", "inventories"), "1 inventory"),
+     (2, ("inventory", "inventories"), "2 inventories")],
+)  # fmt: skip
+def test_one_is_singular(count: int, words: tuple[str, ...], said: str) -> None:
+    assert counted(count, *words) == said
+
+
+def test_a_report_of_one_table_is_not_of_1_tables(ends: Callable[..., Ended]) -> None:
+    assert ends("check", "tidb_v7_1_3_tpcc")[1].startswith("tidb_v7_1_3_tpcc: 1 table, 3 rows, valid\n")
+
+
+@pytest.mark.parametrize("command", ["claims", "site"])
+def test_a_campaign_alone_means_its_own_report(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
+    assert ends(command, "--campaign", CAMPAIGN) == (0, "")
+    assert asked == [("dm_1_0_ga", CAMPAIGN)]
+
+
+@pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0", f"data/runs/dm_1_0_ga/{CAMPAIGN}"])
+def test_a_campaign_is_published_by_any_of_its_addresses(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    for folder in runs.glob("*/*"):
+        (folder / "executed.ipynb").write_text("{}")
+    monkeypatch.setattr(publish, "publish", lambda report, notebook, *_: f"{report} {notebook.parent.name}")
+    status, said = ends("publish", which)
+    assert (status, said.splitlines()[:-1]) == (0, [f"dm_1_0_ga: dm_1_0_ga {CAMPAIGN}"])
+
+
+def test_the_doctor_names_a_program_that_is_missing_and_its_package(
+    ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = "report sysbench-of-nobody sysbench -\ntest browser-of-nobody chromium -\n"
+    home.path.joinpath("env", "debian-packages.txt").write_text(table)
+    status, said = ends("doctor")
+    assert status == 1
+    lines = {line.split()[1]: line for line in said.splitlines() if "-of-nobody" in line and "missing:" not in line}
+    assert "apt-get install sysbench" in lines["sysbench-of-nobody"]
+    assert lines["sysbench-of-nobody"].split()[0] == "missing"
+    assert lines["browser-of-nobody"].split()[0] == "look"  # only the tests need it
+
+
+def test_a_shell_completes_the_names_of_reports(
+    ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = {"_BENCHBOOK_COMPLETE": "complete_bash", "COMP_WORDS": "benchbook report tid", "COMP_CWORD": "2"}
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    assert REPORT in ends()[1].split()
+
+
+def test_parameters_are_yaml(ends: Callable[..., Ended], asked: list[Any]) -> None:
+    words = ["-p", "threads=[1, 2]", "-p", "seed=7", "-p", "system=endpoint:x", "-p", "campaign=", "-p", "replay=false"]
+    assert ends("report", "a", "--inventory", "i", "--profile", "lab", *words)[0] == 0
+    ((_, said),) = asked
+    assert said == {"profile": "lab", "inventory": "i", "threads": [1, 2], "seed": 7, "system": "endpoint:x",
+                    "campaign": "", "replay": False}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["threads", "threads=[1", "since=2020-01-01", "a: b"])
+def test_a_parameter_that_is_none(ends: Callable[..., Ended], asked: list[Any], word: str) -> None:
+    status, said = ends("report", "a", "-p", word)
+    assert (status, asked) == (2, [])
+    assert "Fix: " in said
+
+
+def test_a_mistyped_option_is_a_usage_error(ends: Callable[..., Ended], asked: list[Any]) -> None:
+    status, said = ends("report", "--porfile", "smoke")
+    assert (status, asked) == (2, [])
+    assert "--porfile" in said
+    assert "Traceback" not in said
+
+
+def test_an_interrupt_says_that_what_was_recorded_stays(ends: Callable[..., Ended], asked: list[Any]) -> None:
+    status, said = ends("report", "stopped", "a")
+    assert (status, [name for name, _ in asked]) == (130, ["stopped"])
+    assert "what was recorded stays" in said
+
+
+@pytest.mark.parametrize("words", [["compare", REPORT], ["claims", REPORT], ["audit", REPORT], ["list"], ["--help"]])
+def test_a_reader_that_has_gone_is_no_result(home: Home, runs: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "benchbook", *words]
+    with subprocess.Popen(
+        command, cwd=home.path, env=home.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        # As `head` does, only sooner: the next line that is printed meets a closed pipe.
+        run.stdout.close()
+        said = run.stderr.read()
+    assert (run.returncode, said) == (141, "")
+
+
+@pytest.mark.parametrize("words", [["runs"], ["audit"], ["list"]])
+def test_letters_that_the_terminal_lacks_cost_a_question_mark(home: Home, runs: Path, words: list[str]) -> None:
+    status, said = home.run(*words, **ASCII_ONLY)
+    assert (status, "defect of the kit" in said) == (0, False), said
+    assert "?" in said
+    assert said.isascii()
+
+
+def test_an_error_is_one_paragraph(ends: Callable[..., Ended], asked: list[Any]) -> None:
+    assert ends("report", "wrong")[1] == "wrong: k: no (got 'v'). Fix: do\n"
+
+
+@pytest.mark.real
+def test_a_refused_host_is_said_before_anything_is_built_or_started(
+    ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(restage.artefacts, "provide", lambda *what: begun.append(what))
+    monkeypatch.setattr(headless, "execute", lambda *what: begun.append(what))
+    # Nobody listens there; the second host is refused as well, and both are named.
+    path = home.write("variants/refused.yaml", inventory("127.0.60", lab=False))
+    status, said = ends("report", REPORT, "--profile", "tiny", "--inventory", str(path), "-p", "system=mariadb")
+    assert (status, begun) == (2, [])
+    assert "connecting failed on 2 of 2 hosts" in said
+    assert f"{path}: hosts.db1: the host cannot be reached by SSH" in said
+    assert "(got '127.0.60.1:2222'). Fix: start it" in said
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch, wait: bool
+) -> None:
+    refused = headless.Executed(home.path, None, 2, "HostReserved: hosts.db1: the host is reserved by somebody")
+    done = [refused, headless.Executed(home.path, None, 0, None)]
+    monkeypatch.setattr(restage, "until_free", lambda *_, wait: None)
+    monkeypatch.setattr(restage, "_run", lambda *_: done.pop(0))
+    monkeypatch.setattr(restage, "_publish", lambda report, executed, console: executed.status)
+    asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}
+    assert restage.restage(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)

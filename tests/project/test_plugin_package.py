@@ -1,0 +1,292 @@
+"""A package outside the tree brings a system, a load generator and a probe by entry points only; a report runs them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import PROFILE, ROOT, Home
+
+from benchbook.analysis import results
+from benchbook.campaign.store import Campaign
+
+PACKAGE = Path(__file__).parent / "plugin_package"
+GUIDE = ROOT / "docs" / "extending.md"
+PROBES = PACKAGE.parent / "own_probes"
+NAME = "redis_points"
+TABLES = {"oltp_point_select": "get", "oltp_update_non_index": "set"}
+# A probe of a server: it asks for the address, and says by an error when it is not answered as expected.
+ASKS_THE_SERVER = """
+import socket
+
+METRICS = {"said": ("level", "B")}
+
+
+def sample(address, port, password):
+    if password:
+        raise ValueError("this server has no password")
+    with socket.create_connection((address, port), timeout=5) as link:
+        link.sendall(b"PING\\r\\n")
+        return {"said": len(link.recv(64))}
+"""
+# Enough for a few seconds of load: the probes look once a second.
+KEYS, REQUESTS = 500, 150_000
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, built and installed: a wheel of pure Python is installed by unpacking it."""
+    folder = tmp_path_factory.mktemp("plugin")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=PACKAGE, check=True, capture_output=True, timeout=120)
+    (wheel,) = folder.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "site")
+    return folder / "site"
+
+
+def installed(site: Path) -> dict[str, str]:
+    """What makes a child process see the package."""
+    return {"PYTHONPATH": f"{site}:{ROOT / 'lib'}"}
+
+
+def report_of_redis(home: Home, net: str) -> None:
+    """`benchbook new`, and what a user changes in its files: another system, another load generator."""
+    status, said = home.run("new", NAME)
+    assert status == 0, said
+    published = home.path / "data" / "published" / NAME
+    for old, new in TABLES.items():
+        (published / f"{old}.csv").rename(published / f"{new}.csv")
+    for file in (published / "report.yaml", published / "datapackage.json", published / "claims.yaml"):
+        text = file.read_text()
+        for old, new in TABLES.items():
+            text = text.replace(old, new)
+        text = re.sub(r"options: \[.*\]", "options: []", text)
+        file.write_text(re.sub(r"^( +)(workload: .*)$", r"\1\2\n\1load: redis_benchmark", text, flags=re.MULTILINE))
+    notebook = home.path / "notebooks" / f"{NAME}.ipynb"
+    changed = notebook.read_text().replace('system: str = \\"mariadb\\"', 'system: str = \\"redis\\"')
+    notebook.write_text(changed.replace('source=\\"sysbench\\"', 'source=\\"redis_benchmark\\"'))
+    hosts = {"a": {"address": f"{net}.61", "roles": ["client"]}, "b": {"address": f"{net}.62", "roles": ["redis"]}}
+    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
+    home.write("env/hosts/lab_redis.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
+    size = {"keys": KEYS, "requests": REQUESTS, "time_s": 2}
+    profile = {**PROFILE, "reset": "restore", "loads": {"redis_benchmark": size}, "probes": ["sockets", "replies"]}
+    home.write("env/profiles/tiny.yaml", profile)
+    home.write("env/probes/sockets.py", (PROBES / "sockets.py").read_text())
+    home.write("env/probes/replies.py", ASKS_THE_SERVER)
+
+
+WORDS = ["report", NAME, "--profile", "tiny", "--inventory", "lab_redis", "-p", "threads=[2]"]
+
+
+@pytest.fixture(scope="module")
+def restaged(tmp_path_factory: pytest.TempPathFactory, net: str, site: Path) -> tuple[Home, int, str]:
+    """The report of Redis, run from one command in a lab of its own: (folder, exit status, what was said)."""
+    home = Home.make(tmp_path_factory.mktemp("redis") / "home", net)
+    report_of_redis(home, net)
+    return home, *home.run(*WORDS, **installed(site))
+
+
+def campaign(home: Home) -> Campaign:
+    (plan,) = (home.path / "data" / "runs" / NAME).glob("*/plan.json")
+    return Campaign(plan.parent)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_every_trial_is_measured_by_the_package_s_load_generator(restaged: tuple[Home, int, str]) -> None:
+    home, status, said = restaged
+    assert status == 0, said
+    made = campaign(home)
+    assert (len(made.trials), len(made.records()), made.failures()) == (4, 4, [])
+    for record in made.records():
+        assert record.summary["events"].value == REQUESTS
+        assert sum(count for _, count in record.histogram) == REQUESTS
+        assert record.summary["tps"].unit == "1/s"
+        assert (record.asked["load"], record.asked["keys"]) == ("redis_benchmark", KEYS)
+        assert f"-t {record.levels['workload']} -c 2" in record.command
+    about = made.environment().model_dump()
+    assert about["load_generator"].startswith("redis-benchmark ")
+    assert about["systems"]["redis"]["dataset"] == {"keys": KEYS, "value_bytes": 16}
+    assert about["systems"]["redis"]["config"]["variables"]["save"] == "3600 1"
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_the_package_s_probe_says_levels_and_rates_with_its_own_units(restaged: tuple[Home, int, str]) -> None:
+    made = campaign(restaged[0])
+    for record in made.records():
+        series = made.series(record.id)
+        assert {"host", "redis", "redis_benchmark"} <= set(series.source)
+        seen = series[series.source == "redis"]
+        units = dict(zip(seen.metric, seen.unit, strict=True))
+        assert (units["used_memory"], units["total_commands_processed"]) == ("B", "1/s")
+        assert (units["used_cpu_user"], set(seen.host)) == ("cores", {"b"})
+        commands = seen[seen.metric == "total_commands_processed"].value
+        assert commands.max() > record.summary["events"].value / 100
+        assert "redis@b" in record.proof["probe_cores"]
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_probe_of_one_file_watches_every_machine_or_every_server(restaged: tuple[Home, int, str]) -> None:
+    """Both stand in env/probes and are named in the profile; nothing else knows of them."""
+    made = campaign(restaged[0])
+    for record in made.records():
+        series = made.series(record.id)
+        # Beside what a probe samples, its loop says how punctual it was.
+        sampled = series[~series.metric.isin(["heartbeat.late_s", "clock.step_s"])]
+        sockets, replies = (sampled[sampled.source == name] for name in ("sockets", "replies"))
+        assert set(zip(sockets.host, sockets.metric, sockets.unit, strict=True)) == {
+            (host, *said) for host in "ab" for said in (("tcp.inuse", "sockets"), ("resets", "1/s"))
+        }
+        # The two connections of the load at their both ends, and the server's own sockets.
+        assert sockets[sockets.metric == "tcp.inuse"].value.max() >= 2
+        assert set(zip(replies.host, replies.unit, replies.value, strict=True)) == {("b", "B", len("+PONG\r\n"))}
+        assert {"sockets@a", "sockets@b", "replies@b"} <= record.proof["probe_cores"].keys()
+        assert "failed_probes" not in record.proof
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_its_page_and_json_are_made_and_its_checks_passed(restaged: tuple[Home, int, str]) -> None:
+    home, _, _ = restaged
+    found = results.read(home.path / "site" / f"{NAME}.json")
+    assert {row.measured.n for table in found.tables for row in table.rows if row.measured} == {2}
+    assert {system.title for system in found.systems} == {"Redis"}
+    assert f"{REQUESTS} of {REQUESTS}" in (home.path / "site" / f"{NAME}.html").read_text()
+
+
+def test_without_the_package_its_names_are_unknown_and_the_known_ones_are_said(home: Home) -> None:
+    report_of_redis(home, "127.0.90")
+    status, said = home.run(*WORDS)
+    assert status == 2
+    assert "no such part of benchbook.workloads" in said
+    assert "redis_benchmark" in said
+
+
+def _in_child(site: Path, home: Home, code: str) -> Any:
+    """What `code` prints as JSON in a process that has the package."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**home.environment, **installed(site)},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
+
+
+def test_an_inventory_knows_the_ports_and_roles_of_the_package_s_system(home: Home, site: Path) -> None:
+    host = {"address": "127.0.90.1", "roles": ["client", "redis", "mysql"]}
+    good = {"lab": True, "hosts": {"a": host}, "systems": {"redis": {}, "mariadb": {}}}
+    home.write("good.yaml", good)
+    home.write("bad.yaml", {**good, "systems": {"redis": {}, "mariadb": {"port": 6379}}})
+    code = f"""
+import json
+from benchbook import systems
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import load_inventory
+good = load_inventory({str(home.path / "good.yaml")!r})
+try:
+    load_inventory({str(home.path / "bad.yaml")!r})
+    said = ""
+except BadInput as problem:
+    said = str(problem)
+try:
+    systems.check_protocols(["redis"], good, "sysbench", ["mysql"])
+except BadInput as problem:
+    mute = str(problem)
+print(json.dumps([good.port("redis"), systems.check_names(["redis"], good), said, mute]))
+"""
+    port, hosts, said, mute = _in_child(site, home, code)
+    assert (port, hosts) == (6379, ["a"])
+    assert "two systems on one port of host a: redis and mariadb" in said
+    assert "sysbench cannot drive this system, which speaks redis" in mute
+
+
+@pytest.mark.parametrize(
+    ("loads", "said"),
+    [
+        ({}, "loads.redis_benchmark: the profile has no size for this load generator"),
+        ({"redis_benchmark": {"keys": 0, "requests": 1, "time_s": 1}}, "loads.redis_benchmark.keys: "),
+        ({"redis_benchmark": {"kyes": 1, "keys": 1, "requests": 1, "time_s": 1}}, "loads.redis_benchmark.kyes: "),
+    ],
+)
+def test_a_profile_s_section_for_the_generator_is_checked_by_its_own_model(
+    home: Home, site: Path, loads: dict[str, Any], said: str
+) -> None:
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "loads": loads})
+    code = """
+import json
+from benchbook.errors import BadInput
+from benchbook.profiles import load_profile
+from benchbook.workloads.generator import generator
+try:
+    generator("redis_benchmark").size_in(load_profile("tiny"))
+except BadInput as problem:
+    print(json.dumps(str(problem)))
+"""
+    assert f"tiny.yaml: {said}" in _in_child(site, home, code)
+
+
+BASES = {
+    "systems": "benchbook.systems.base.System",
+    "workloads": "benchbook.workloads.generator.LoadGenerator",
+    "kinds": "benchbook.reports.kind.Kind",
+    "hypotheses": "benchbook.claims.hypothesis.Hypothesis",
+}
+
+
+@pytest.mark.parametrize("group", BASES)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\nclass Part(:\n", "cannot be loaded: SyntaxError: invalid syntax (line 2 of {file})"),
+        ("Part = no_such\n", "cannot be loaded: NameError: name 'no_such' is not defined (line 1 of {file})"),
+        ("class Part:\n    pass\n", "does not derive from {base}"),
+        ("Part = {}\n", "does not derive from {base}"),
+        ("from {module} import {name}\n\nclass Part({name}):\n    pass\n", ", which {base} asks for"),
+    ],
+)
+def test_a_part_of_a_package_that_is_broken_is_named_and_costs_no_other(
+    home: Home, tmp_path: Path, group: str, text: str, said: str
+) -> None:
+    """Every step of the guide done wrong: it was called a defect of the kit, and `list` ended at it."""
+    about, file = tmp_path / "mine-1.dist-info", tmp_path / "mine_part.py"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[benchbook.{group}]\nmine = mine_part:Part\n")
+    module, _, name = BASES[group].rpartition(".")
+    file.write_text(text.replace("{module}", module).replace("{name}", name))
+    code = f"""
+import json
+from benchbook import plugins
+from benchbook.errors import BadInput
+others = [name for name in plugins.names({group!r}) if name != "mine"]
+try:
+    plugins.load({group!r}, "mine", key="it")
+except BadInput as problem:
+    said = str(problem)
+print(json.dumps([said, [plugins.load({group!r}, name, key="it") is None for name in others]]))
+"""
+    told, others = _in_child(tmp_path, home, code)
+    assert told.startswith("it: mine_part:Part ")
+    assert said.format(file=file, base=BASES[group]) in told
+    assert told.endswith("Fix: mend or reinstall the package that brings it")
+    assert not any(others)
+
+
+def test_the_guide_shows_the_package_s_files_as_they_are() -> None:
+    shown = re.findall(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.suffix in (".py", ".toml")}
+    own = {f"env/probes/{path.name}": path for path in PROBES.glob("*.py")}
+    assert {name for name, _ in shown} == {*files, *own} - {"benchbook_redis/__init__.py"}
+    for name, text in shown:
+        assert text == own.get(name, PACKAGE / name).read_text(), name

@@ -1,0 +1,474 @@
+"""The published numbers, asserted one by one as the reports print them, and what broken files say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from kit import ROOT
+
+from benchbook.errors import BadInput
+from benchbook.published.reading import frictionless_check
+from benchbook.published.tables import known_reports, load, validate
+
+REPORTS = [
+    "ddt_full_scale",
+    "dm_1_0_alpha",
+    "dm_1_0_ga",
+    "dtm_mysql",
+    "etcd_3_2_performance",
+    "pgcat_pgbench",
+    "tidb_v6_2_vs_v6_1_sysbench",
+    "tidb_v7_1_3_sysbench",
+    "tidb_v7_1_3_tpcc",
+]
+DATA = ROOT / "data" / "published"
+
+
+def rows(report: str, table: str, *columns: str) -> list[tuple]:
+    """The rows of a table, None for what is not printed."""
+    frame = load(report, DATA).table(table).frame[list(columns)].astype(object)
+    return list(frame.where(frame.notna(), None).itertuples(index=False, name=None))
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A folder of reports that a test may break."""
+    for report in ["tidb_v7_1_3_sysbench", "dm_1_0_alpha"]:
+        shutil.copytree(DATA / report, tmp_path / report)
+    return tmp_path
+
+
+def replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def refusal(root: Path, report: str = "tidb_v7_1_3_sysbench") -> str:
+    with pytest.raises(BadInput) as caught:
+        load(report, root)
+    assert "\n" not in str(caught.value)
+    assert "Fix: " in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_reports_are_known():
+    # Yours may stand beside them.
+    assert set(REPORTS) <= set(known_reports(DATA))
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_package_is_valid_by_frictionless(report: str):
+    assert validate(report, DATA).report.name == report
+
+
+TIDB = {
+    "oltp_point_select": [(50, 35309, 1.93), (100, 64853, 2.00), (200, 118462, 2.22)],
+    "oltp_read_write": [(50, 1218, 48.3), (100, 2235, 53.9), (200, 3380, 87.6)],
+    "oltp_update_non_index": [(100, 10928, 11.7), (200, 19985, 12.8), (400, 35621, 14.7)],
+    "oltp_update_index": [(100, 8854, 14.7), (200, 14414, 18.6), (400, 21997, 25.3)],
+    "oltp_insert": [(100, 15575, 8.13), (200, 25078, 11.0), (400, 38436, 15.6)],
+}
+
+
+@pytest.mark.parametrize("workload", TIDB)
+def test_tidb_numbers(workload: str):
+    assert rows("tidb_v7_1_3_sysbench", workload, "threads", "tps", "p95_ms") == TIDB[workload]
+
+
+def test_tidb_has_these_tables_and_no_others():
+    published = load("tidb_v7_1_3_sysbench", DATA)
+    assert list(published.tables) == list(TIDB)
+    table = published.table("oltp_insert")
+    assert (table.levels, table.metrics) == (["threads"], ["tps", "p95_ms"])
+    assert table.fixed["workload"] == "oltp_insert"
+    assert (table.fixed["tables"], table.fixed["table_size"], table.fixed["time_s"]) == (32, 10_000_000, 1200)
+    assert (table.fields["p95_ms"].unit, table.fields["tps"].unit) == ("ms", "1/s")
+
+
+def test_tidb_text_says_other_threads_than_two_tables():
+    report = load("tidb_v7_1_3_sysbench", DATA).report
+    assert report.fact("threads").values["threads"] == [100, 200, 400]
+    assert report.design[0].factors["threads"] == [50, 100, 200]
+    assert "--mysql-ignore-errors=1062,2013,8028,9007" in report.design[0].options
+    assert "--auto-inc=false" in report.design[0].options
+
+
+def test_tpcc_numbers():
+    assert rows("tidb_v7_1_3_tpcc", "tpcc", "threads", "tpmc") == [(50, 42839), (100, 72895), (200, 97924)]
+
+
+def test_pgcat_numbers():
+    """As pgbench printed them: 12 runs, with and without the time of connecting."""
+    columns = ("server", "threads", "tps_connecting", "tps", "latency_mean_ms")
+    assert rows("pgcat_pgbench", "select_only", *columns) == [
+        ("pgbouncer", 16, 103417.377469, 103510.639935, 0.155),
+        ("pgbouncer", 32, 110325.939785, 110386.513435, 0.290),
+        ("pgbouncer", 64, 92470.427412, 92618.389350, 0.692),
+        ("pgbouncer", 128, 91013.429985, 91067.583928, 1.406),
+        ("pgcat", 16, 97705.088232, 97872.216045, 0.164),
+        ("pgcat", 32, 111300.488119, 111413.107800, 0.288),
+        ("pgcat", 64, 115190.496139, 115247.521295, 0.556),
+        ("pgcat", 128, 112770.562239, 112796.502381, 1.135),
+        ("postgresql", 16, 139443.955722, 142314.859075, 0.115),
+        ("postgresql", 32, 150644.840891, 152218.499430, 0.212),
+        ("postgresql", 64, 152517.663404, 153319.188482, 0.420),
+        ("postgresql", 128, 149818.594087, 150200.603049, 0.854),
+    ]
+
+
+def test_etcd_numbers():
+    """Both tables, with the targets and consistencies by the names of the loads."""
+    columns = ("connections", "threads", "workload", "tps", "latency_mean_ms")
+    assert rows("etcd_3_2_performance", "write", "keys", *columns, "rss_mb") == [
+        (10000, 1, 1, "put_leader", 583, 1.6, 48),
+        (100000, 100, 1000, "put_leader", 44341, 22, 124),
+        (100000, 100, 1000, "put_all", 50104, 20, 126),
+    ]
+    assert rows("etcd_3_2_performance", "read", "requests", *columns) == [
+        (10000, 1, 1, "range_linearizable", 1353, 0.7),
+        (10000, 1, 1, "range_serializable", 2909, 0.3),
+        (100000, 100, 1000, "range_linearizable", 141578, 5.5),
+        (100000, 100, 1000, "range_serializable", 185758, 2.2),
+    ]
+
+
+def test_tidb_versions_numbers():
+    """As printed: a row per number of threads, v6.1.0 and v6.2.0 side by side, with the improvement of the second."""
+    printed = {
+        "oltp_point_select": [
+            (300, 243530.01, 236885.24, 1.93, 2.07, -2.73),
+            (600, 304121.47, 291395.84, 3.68, 4.03, -4.18),
+            (900, 327301.23, 314720.02, 5, 5.47, -3.84),
+        ],
+        "oltp_update_non_index": [
+            (300, 42608.8, 42372.82, 11.45, 11.24, -0.55),
+            (600, 54264.47, 53672.69, 18.95, 18.95, -1.09),
+            (900, 60667.47, 60116.14, 26.2, 26.68, -0.91),
+        ],
+        "oltp_update_index": [
+            (300, 19384.75, 19353.58, 23.52, 23.52, -0.16),
+            (600, 24144.78, 24007.57, 38.25, 37.56, -0.57),
+            (900, 26770.9, 26589.84, 51.94, 52.89, -0.68),
+        ],
+        "oltp_read_write": [
+            (300, 4849.67, 4797.59, 86, 84.47, -1.07),
+            (600, 5643.89, 5565.17, 161.51, 161.51, -1.39),
+            (900, 5954.91, 5885.22, 235.74, 235.74, -1.17),
+        ],
+    }
+    columns = ("version", "threads", "tps", "p95_ms", "tps_improvement_percent")
+    for table, lines in printed.items():
+        older = [("v6.1.0", threads, tps, p95, None) for threads, tps, _, p95, _, _ in lines]
+        newer = [("v6.2.0", threads, tps, p95, more) for threads, _, tps, _, p95, more in lines]
+        assert rows("tidb_v6_2_vs_v6_1_sysbench", table, *columns) == [*older, *newer]
+
+
+def test_the_same_version_in_the_report_before():
+    """v6.1.0 in `v6.1.0 vs. v6.0.0`, with 300, 600 and 900 threads."""
+    before = {
+        "oltp_point_select": [265353.15, 358976.94, 407625.11],
+        "oltp_update_non_index": [42991.9, 54099.58, 62084.65],
+        "oltp_update_index": [19198.89, 22877.58, 26431.12],
+        "oltp_read_write": [4914.11, 5848.09, 6223.95],
+    }
+    for table, values in before.items():
+        found = rows("tidb_v6_2_vs_v6_1_sysbench", table, "version", "tps_in_the_report_before")
+        assert found == [*(("v6.1.0", value) for value in values), *([("v6.2.0", None)] * 3)]
+
+
+def test_dm_alpha_numbers():
+    assert rows("dm_1_0_alpha", "result", "component", "threads", "qps", "tps", "p95_ms") == [
+        ("MySQL", 1024, 15100, 15100, 121.08),
+        ("DM", 256, 13890, 13890, 210),
+        ("TiDB", None, 18530, 2270, 29),
+    ]
+    assert rows("dm_1_0_alpha", "result", "qps_begin_commit", "qps_replace")[2] == (2400, 13800)
+
+
+def test_dm_ga_pool_sizes():
+    columns = ("pool_size", "txn_time_s", "load_time_s", "speed_mb_s", "tidb_p99_s")
+    assert rows("dm_1_0_ga", "load_pool_size", *columns) == [
+        (2, 0.250, 425.9, 9.1, 0.23),
+        (4, 0.523, 360.1, 10.7, 0.41),
+        (8, 0.986, 267.0, 14.5, 0.93),
+        (16, 2.022, 265.9, 14.5, 2.68),
+        (32, 3.778, 262.3, 14.7, 6.39),
+        (64, 7.452, 281.9, 13.7, 8.00),
+    ]
+
+
+def test_dm_ga_rows_per_statement():
+    columns = ("rows_per_statement", "statement_size", "txn_time_s", "load_time_s", "speed_mb_s", "tidb_p99_s")
+    assert rows("dm_1_0_ga", "load_rows_per_statement", *columns) == [
+        (7426, 1500000, 6.982, 258.3, 15.0, 10.34),
+        (4903, 1000000, 3.778, 262.3, 14.7, 6.39),
+        (2470, 500000, 1.962, 271.36, 14.3, 2.00),
+        (1236, 250000, 1.911, 283.3, 13.7, 1.50),
+        (618, 125000, 0.683, 299.9, 12.9, 0.73),
+        (310, 62500, 0.413, 322.6, 12.0, 0.49),
+    ]
+
+
+def test_dm_ga_worker_counts():
+    columns = ("worker_count", "job_tps", "txn_time_ms", "tidb_qps", "tidb_p99_ms")
+    assert rows("dm_1_0_ga", "sync_worker_count", *columns) == [
+        (4, 7074, 63, 7100, 3),
+        (8, 14684, 64, 14900, 4),
+        (16, 23486, 56, 24900, 6),
+        (32, 23345, 28, 29200, 10),
+        (64, 23302, 30, 31200, 16),
+        (1024, 22225, 70, 56900, 70),
+    ]
+
+
+def test_dm_ga_the_other_tables():
+    assert rows("dm_1_0_ga", "dump", "table_split", "dump_threads", "speed_mb_s") == [
+        ("on", 32, 191.03),
+        ("off", 4, 72.22),
+    ]
+    columns = ("rows_per_statement", "data_gb", "txn_latency_s", "load_time_s", "speed_mb_s")
+    assert rows("dm_1_0_ga", "load", *columns) == [(4878, 38.14, 1.737, 2346.9, 16.64)]
+    columns = ("statement_type", "relay_mb_s", "job_tps", "txn_time_ms", "tidb_qps", "tidb_p99_ms")
+    assert rows("dm_1_0_ga", "sync_distribution", *columns) == [
+        ("insert_only", 11.3, 23345, 28, 29200, 10),
+        ("write_only", 18.7, 33470, 129, 34600, 11),
+    ]
+    assert rows("dm_1_0_ga", "sync_result", "qps", "tps", "relay_mb_s", "p95_ms", "p99_ms") == [
+        (42790, 42790, None, 1.18, None),
+        (None, None, 11.3, 0.045, None),
+        (22970, None, None, 20, None),
+        (31300, 4160, None, 6.4, 9),
+    ]
+    assert rows("dm_1_0_ga", "sync_result", "qps_begin_commit", "qps_insert")[3] == (3930, 22760)
+
+
+def test_dm_ga_command_names_a_host_outside_the_topology():
+    report = load("dm_1_0_ga", DATA).report
+    assert len(report.addresses()) == 6
+    assert report.fact("sync_run_command").values["mysql_host"] == "172.17.4.40"
+    assert "172.17.4.40" not in report.addresses()
+    assert report.fact("full_prepare_command").values["mysql_host"] in report.addresses()
+
+
+DDT = {
+    32: [(5, 15, 145062, 13631, 400), (6, 20, 160837, 16384, 440), (6, 24, 155232, 15860, 440)],
+    48: [
+        (5, 15, 315702, 31326, 400),
+        (6, 20, 340716, 24773, 800),
+        (6, 24, 367178, 23986, 880),
+        (8, 24, 371528, 27132, 1120),
+    ],
+    64: [
+        (5, 15, 370042, 25159, 812),
+        (6, 20, 390000, 26522, 1080),
+        (6, 24, 400138, 26655, 1160),
+        (8, 24, 360209, 25252, 1120),
+    ],
+}
+
+
+@pytest.mark.parametrize("cache", DDT)
+def test_ddt_numbers(cache: int):
+    columns = ("source_threads", "target_threads", "qps", "memory_mb", "cpu_percent")
+    assert rows("ddt_full_scale", f"cache_{cache}", *columns) == DDT[cache]
+    single = rows("ddt_full_scale", "single_tests", "cache_bucket_size", *columns)
+    assert [row[1:] for row in single if row[0] == cache] == DDT[cache]
+
+
+def test_ddt_oddities_stay():
+    published = load("ddt_full_scale", DATA)
+    frame = published.table("single_tests").frame
+    assert frame["cache_bucket_num"].isna().tolist() == [True] * 3 + [False] * 8
+    assert frame["document_size"].str.contains("OPLOG").tolist() == [True] + [False] * 10
+    assert published.report.systems[0].version == "0.1"
+
+
+def test_dtm_numbers():
+    assert rows("dtm_mysql", "mysql_write_only", "db_tps", "ops") == [(2006, 12039)]
+    columns = ("mode", "sql_per_branch", "global_tps", "db_tps", "ops")
+    assert rows("dtm_mysql", "saga", *columns) == [
+        ("no_dtm", 2, 1232, 2464, 4928),
+        ("dtm", 0, 935, 1870, 5610),
+        ("dtm", 2, 575, 2300, 5750),
+        ("dtm_barrier", 2, 531, 2124, 6372),
+        ("no_dtm", 10, 551, 1102, 10620),
+        ("dtm", 10, 357, 1428, 9282),
+        ("dtm_barrier", 10, 341, 1364, 9548),
+    ]
+
+
+def test_the_one_saga_row_that_does_not_multiply():
+    table = load("dtm_mysql", DATA).table("saga")
+    off = table.evaluate("ops - global_tps * sql_per_global")
+    assert off.tolist() == [0, 0, 0, 0, -400, 0, 0]
+    assert table.evaluate("ops / branches", {"mode": "no_dtm"}).to_dict() == {0: 2464, 4: 5310}
+
+
+def test_identities_name_their_sides():
+    published = load("dm_1_0_ga", DATA)
+    table = published.table("sync_worker_count")
+    bound = table.identities[0]
+    # 4 x 100 / 0.063 s = 6349.2, 8 x 100 / 0.064 s = 12500: both below the jobs that are printed.
+    assert table.evaluate(bound.right).round(1).tolist()[:2] == [6349.2, 12500.0]
+    assert (table.evaluate(bound.left) > table.evaluate(bound.right)).tolist() == [True, True] + [False] * 4
+
+
+def test_value():
+    published = load("tidb_v7_1_3_sysbench", DATA)
+    table = published.table("oltp_insert")
+    assert table.value("tps", threads=100) == 15575
+    assert table.value("tps", threads=100, workload="oltp_insert") == 15575
+    assert table.value("tps", threads=100, workload="oltp_read_write") is None
+    assert table.value("tps", threads=50) is None
+    with pytest.raises(BadInput, match="tps, p95_ms"):
+        table.value("qps", threads=100)
+    with pytest.raises(BadInput, match="unknown level"):
+        table.value("tps", thread=100)
+    with pytest.raises(BadInput, match="several rows"):
+        table.value("tps")
+    with pytest.raises(BadInput, match="oltp_point_select"):
+        published.table("oltp_selects")
+    assert load("dm_1_0_alpha", DATA).table("result").value("qps_replace", component="DM") is None
+
+
+def test_resolution_is_the_last_printed_place():
+    alpha = load("dm_1_0_alpha", DATA).table("result")
+    assert alpha.resolution("qps", component="DM") == 10.0  # 13.89k
+    assert alpha.resolution("qps_begin_commit", component="TiDB") == 100.0  # 2.4k
+    assert alpha.resolution("qps_replace", component="DM") is None
+    sync = load("dm_1_0_ga", DATA).table("sync_result")
+    assert sync.resolution("p95_ms", component="DM relay log unit") == 0.001  # 45us
+    insert = load("tidb_v7_1_3_sysbench", DATA).table("oltp_point_select")
+    assert insert.resolution("p95_ms", threads=100) == 0.01  # 2.00
+    assert insert.resolution("tps", threads=100) == 1.0
+
+
+def test_long_has_every_printed_number_once():
+    frame = load("tidb_v7_1_3_sysbench", DATA).long()
+    assert list(frame.columns[:4]) == ["table", "metric", "unit", "value"]
+    assert len(frame) == 30
+    cell = frame.query("workload == 'oltp_update_index' and threads == 400 and metric == 'p95_ms'")
+    assert cell[["unit", "value"]].to_numpy().tolist() == [["ms", 25.3]]
+
+
+def test_long_leaves_out_what_is_not_printed():
+    frame = load("dm_1_0_alpha", DATA).long()
+    assert len(frame) == 11
+    assert frame["value"].notna().all()
+    assert pd.isna(frame.query("component == 'TiDB'")["threads"].iloc[0])
+
+
+def test_dtypes():
+    frame = load("dm_1_0_alpha", DATA).table("result").frame
+    assert [str(frame[name].dtype) for name in ["threads", "qps", "note"]] == ["Int64", "float64", "string"]
+    assert str(load("tidb_v7_1_3_sysbench", DATA).table("oltp_insert").frame["threads"].dtype) == "int64"
+
+
+def test_unknown_report_lists_the_known():
+    with pytest.raises(BadInput, match="dm_1_0_alpha, dm_1_0_ga") as caught:
+        load("tidb_v9", DATA)
+    assert caught.value.exit_status == 2
+    with pytest.raises(BadInput, match="folder per report"):
+        load("tidb_v9", DATA / "nowhere")
+
+
+def test_broken_number(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "oltp_point_select.csv"
+    replace(file, "64853", "64B53")
+    said = refusal(copy)
+    assert f"{file}: row 3, tps: is not of type number (got '64B53')" in said
+    with pytest.raises(BadInput, match="64B53"):  # the reference implementation refuses it as well
+        frictionless_check(copy / "tidb_v7_1_3_sysbench" / "datapackage.json")
+
+
+@pytest.mark.parametrize("text", ["nan", "1e5", "1_000", "13.89k", " 7"])
+def test_only_plain_numbers_are_numbers(copy: Path, text: str):
+    replace(copy / "tidb_v7_1_3_sysbench" / "oltp_insert.csv", "25078", text)
+    assert "row 3, tps" in refusal(copy)
+
+
+def test_negative_number_and_empty_level(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "oltp_insert.csv"
+    replace(file, "25078", "-25078")
+    assert "row 3, tps: is too small" in refusal(copy)
+    replace(file, "200,-25078", ",25078")
+    assert "row 3, threads: a level is empty" in refusal(copy)
+
+
+def test_duplicate_row(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "oltp_insert.csv"
+    replace(file, "\n400,", "\n200,")
+    assert "row 4, threads: a second row with the same key (got (200,))" in refusal(copy)
+    with pytest.raises(BadInput, match="primary"):
+        frictionless_check(copy / "tidb_v7_1_3_sysbench" / "datapackage.json")
+
+
+def test_missing_column_wrong_order_and_short_row(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "oltp_insert.csv"
+    good = file.read_text()
+    file.write_text("threads,tps\n100,15575\n")
+    assert "row 1, p95_ms: a column is missing" in refusal(copy)
+    replace(file, "threads,tps", "tps,threads,p95_ms")
+    assert "the columns are not those of the schema" in refusal(copy)
+    file.write_text(good.replace("200,25078,11.0", "200,25078"))
+    assert "row 3: wrong number of cells (got 2)" in refusal(copy)
+
+
+def test_stored_number_must_have_the_printed_digits(copy: Path):
+    replace(copy / "dm_1_0_alpha" / "result.csv", "DM,256,13890", "DM,256,13980")
+    assert "row 3, qps: stored and printed number differ (got '13980')" in refusal(copy, "dm_1_0_alpha")
+
+
+@pytest.mark.parametrize("name", ["oltp_insert.csv", "datapackage.json", "report.yaml"])
+def test_missing_file(copy: Path, name: str):
+    (copy / "tidb_v7_1_3_sysbench" / name).unlink()
+    said = refusal(copy)
+    assert name in said
+    assert "not exist" in said
+
+
+def test_malformed_yaml_and_json(copy: Path):
+    replace(copy / "tidb_v7_1_3_sysbench" / "report.yaml", "language: en", "language: [en")
+    assert "report.yaml: line 12, column 8: malformed YAML" in refusal(copy)
+    replace(copy / "dm_1_0_alpha" / "datapackage.json", '"name": "dm_1_0_alpha",', '"name": "dm_1_0_alpha"')
+    assert "datapackage.json: line 3, column 3: is not JSON" in refusal(copy, "dm_1_0_alpha")
+
+
+def test_yaml_keys(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"
+    replace(file, "nodes: 2", "node: 2")
+    assert "report.yaml: systems.0.node: Extra inputs are not permitted (got 2)" in refusal(copy)
+    replace(file, "node: 2", "nodes: two")
+    assert "report.yaml: systems.0.nodes: " in refusal(copy)
+    replace(file, "nodes: two", "nodes: 2")
+    replace(file, "language: en\n", "")
+    assert "language: Field required" in refusal(copy)
+    replace(file, "title: TiDB", "language: en\nlanguage: de\ntitle: TiDB")
+    assert "the key 'language' stands twice" in refusal(copy)
+
+
+def test_design_must_be_that_of_the_tables(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"
+    replace(file, "factors: {threads: [50, 100, 200]}", "factors: {threads: [100, 200, 400]}")
+    assert "design.oltp_point_select: design and table do not have the same points (got (400,))" in refusal(copy)
+    replace(file, "table: oltp_point_select\n", "table: oltp_point_selects\n")
+    assert "the design names an unknown table (got 'oltp_point_selects')" in refusal(copy)
+
+
+@pytest.mark.parametrize("left", ["threads / tsp", "threads /", "__import__('os').getcwd()", "tps[0]"])
+def test_identities_are_arithmetic_over_columns(copy: Path, left: str):
+    file = copy / "tidb_v7_1_3_sysbench" / "datapackage.json"
+    package = json.loads(file.read_text())
+    package["resources"][0]["identities"][0]["left"] = left
+    file.write_text(json.dumps(package))
+    assert "oltp_point_select.mean_below_p95: " in refusal(copy)
+
+
+def test_folder_and_names_agree(copy: Path):
+    (copy / "dm_1_0_alpha").rename(copy / "mine")
+    assert "name: is not the folder's name (got 'dm_1_0_alpha')" in refusal(copy, "mine")

@@ -1,0 +1,708 @@
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import frictionless
+import nbformat
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from chromium import open_page
+from kit import FIXTURES
+from nbformat import v4
+from PIL import Image
+
+from benchbook.analysis import results
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput
+from benchbook.frames import second_frame, trial_frames
+from benchbook.site import addresses, downloads, first_screen, origin, publish
+from benchbook.site.page import TEMPLATES
+
+# One white pixel.
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII="
+FIGURE = (
+    f'<figure class="bb-figure"><img alt="Throughput rises with threads" src="data:image/png;base64,{PNG}">'
+    "<figcaption>Throughput</figcaption></figure>"
+)
+WIDE = f"<table><tr>{''.join(f'<td>column_with_a_long_name_{i}</td>' for i in range(30))}</tr></table>"
+PANDAS = """<div><style scoped>.dataframe {}</style><table border="1" class="dataframe">
+<thead><tr style="text-align: right;"><th></th><th>workload</th><th>tps</th></tr></thead>
+<tbody><tr><th>0</th><td>point_select</td><td>35309.0</td></tr></tbody></table></div>"""
+# As great_tables writes it, shortened; every one of its tables has these ids.
+GREAT = """<div id="abc" style="overflow-x:auto;"><style>#abc table {color: #333}</style>
+<table class="gt_table" aria-labelledby="title"><thead>
+<tr class="gt_heading"><td colspan="2" class="gt_heading gt_title" id="title">Published beside measured</td></tr>
+<tr class="gt_col_headings"><th class="gt_col_heading" id="t">threads</th>
+<th class="gt_col_heading" id="tps">tps</th></tr>
+</thead><tbody><tr><th id="stub-1" class="gt_stub">50</th>
+<td headers="stub-1 tps" class="gt_right">1,234</td></tr></tbody>
+<tfoot><tr class="gt_sourcenotes"><td class="gt_sourcenote" colspan="2">Measured here.</td></tr></tfoot>
+</table></div>"""
+HOSTILE = """<link rel="stylesheet" href="https://e.invalid/a.css"><script src="https://e.invalid/a.js"></script>
+<script>bad()</script><style>@import url(https://e.invalid/b.css)</style><img alt="logo" src="https://e.invalid/a.png">
+<img alt="x" srcset="//e.invalid/a.png 2x"><p style="background: url(https://e.invalid/c.png)" onclick="bad()">kept</p>
+<iframe src="https://e.invalid"></iframe><a href="javascript:bad()">odd</a><video poster="https://e.invalid/f.png"></video>
+<svg><image href="https://e.invalid/d.svg"/><use xlink:href="https://e.invalid/e.svg#a"/>
+<path fill="url(https://e.invalid/g.svg#a)" stroke="url(#own)"/></svg>
+<a href="https://docs.invalid/report" ping="https://e.invalid/p">prose link</a>"""
+
+
+def html(content: str) -> Any:
+    return v4.new_output("display_data", data={"text/html": content, "text/plain": "<object>"})
+
+
+def code(source: str, count: int, *outputs: Any, tags: list[str] | None = None) -> Any:
+    return v4.new_code_cell(source, execution_count=count, outputs=list(outputs), metadata={"tags": tags or []})
+
+
+def cells() -> list[Any]:
+    return [
+        v4.new_markdown_cell("# A report\n\nIt restages [this](https://docs.invalid/report)."),
+        code('profile = "smoke"', 1, tags=["parameters"]),
+        code('profile = "lab"', 2, tags=["injected-parameters"]),
+        v4.new_markdown_cell("## Published\n\n### Audit\n\n## Published\n\n| a | b |\n|--|--|\n| 1 | 2 |"),
+        code("tables.published()", 3, html(PANDAS), html(GREAT), html(GREAT), html(WIDE)),
+        code("run()", 4, v4.new_output("stream", name="stdout", text="1 of 2\r2 of 2\n")),
+        code("figures.threads()", 5, html(FIGURE), v4.new_output("display_data", data={"image/png": PNG})),
+    ]
+
+
+def broken() -> list[Any]:
+    tagged = {"tags": ["papermill-error-cell-tag"]}
+    banners = [v4.new_markdown_cell('<span style="color:red">An Exception</span>', metadata=tagged) for _ in range(2)]
+    trace = ["\x1b[31mTraceback\x1b[0m", "  in run()", "WorkloadFailed: sysbench said <FATAL>"]
+    error = v4.new_output("error", ename="WorkloadFailed", evalue="sysbench said\n<FATAL>", traceback=trace)
+    return [banners[0], *cells()[:3], banners[1], code("run()", 3, error)]
+
+
+def save(folder: Path, content: list[Any]) -> Path:
+    noted = {"parameters": {"profile": "lab"}, "start_time": "2025-06-12T10:00:00.5", "end_time": "2025-06-12T10:01:00"}
+    path = folder / "out.ipynb"
+    nbformat.write(v4.new_notebook(cells=content, metadata={"papermill": noted}), path)
+    return path
+
+
+def found(**changes: Any) -> dict[str, Any]:
+    return {
+        "report": "tidb",
+        "title": "TiDB under sysbench",
+        "profile": "smoke",
+        "inventory": "lab",
+        "campaign": "c1",
+        "started": "2025-06-12T10:00:00Z",
+        "finished": "2025-06-12T10:03:52Z",
+        "systems": [{"name": "tidb", "version": "7.1.3", "stand_in_for": "TiDB Dedicated"}],
+        "trials": {"planned": 45, "done": 43, "failed": 2},
+        **changes,
+    }
+
+
+CLAIM = {
+    "id": "scaling",
+    "statement": "Throughput rises with threads.",
+    "verdict": "reproduced",
+    "effect": 2.7812,
+    "interval": [2.5, 3.1],
+    "n": 9,
+    "sentence": "It rises in 5 of 5 workloads.",
+}
+
+
+def rendered(folder: Path, content: list[Any], **changes: Any) -> BeautifulSoup:
+    path = publish.render(save(folder, content), found(**changes), folder / "tidb.html")
+    return BeautifulSoup(path.read_text(), "html.parser")
+
+
+def put(folder: Path, report: str, content: list[Any], **changes: Any) -> Path:
+    given = folder / "given.json"
+    given.write_text(json.dumps(found(report=report, **changes)))
+    return publish.publish(report, save(folder, content), given, folder / "site")
+
+
+def text(element: Any) -> str:
+    return " ".join(element.get_text(" ").split())
+
+
+def test_the_header_says_what_ran_where_and_how_it_went(tmp_path: Path) -> None:
+    header = text(rendered(tmp_path, cells()).header)
+    for said in ("TiDB under sysbench", "tidb 7.1.3 in place of TiDB Dedicated", "12 June 2025", "took 3 min 52 s"):
+        assert said in header
+    assert "45 planned, 43 done, 2 failed" in header
+    assert "2 failed trials" in header
+    assert "Run failed" not in header
+
+
+@pytest.mark.parametrize(("wall_s", "said"), [(433.4, "took 7 min 13 s"), (0, "took 3 min 52 s")])
+def test_a_run_took_its_wall_time_where_that_is_recorded(tmp_path: Path, wall_s: float, said: str) -> None:
+    """From the first trial to the last is less: servers are started, and data is made, before."""
+    spent = {"trials": 43, "load_s": 200, "wall_s": wall_s, "planned": 45}
+    assert said in text(rendered(tmp_path, cells(), machine_time=spent).header)
+
+
+def test_the_header_has_no_column_for_what_a_page_does_not_have(tmp_path: Path) -> None:
+    def columns(**changes: Any) -> list[str]:
+        return [text(each) for each in rendered(tmp_path, cells(), **changes).select("header .facts > div")]
+
+    assert columns() == ["Systems tidb 7.1.3 in place of TiDB Dedicated"]
+    assert columns(setting={"load": ["smoke"], "published_hosts": ["2 x c5.2xlarge"]}) == [
+        "Systems tidb 7.1.3 in place of TiDB Dedicated", "Hosts not known published: 2 x c5.2xlarge", "Load smoke",
+    ]  # fmt: skip
+    bare = rendered(tmp_path, cells(), systems=[]).header
+    assert not bare.select(".facts")
+    assert "not known" not in text(bare)
+
+
+def test_a_system_is_called_what_it_is_to_people(tmp_path: Path) -> None:
+    stand_in = {"name": "mongo:source", "version": "1.24.0", "title": "FerretDB (source)", "stand_in_for": "MongoDB"}
+    assert "FerretDB (source) 1.24.0 in place of MongoDB" in text(
+        rendered(tmp_path, cells(), systems=[stand_in]).header
+    )
+
+
+def test_code_is_folded_away_and_outputs_are_not(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells())
+    blocks = soup.select("details.code")
+    assert len(blocks) == 5
+    assert not any(block.has_attr("open") for block in blocks)
+    assert text(blocks[1].summary) == "Parameters of this run [2]"
+    assert not soup.select("details figure")
+    assert text(soup.select_one("pre.stdout")) == "2 of 2"
+
+
+def test_contents_lead_to_headings_with_anchors_of_their_own(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells())
+    links = [(text(link), link["href"]) for link in soup.select(".contents .aside a")]
+    assert links == [("Published", "#published"), ("Audit", "#audit"), ("Published", "#published-2")]
+    assert all(soup.select_one(f"main {href}") for _, href in links)
+    assert [text(heading) for heading in soup.select("h1")] == ["TiDB under sysbench"]
+
+
+def test_pictures_keep_their_description(tmp_path: Path) -> None:
+    alts = [image["alt"] for image in rendered(tmp_path, cells()).select("img")]
+    assert alts == ["Throughput rises with threads", "Figure without a description"]
+
+
+def test_tables_scroll_in_their_frame_and_name_their_header_cells(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells())
+    assert len(soup.select("figure.table > .scroll > table")) == len(soup.select("main table")) == 5
+    assert all(head.get("scope") for head in soup.select("main th"))
+    great = soup.select("figure.table")[2]
+    assert text(great.figcaption) == "Published beside measured"
+    assert great.select_one(".scroll")["aria-label"] == "Published beside measured"
+    assert text(great.select_one("p.note")) == "Measured here."
+    assert not great.select("tr.gt_heading, tfoot, [headers]")
+    assert [text(cell) for cell in soup.select(".dataframe .number")] == ["", "tps", "0", "35309.0"]
+
+
+def test_ids_occur_once(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, cells(), claims=[CLAIM])
+    ids = Counter(element["id"] for element in soup.select("[id]"))
+    assert [name for name, count in ids.items() if count > 1] == []
+
+
+def test_nothing_that_loads_or_runs_is_left(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, [code("show()", 1, html(HOSTILE)), v4.new_markdown_cell(HOSTILE)])
+    assert len(soup.select("script")) == 1  # the page's own
+    assert "bad()" not in str(soup)
+    assert "e.invalid" not in str(soup)
+    assert soup.path["stroke"] == "url(#own)"
+    assert "[image not included: logo]" in text(soup.main)
+    assert [text(link) for link in soup.select('main a[href^="https:"]')] == ["prose link", "prose link"]
+    policy = soup.select_one("meta[http-equiv=Content-Security-Policy]")["content"]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+
+
+def test_a_failed_run_is_shown_with_its_error_as_one_paragraph(tmp_path: Path) -> None:
+    soup = rendered(tmp_path, broken(), failed="WorkloadFailed: sysbench said <FATAL>")
+    assert "Run failed" in text(soup.header)
+    assert "The run broke off at cell [3] . WorkloadFailed: sysbench said <FATAL>" in text(soup.header)
+    cell = soup.select_one(".cell.failed")
+    assert text(cell.select_one("#failed-cell > p")) == "WorkloadFailed. sysbench said <FATAL>"
+    assert cell.select_one("details.code").has_attr("open")
+    assert "\x1b" not in str(soup)
+    assert "An Exception" not in text(soup)
+
+
+def judged(**changes: Any) -> dict[str, Any]:
+    shown = {"system": "tidb", "unit": "times", "region": [1.2, None], "published": 3.36, "decide": "a quieter host"}
+    return {**CLAIM, **shown, **changes}
+
+
+def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: Path) -> None:
+    assert rendered(tmp_path, cells()).select_one(".claims") is None
+    own_view = html('<div class="bb-claims"><table><tr><td>Throughput rises with threads.</td></tr></table></div>')
+    content = [*cells(), code("report.verdicts()", 9, own_view)]
+    soup = rendered(tmp_path, content, claims=[judged()])
+    (claim,) = soup.select("main > .claims details.claim:not([open])")
+    assert text(claim.summary) == (
+        "Throughput rises with threads. measured 2.78x, interval 2.5 to 3.1, claimed above 1.2, published 3.36 "
+        "2.78x 2.5 to 3.1"
+    )
+    assert "Would decide it: a quieter host." in text(claim.select_one(".more"))
+    assert text(soup.main).count("Throughput rises with threads.") == 1
+    assert text(soup.select_one(".claims h3")) == "✓ 1 holds here"
+
+
+def test_a_claim_that_is_not_settled_says_how_it_leans_or_why_it_cannot_be_tested(tmp_path: Path) -> None:
+    bare = {"effect": None, "interval": None, "region": None, "published": None}
+    claims = [
+        judged(verdict="inconclusive", leaning=0.934),
+        judged(verdict="inconclusive", leaning=0.5),
+        judged(verdict="not testable here", **bare, reason="98% of 2 cores are busy at 1 thread"),
+        # Of a file from before `reason` was written.
+        judged(verdict="not testable here", **bare),
+    ]
+    soup = rendered(tmp_path, cells(), claims=[judged(), *claims])
+    beneath = [each.small and text(each.small) for each in soup.select(".claim .statement")]
+    assert beneath == [None, "leans to holding, 0.93", "nothing known", "98% of 2 cores are busy at 1 thread", None]
+    assert "the probability that it holds here" in text(soup.select_one(".claims > .note"))
+
+
+def test_a_strip_puts_effect_interval_and_range_on_one_scale(tmp_path: Path) -> None:
+    # The scale runs from 0.5 / 1.2 to 4 * 1.2 (11.52 times as much), between the edges at 2% and 98%.
+    far = judged(id="far", effect=4.0, interval=[1.0, None])
+    strips = rendered(tmp_path, cells(), claims=[far, judged(id="one", effect=1.0)]).select("svg.strip")
+    at = {1.0: 2 + 96 * 0.35818, 4.0: 98 - 96 * 0.07459}
+    assert [float(s.circle["cx"].rstrip("%")) for s in strips] == pytest.approx([at[4.0], at[1.0]], abs=0.02)
+    line = strips[0].select_one("line.interval")
+    assert [float(line[end].rstrip("%")) for end in ("x1", "x2")] == pytest.approx([at[1.0], 98.0], abs=0.02)
+    assert len(strips[0].select("path.interval")) == 1  # an arrow where the interval has no end
+
+
+def verdicts(**counts: int) -> list[dict[str, Any]]:
+    return [judged(id=f"{name}{i}", verdict=name.replace("_", " ")) for name, n in counts.items() for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"reproduced": 7, "contradicted": 2, "not_testable_here": 4, "inconclusive": 3},
+         "7 of 16 claims hold, 2 do not, 4 cannot be tested here, 3 are open."),
+        ({"reproduced": 1, "contradicted": 1, "inconclusive": 1}, "1 of 3 claims holds, 1 does not, 1 is open."),
+        ({"contradicted": 1, "inconclusive": 2}, "none of 3 claims holds, 1 does not, 2 are open."),
+        ({"inconclusive": 11}, "all 11 claims are open."),
+    ],
+)  # fmt: skip
+def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: str) -> None:
+    systems = [
+        {"name": "tidb", "version": "5.7.25-TiDB-v6.5.0-pre-e307642d9fa5", "title": "TiDB (unistore)"},
+        {"name": "tools", "version": "of July 2024", "title": "mongo-tools"},
+    ]
+    setting = {"where": "2 shared cores", "data": "1,000-row tables"}
+    given = results.parse(found(systems=systems, setting=setting, claims=verdicts(**counts)))
+    assert first_screen.headline(given) == f"On 2 shared cores with TiDB 6.5 and 1,000-row tables, {said}"
+    old = results.parse(found(systems=[], claims=verdicts(**counts)))
+    assert first_screen.headline(old) == said[0].upper() + said[1:]
+
+
+def test_two_systems_are_counted_each_for_itself() -> None:
+    claims = [judged(), judged(system="mariadb", verdict="contradicted")]
+    systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
+    given = results.parse(found(systems=systems, claims=claims, setting={"where": "2 cores"}))
+    said = "On 2 cores, TiDB 6.5: 1 of 1 claim holds; mariadb 10.11: none of 1 claim holds, 1 does not."
+    assert first_screen.headline(given) == said
+
+
+@pytest.mark.parametrize(
+    ("changes", "look", "said"),
+    [
+        ({"profile": "smoke"}, "warn", "smoke: shows that it runs"),
+        ({"claims": verdicts(inconclusive=3)}, "warn", "Measured; no claim is settled"),
+        ({"claims": verdicts(inconclusive=3, contradicted=1)}, "good", "Complete"),
+        ({"trials": {"planned": 2, "done": 1, "failed": 0}}, "warn", "Incomplete"),
+        ({"trials": {"planned": 2, "done": 1, "failed": 1}}, "warn", "1 failed trial"),
+        ({"failed": "it broke"}, "bad", "Run failed"),
+    ],
+)
+def test_green_is_only_what_was_measured_whole_and_settles_something(
+    changes: dict[str, Any], look: str, said: str
+) -> None:
+    whole = {"profile": "lab", "trials": {"planned": 2, "done": 2, "failed": 0}}
+    badge = first_screen.badge(results.parse(found(**{**whole, **changes})))
+    assert (badge.look, badge.text) == (look, said)
+
+
+def test_the_main_figure_stands_at_the_top_and_nowhere_else(tmp_path: Path) -> None:
+    other = html(FIGURE.replace("Throughput rises", "Latency falls"))
+    content = [*cells(), code("report.curves()", 9, other, tags=["best-figure"])]
+    soup = rendered(tmp_path, content)
+    assert [image["alt"] for image in soup.select(".best img")] == ["Latency falls with threads"]
+    assert [image["alt"] for image in soup.select("img[alt^=Latency]")] == ["Latency falls with threads"]
+    assert soup.select_one(".tag-best-figure a[href='#best']")
+    untagged = rendered(tmp_path, cells())
+    assert [image["alt"] for image in untagged.select(".best img")] == ["Throughput rises with threads"]
+
+
+def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:
+    head = rendered(tmp_path, cells(), claims=[judged()]).head
+    said = {meta.get("name") or meta.get("property"): meta["content"] for meta in head.select("meta[content]")}
+    assert said["description"] == said["og:description"] == "With tidb 7.1, 1 of 1 claim holds."
+    assert said["og:title"] == "TiDB under sysbench · Benchbook"
+
+
+def test_a_picture_is_kept_in_fewer_bytes(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    noise = Image.effect_noise((400, 300), 40).point(lambda level: level // 8 * 8).convert("RGB")
+    noise.save(buffer, format="PNG", compress_level=0)
+    before = base64.b64encode(buffer.getvalue()).decode()
+    soup = rendered(tmp_path, [code("show()", 1, html(FIGURE.replace(PNG, before)))])
+    after = soup.select_one("img")["src"].partition(",")[2]
+    assert len(after) < len(before) / 3
+    with Image.open(io.BytesIO(base64.b64decode(after))) as kept:
+        assert kept.convert("RGB").tobytes() == noise.tobytes()  # 32 greys need no more than a palette
+
+
+@pytest.mark.parametrize(("size", "tall"), [((400, 850), False), ((400, 900), True)])
+def test_a_figure_that_is_cut_on_paper_has_its_caption_first(tmp_path: Path, size: tuple[int, int], tall: bool) -> None:
+    """Below it, the caption of a figure of several pages stood alone at the top of the last one."""
+    buffer = io.BytesIO()
+    Image.new("RGB", size, "white").save(buffer, format="PNG")
+    # The first figure of a page stands at its top.
+    figure = FIGURE.replace(PNG, base64.b64encode(buffer.getvalue()).decode())
+    soup = rendered(tmp_path, [code("show()", 1, html(figure))])
+    shown = soup.select_one("figure.bb-figure")
+    assert [each.name for each in shown.find_all(["img", "figcaption"])] == (
+        ["figcaption", "img"] if tall else ["img", "figcaption"]
+    )
+    assert ("tall" in shown["class"]) == tall
+
+
+def test_pictures_of_a_page_over_the_limit_are_made_smaller_until_it_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = io.BytesIO()
+    Image.effect_noise((400, 300), 40).save(buffer, format="PNG")
+    drawn = html(FIGURE.replace(PNG, base64.b64encode(buffer.getvalue()).decode()))
+    content = [*cells(), code("show()", 9, drawn, tags=["best-figure"])]
+    whole = len(put(tmp_path, "tidb", content).read_bytes())
+    monkeypatch.setattr(publish, "LIMIT", whole - 1)
+    page = put(tmp_path, "tidb", content)
+    assert len(page.read_bytes()) < whole
+    source = BeautifulSoup(page.read_text(), "html.parser").select_one(".best img")["src"].partition(",")[2]
+    with Image.open(io.BytesIO(base64.b64decode(source))) as kept:
+        assert kept.size == (280, 210)
+
+
+def test_a_page_that_stays_over_its_limit_is_published_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    big = code("figures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 2_000_000}">'))
+    page = put(tmp_path, "tidb", [*cells(), big])
+    assert len(page.read_bytes()) > 2_000_000
+    assert "of text/html in cell [9] `figures.huge()`" in capsys.readouterr().out
+
+
+def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    before = page.read_bytes()
+    big = code("import numpy\nfigures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 7_000_000}">'))
+    with pytest.raises(publish.PageTooLarge, match=r"7\.00 MB of text/html in cell \[9\] `figures\.huge\(\)`"):
+        put(tmp_path, "tidb", [*cells(), big])
+    assert page.read_bytes() == before
+
+
+def test_publishing_leaves_pages_results_notebook_index_and_glossary_and_nothing_else(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    names = ["glossary.html", "index.html", "tidb", "tidb.html", "tidb.json"]
+    assert sorted(path.name for path in page.parent.iterdir()) == names
+    own = page.parent / "tidb" / "c1"
+    assert sorted(path.name for path in own.iterdir()) == ["executed.ipynb", "index.html", "results.json"]
+    assert results.read(page.with_suffix(".json")) == results.parse(found())
+
+
+def test_a_run_that_failed_before_its_results_is_published_all_the_same(tmp_path: Path) -> None:
+    page = publish.publish("dm", save(tmp_path, broken()), tmp_path / "absent.json", tmp_path)
+    saved = json.loads(page.with_suffix(".json").read_text())
+    assert saved["trials"] == {"planned": 0, "done": 0, "failed": 0, "disturbed": 0}
+    assert saved["failed"] == "WorkloadFailed: sysbench said <FATAL>"
+    assert (saved["title"], saved["profile"], saved["inventory"]) == ("A report", "lab", "unknown")
+    assert (saved["started"], saved["finished"]) == ("2025-06-12T10:00:00Z", "2025-06-12T10:01:00Z")
+    assert "WorkloadFailed: sysbench said <FATAL>" in text(
+        BeautifulSoup((tmp_path / "index.html").read_text(), "html.parser")
+    )
+
+
+def test_a_run_whose_kernel_was_killed_is_a_failed_one(tmp_path: Path) -> None:
+    # papermill leaves no error then, and no number at the cells that it did not reach.
+    unreached = [v4.new_code_cell("judge()"), v4.new_code_cell("save()")]
+    page = publish.publish("dm", save(tmp_path, [*cells(), *unreached]), None, tmp_path)
+    said = "NotebookStopped: the kernel ended before the notebook did; code cells that did not run: 2."
+    assert results.read(page.with_suffix(".json")).failed == said
+    soup = BeautifulSoup(page.read_text(), "html.parser")
+    assert "The run broke off at cell [5]" in text(soup.header)
+    assert text(soup.select_one(".cell.failed summary")) == "Code [5]"
+
+
+def test_results_of_a_run_that_failed_later_say_so(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", broken())
+    assert results.read(page.with_suffix(".json")).failed == "WorkloadFailed: sysbench said <FATAL>"
+
+
+def test_a_run_that_ended_well_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"out\.ipynb: the notebook ran to its end but left no results"):
+        publish.publish("tidb", save(tmp_path, cells()), None, tmp_path / "site")
+
+
+def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> None:
+    put(tmp_path, "tidb", cells(), claims=[CLAIM])
+    done = {"planned": 11, "done": 11, "failed": 0}
+    site = put(tmp_path, "ddt", cells(), trials=done, profile="lab").parent
+    results.write(results.parse(found(report="aaa")), site / "aaa.json")
+    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    cards = soup.select(".card")
+    assert [card.h3.a["href"] for card in cards] == ["ddt.html", "tidb.html"]
+    assert [link["href"] for link in soup.select('a[href$=".json"]')] == ["ddt.json", "tidb.json"]
+    assert "11 planned, 11 done, 0 failed" in text(cards[0])
+    assert "✓ Complete" in text(cards[0])
+    for said in ("12 June 2025", "smoke", "tidb 7.1.3", "45 planned, 43 done, 2 failed", "1 of 1 claim holds"):
+        assert said in text(cards[1])
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (b'{"report": "ddt", "tit', "not JSON: Unterminated string"),
+        (b"\xff\xfe", "not JSON: 'utf-8' codec can't decode"),
+        (b"[" * 100_000, "not JSON: maximum recursion depth"),
+        (b"[]", "Input should be a valid dictionary"),
+        (json.dumps(found(report="ddt", colour="red")).encode(), "colour: the index cannot show it: Extra inputs"),
+        (None, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_broken_json_costs_its_own_report_and_names_the_file_and_the_fix(
+    tmp_path: Path, broken: bytes | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, "ddt", cells())
+    site = put(tmp_path, "tidb", cells()).parent
+    (site / "ddt.json").unlink()
+    if broken is None:
+        (site / "ddt.json").mkdir()
+    else:
+        (site / "ddt.json").write_bytes(broken)
+    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    assert [card["id"] for card in soup.select(".card")] == ["tidb"]
+    assert [link["href"] for link in soup.select("p.reason a")] == ["ddt.html"]
+    publish.build_index(site)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"left out: {site / 'ddt.json'}: ")
+    assert said in line
+    assert line.endswith("Fix: `benchbook site ddt`, or remove the file")
+
+
+def test_a_broken_json_is_made_anew_with_its_page(tmp_path: Path) -> None:
+    page = put(tmp_path, "tidb", cells())
+    page.with_suffix(".json").write_text("{")
+    assert put(tmp_path, "tidb", cells()) == page
+    assert results.read(page.with_suffix(".json")) == results.parse(found())
+
+
+def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
+    finding = {"id": "t.c", "report": "tidb", "where": "table t", "kind": "identity", "severity": "contradiction",
+               "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
+    page = put(tmp_path, "tidb", cells(), audit=[finding], audit_passed={"identity": 3})
+    assert "1 finding in the published figures themselves" in (page.parent / "index.html").read_text()
+
+
+WHOLE = {"planned": 4, "done": 4, "failed": 0}
+
+
+def test_only_a_complete_campaign_displaces_a_complete_one_and_each_keeps_its_address(
+    tmp_path: Path,
+) -> None:
+    page = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good")
+    for name, trials in (("one-trial", {"planned": 1, "done": 1, "failed": 0}),
+                         ("partial", {"planned": 4, "done": 3, "failed": 0}),
+                         ("failing", {"planned": 4, "done": 3, "failed": 1})):  # fmt: skip
+        later = put(tmp_path, "tidb", cells(), trials=trials, campaign=name, started="2025-06-13T10:00:00Z")
+        assert later == page.parent / "tidb" / name / "index.html"
+        assert results.read(page.with_suffix(".json")).campaign == "good"
+    assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="new", started="2025-06-14T10:00:00Z") == page
+    assert results.read(page.with_suffix(".json")).campaign == "new"
+    # Made again from what was recorded, an older one stays behind the newer one.
+    assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good") != page
+    (page.parent / "compare_good_new.html").write_text("")
+    soup = BeautifulSoup(publish.build_index(page.parent).read_text(), "html.parser")
+    links = [link["href"] for link in soup.select("#tidb .others a")]
+    runs = [f"tidb/{name}/index.html" for name in ("partial", "one-trial", "failing", "good")]
+    assert links == [*runs, "compare_good_new.html"]
+    assert all((page.parent / link).is_file() for link in links)
+
+
+def test_comparisons_and_histories_are_no_reports_and_are_reached_from_the_index(tmp_path: Path) -> None:
+    site = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good").parent
+    for name in ("compare_good_new", "compare_other_one", "history_tidb", "history_ddt"):
+        put(tmp_path, name, cells(), title=f"{name} in words")
+    soup = BeautifulSoup((site / "index.html").read_text(), "html.parser")
+    assert [card["id"] for card in soup.select(".card")] == ["tidb"]
+    own = {link["href"]: text(link) for link in soup.select("#tidb .others a")}
+    assert own == {"compare_good_new.html": "a comparison of two runs", "history_tidb.html": "its runs over time"}
+    others = {link["href"]: text(link) for link in soup.select("section > .others a")}
+    assert others == {f"{name}.html": f"{name} in words" for name in ("compare_other_one", "history_ddt")}
+    (site / "tidb.json").unlink()
+    assert "No report has been run yet" not in publish.build_index(site).read_text()
+
+
+def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_that_of_a_broad_one() -> None:
+    def of(**changes: Any) -> results.Results:
+        return results.parse(found(trials=WHOLE, **changes))
+
+    later = {"campaign": "c2", "started": "2025-07-01T00:00:00Z"}
+    assert not addresses.takes_front(of(**later), of(profile="lab"))
+    assert addresses.takes_front(of(**{**later, "profile": "lab", "started": "2025-01-01T00:00:00Z"}), of())
+    row = {"metric": "tps", "measured": {"value": 1.0, "n": 1}}
+    broad = [{"id": name, "columns": [], "rows": [row]} for name in ("one", "two")]
+    assert not addresses.takes_front(of(**later, tables=broad[:1]), of(tables=broad))
+    assert addresses.takes_front(of(**later, tables=broad), of(tables=broad[:1]))
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Callable[[], Path]:
+    """Publishes a recorded campaign of 9 trials; returns the page in front."""
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    campaign = Path(shutil.copytree(kept, tmp_path / "runs" / kept.name))
+    given = found(report="dtm_mysql", campaign=kept.name, trials=WHOLE)
+    (campaign / "results.json").write_text(json.dumps(given))
+    executed = save(tmp_path, cells())
+    return lambda: publish.publish("dtm_mysql", executed, campaign / "results.json", tmp_path / "site")
+
+
+def test_a_recorded_campaign_brings_its_frames_along(recorded: Callable[[], Path]) -> None:
+    page = recorded()
+    (own,) = (page.parent / "dtm_mysql").iterdir()
+    campaign = Campaign(page.parents[1] / "runs" / own.name)
+    trials, seconds = pd.read_parquet(own / "trials.parquet"), pd.read_parquet(own / "seconds.parquet")
+    pd.testing.assert_frame_equal(trials, trial_frames.trials(campaign.records()))
+    whole = second_frame.seconds(campaign, campaign.records(), load_only=False)
+    assert (list(seconds), seconds.value.tolist()) == (list(whole), whole.value.tolist())
+    assert (trials.attrs["units"]["tps"], seconds.attrs["units"]["since_s"]) == ("1/s", "s")
+    for name, frame in (("trials", trials), ("seconds", seconds)):
+        readable = pd.read_csv(own / f"{name}.csv")
+        assert (list(readable), len(readable)) == (list(frame), len(frame))
+    for each in (page, own / "index.html"):
+        soup = BeautifulSoup(each.read_text(), "html.parser")
+        links = [link["href"] for link in soup.select("a[download]")]
+        assert len(links) == 7
+        assert all((each.parent / link).is_file() for link in links)
+        assert soup.select_one("footer a[href$='glossary.html']")
+
+
+def test_every_column_that_is_downloaded_is_described_in_a_data_package(recorded: Callable[[], Path]) -> None:
+    (own,) = (recorded().parent / "dtm_mysql").iterdir()
+    package = json.loads((own / "datapackage.json").read_text())
+    assert [one["path"] for one in package["resources"]] == [
+        "trials.parquet", "trials.csv", "seconds.parquet", "seconds.csv",
+    ]  # fmt: skip
+    units = {field["name"]: field["unit"] for field in package["resources"][0]["schema"]["fields"]}
+    assert (units["duration_s"], units["tps"], units["concurrency"]) == ("s", "1/s", "")
+    package["resources"] = [one for one in package["resources"] if one["format"] == "csv"]
+    checked = frictionless.Package.from_descriptor(package, basepath=str(own)).validate()
+    assert checked.valid, checked.flatten(["title", "note"])
+
+
+def test_seconds_that_no_site_takes_stay_with_their_campaign(
+    recorded: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = recorded()
+    (own,) = (page.parent / "dtm_mysql").iterdir()
+    assert "too many to be downloaded" not in page.read_text()
+    monkeypatch.setattr(downloads, "MOST_CSV_ROWS", 9)
+    recorded()
+    assert {"trials.csv", "seconds.parquet"} <= {path.name for path in own.iterdir()}
+    assert not (own / "seconds.csv").exists(), "more than 9 rows"
+    monkeypatch.setattr(downloads, "MOST_SERIES_BYTES", 1000)
+    recorded()
+    assert {path.name for path in own.iterdir()} == {
+        "index.html", "results.json", "trials.csv", "trials.parquet", "datapackage.json", "executed.ipynb",
+    }  # fmt: skip
+    for each in (page, own / "index.html"):
+        assert "The seconds are too many to be downloaded here" in each.read_text()
+
+
+@pytest.mark.parametrize(
+    ("remote", "shown"),
+    [
+        ("https://github.invalid/a/b.git", "https://github.invalid/a/b"),
+        ("https://token@github.invalid/a/b.git", ""),
+        ("git@github.invalid:a/b.git", ""),
+        ("/home/me/b", ""),
+        ("", ""),
+    ],
+)
+def test_a_page_names_a_repository_only_where_it_gives_nothing_away(remote: str, shown: str) -> None:
+    assert origin.address(remote) == shown
+
+
+def test_an_empty_site_has_an_index(tmp_path: Path) -> None:
+    assert "No report has been run yet." in publish.build_index(tmp_path).read_text()
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2.2, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
+    digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
+    channels = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_has_the_contrast_of_level_aa_in_both_colour_schemes() -> None:
+    assert contrast("#fff", "#000000") == pytest.approx(21)
+    light, dark = re.findall(r":root \{(.*?)\}", (TEMPLATES / "style.css").read_text(), re.DOTALL)
+    for scheme in (light, dark):
+        colour = dict(re.findall(r"--([\w-]+): (#\w+);", scheme))
+        pairs = [
+            (name, ground)
+            for name in ("ink", "soft", "accent")
+            for ground in ("paper", "band", "card", "stripe", "code")
+        ]
+        pairs += [(name, f"{name}-bg") for name in ("good", "bad", "warn", "none")] + [
+            ("ink", "bad-bg"),
+            ("soft", "bad-bg"),
+        ]
+        pairs += [(name, "code") for name in ("k", "s", "c", "n", "f", "bad", "good", "warn")]
+        assert {
+            pair: contrast(colour[pair[0]], colour[pair[1]]) for pair in pairs if contrast(*map(colour.get, pair)) < 4.5
+        } == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_chromium_opens_page_and_index_without_a_request_or_a_complaint(tmp_path: Path, width: int, dark: bool) -> None:
+    page = put(tmp_path, "tidb", [*cells(), code("show()", 6, html(HOSTILE)), *broken()], claims=[CLAIM])
+    for path, folded in ((page, 8), (page.parent / "index.html", 0)):
+        visit = open_page(path, width, dark=dark)
+        assert visit.console == []
+        assert visit.foreign_requests(path) == []
+        assert visit.scroll_width <= width
+        assert "TiDB under sysbench" in visit.inner_text
+        assert visit.code_blocks_opened >= folded  # by the page's own toggle
+        assert visit.screenshot_png.startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_chromium_catches_what_a_page_must_not_do(tmp_path: Path) -> None:
+    path = tmp_path / "bad.html"
+    path.write_text(
+        '<!DOCTYPE html><p style="width: 2000px">wide</p><img alt="" src="http://images.invalid/a.png">'
+        "<script>missing.call()</script><script>console.error('said so')</script>"
+    )
+    visit = open_page(path, 390)
+    assert visit.foreign_requests(path) == ["http://images.invalid/a.png"]
+    said = " ".join(visit.console)
+    assert "ReferenceError: missing is not defined" in said
+    assert "said so" in said
+    assert "ERR_NAME_NOT_RESOLVED" in said
+    assert visit.scroll_width >= 2000

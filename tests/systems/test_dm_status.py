@@ -1,0 +1,177 @@
+"""dm-ctl's answers, as DM 1.0.7 printed them in every stage of a task and in four kinds of failure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from kit import FIXTURES
+
+from benchbook.errors import OutputNotParseable
+from benchbook.systems import dm_status as dm
+from benchbook.systems.dm_status import BinlogPosition
+
+PRINTED_BY = FIXTURES / "dm"
+
+
+def printed(name: str) -> str:
+    return (PRINTED_BY / f"status_{name}.json").read_text()
+
+
+def test_dumping() -> None:
+    status = dm.parse(printed("dumping"))
+    assert (status.stage, status.unit, status.errors, status.progress) == ("Running", "Dump", (), None)
+    assert status.relay_stage == "Running"
+    status.check()
+
+
+def test_loading() -> None:
+    status = dm.parse(printed("loading"))
+    assert (status.stage, status.unit) == ("Running", "Load")
+    assert (status.loaded_bytes, status.load_bytes) == (5123655, 35115992)
+    assert status.progress == pytest.approx(0.1459, abs=1e-4)  # DM itself says 14.59 %
+
+
+def test_a_full_task_that_is_finished() -> None:
+    status = dm.parse(printed("finished"))
+    assert (status.stage, status.progress) == ("Finished", 1.0)
+    status.check()
+
+
+def test_syncing() -> None:
+    status = dm.parse(printed("syncing"))
+    assert (status.stage, status.unit, status.synced, status.events) == ("Running", "Sync", False, 19595)
+    assert status.upstream == BinlogPosition("mysql-bin.000002", 61025766)
+    assert status.checkpoint == BinlogPosition("mysql-bin.000002", 917)
+    assert status.relay_position == BinlogPosition("mysql-bin.000002", 43727220)
+    assert not status.relay_caught_up
+    assert dm.lag_bytes(status.upstream, status.relay_position) == 17298546
+
+
+def test_in_sync() -> None:
+    status = dm.parse(printed("synced"))
+    assert status.synced
+    assert status.checkpoint == status.upstream
+
+
+def test_paused_by_request_is_no_failure() -> None:
+    status = dm.parse(printed("paused_by_user"))
+    assert status.stage == "Paused"
+    status.check()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("paused_dump", r"unit Dump: .*mydumper runs with error: exit status 1\. option parsing failed"),
+        ("paused_load", r"unit Load: file dm_benchmark\.sbtest1\.00002\.sql: .*commit: invalid connection"),
+        ("paused_sync", r"unit Sync: .*Error 1146: Table 'dm_benchmark\.sbtest2' doesn't exist"),
+    ],
+)
+def test_paused_with_an_error_is_raised_in_dms_own_words(name: str, words: str) -> None:
+    status = dm.parse(printed(name))
+    assert status.stage == "Paused"
+    with pytest.raises(dm.TaskPaused, match=words) as raised:
+        status.check()
+    assert len(str(raised.value)) < 3000
+
+
+def test_equal_errors_are_said_once() -> None:
+    with pytest.raises(dm.TaskPaused) as raised:
+        dm.parse(printed("paused_sync")).check()
+    assert str(raised.value).count("Error 1146") == 1
+
+
+def test_a_dead_worker() -> None:
+    with pytest.raises(dm.WorkerUnreachable, match=r"dm-worker 127\.0\.83\.39:8262: .*Unavailable") as raised:
+        dm.parse(printed("worker_dead"))
+    assert "github.com" not in str(raised.value)
+
+
+def test_a_master_that_does_not_answer_is_no_broken_output() -> None:
+    # As dm-ctl 1.0.7 printed it, with status 0, where nobody listened.
+    said = (
+        "can not query  task's status(in workers [127.0.98.41:8262]):\n"
+        "rpc error: code = Unavailable desc = all SubConns are in TransientFailure, latest connection error: "
+        'connection error: desc = "transport: Error while dialing dial tcp 127.0.98.41:8261: connect: connection '
+        'refused"\n'
+    )
+    for read in (dm.parse, dm.confirm):
+        with pytest.raises(dm.MasterUnreachable, match=r"dm-master does not answer: .*8261: connect: conn"):
+            read(said)
+
+
+def test_an_unknown_task() -> None:
+    with pytest.raises(dm.UnknownTask, match="nosuch"):
+        dm.parse(printed("unknown_task"))
+    with pytest.raises(dm.UnknownTask, match="no sub task started"):
+        dm.parse(printed("relay_paused"))
+
+
+def test_a_relay_log_that_stands_still_is_a_failure() -> None:
+    answer = json.loads(printed("syncing"))
+    answer["workers"][0]["relayStatus"] |= json.loads(printed("relay_paused"))["workers"][0]["relayStatus"]
+    status = dm.parse(json.dumps(answer))
+    assert status.relay_position is None
+    with pytest.raises(dm.TaskPaused, match=r"relay log: .*Access denied for user 'dm'"):
+        status.check()
+
+
+def test_a_message_that_carries_a_whole_insert_is_cut_and_keeps_its_cause() -> None:
+    answer = json.loads(printed("paused_load"))
+    result = answer["workers"][0]["subTaskStatus"][0]["result"]
+    message = "execute statement failed: INSERT INTO `sbtest1` VALUES " + "(1,2)," * 100_000
+    result["errors"] = [{"msg": "", "error": {"Message": message, "RawCause": "Error 1062: Duplicate entry '6327'"}}]
+    with pytest.raises(dm.TaskPaused, match=r"INSERT INTO .*\.\.\. \(Error 1062: Duplicate entry '6327'\)") as raised:
+        dm.parse(json.dumps(answer)).check()
+    assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize("text", ["", "fail to connect to master", "[]", "{}"])
+def test_what_is_no_answer_is_named(text: str) -> None:
+    with pytest.raises(OutputNotParseable):
+        dm.parse(text)
+
+
+def test_a_status_without_what_it_should_have_is_named() -> None:
+    answer = json.loads(printed("syncing"))
+    del answer["workers"][0]["subTaskStatus"][0]["sync"]["totalEvents"]
+    with pytest.raises(OutputNotParseable, match="totalEvents"):
+        dm.parse(json.dumps(answer))
+
+
+def worker(**fields: Any) -> str:
+    return json.dumps({"op": "Stop", "result": True, "msg": "", "workers": [fields]})
+
+
+def test_a_command_is_done_only_when_every_worker_says_so() -> None:
+    """dm-ctl says `result: true` at the top and exits with 0 even when the worker is dead."""
+    dm.confirm(worker(result=True, worker="w", msg=""))
+    dm.confirm(worker(meta={"result": True, "worker": "w", "msg": ""}, op="Stop", logID="5"))
+    dead = (
+        "[code=38008:class=dm-master] grpc request error: connection refused\ngithub.com/pingcap/dm/pkg/terror.x\n\t/a"
+    )
+    with pytest.raises(dm.WorkerUnreachable, match=r"dm-worker w: .*connection refused$"):
+        dm.confirm(worker(meta={"result": False, "worker": "w", "msg": dead}, op="Stop", logID="0"))
+    with pytest.raises(dm.CommandRefused, match=r"dm-master: decode task config failed"):
+        dm.confirm('{"result": false, "msg": "decode task config failed: yaml: line 30", "workers": []}')
+
+
+def test_lag_over_files() -> None:
+    sizes = {"bin.000001": 1000, "bin.000002": 500, "bin.000003": 70}
+    assert dm.lag_bytes(BinlogPosition("bin.000003", 50), BinlogPosition("bin.000001", 900), sizes) == 100 + 500 + 50
+    with pytest.raises(OutputNotParseable, match=r"size of bin\.000001 is not known"):
+        dm.lag_bytes(BinlogPosition("bin.000003", 50), BinlogPosition("bin.000001", 900))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(mysql-bin|000001.000002, 63290854)", BinlogPosition("mysql-bin.000002", 63290854)),
+        ("(mysql-bin.000002, 917)", BinlogPosition("mysql-bin.000002", 917)),
+        ("(, 4)", None),
+    ],
+)
+def test_positions(text: str, expected: BinlogPosition | None) -> None:
+    assert dm.position(text) == expected

@@ -1,0 +1,290 @@
+"""etcd's benchmark tool: its outputs, its command lines, what its writes must prove; and the kinds of report on it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from kit import FIXTURES, ROOT, Home
+from records import record
+
+from benchbook.analysis import circumstances
+from benchbook.campaign import store as campaigns
+from benchbook.campaign.design import Cell, plan
+from benchbook.campaign.record import Quantity
+from benchbook.errors import BadInput, OutputNotParseable, SystemFailed
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import Command, Ended
+from benchbook.profiles import load_profile
+from benchbook.published.tables import load
+from benchbook.reports.kinds import kind_of
+from benchbook.reports.quorum.lost_member import around
+from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
+from benchbook.reports.quorum.quorum_trials import Killing
+from benchbook.systems.etcd_api import one_leader
+from benchbook.workloads import etcd_output
+from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize, lost_or_unasked
+from benchbook.workloads.generator import Load, Ran, generator
+
+PRINTED_BY = FIXTURES / "etcd"
+ENDS = [Endpoint(f"127.0.83.{i}", 2379, protocol="etcd") for i in (1, 2, 3)]
+PUT = ["--key-size=8", "--sequential-keys", "--val-size=256"]
+REPORT = load("etcd_3_2_performance", ROOT / "data" / "published")
+
+
+def printed(name: str) -> str:
+    return (PRINTED_BY / f"{name}.txt").read_text()
+
+
+# -- what it prints ----------------------------------------------------------------------------------------------------
+
+
+def made(name: str) -> Any:
+    load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+    ended = Ended("exited", 0, None, 1795370000.0, 1795370010.0)
+    return load.outcome([Ran("client", Command(["benchmark"], 1), ended, printed(name), "")])
+
+
+def test_a_recorded_load_of_fifty_clients() -> None:
+    """10,000 puts to the leader of three members, on a machine that others used as well."""
+    made_of = made("put_50")
+    values = {name: quantity.value for name, quantity in made_of.summary.items()}
+    assert (values["events"], values["failed"]) == (10_000, 0)
+    assert values["tps"] == pytest.approx(10_000 / values["total_time_s"]) == pytest.approx(3762.195, abs=0.001)
+    assert values["latency_mean_ms"] == pytest.approx(13.19745, abs=1e-5)
+    assert values["latency_min_ms"] < values["p50_ms"] < values["p95_ms"] < values["p99_ms"] < values["latency_max_ms"]
+    assert max(ms for ms, _ in made_of.histogram) == pytest.approx(values["latency_max_ms"])
+    assert {made_of.summary[name].unit for name in ("tps", "p99_ms", "events", "total_time_s")} == {
+        "1/s",
+        "ms",
+        "1",
+        "s",
+    }
+
+
+def test_the_bar_tells_the_rate_five_times_a_second() -> None:
+    load, text = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1), printed("put_50")
+    told = [found for line in text.replace("\r", "\n").splitlines() if (found := load.rate_in(line))]
+    assert [second for second, _ in told[:3]] == [0.0, 0.2, 0.4]
+    assert sum(rate * etcd_output.BAR_EVERY_S for _, rate in told) == pytest.approx(10_000)
+    series = made("put_50").series
+    # Between the first bar and the last but one; the load began as long before its end as it says.
+    assert len(series) == len(told) - 2
+    assert series.t.iloc[0] == pytest.approx(1795370010 - 10_000 / 3762.195 + 0.2, abs=0.001)
+    assert series.value.sum() * etcd_output.BAR_EVERY_S == etcd_output.parse(text).done[-2]
+
+
+def test_requests_that_failed_are_counted_and_named() -> None:
+    """10,000 puts to three members; the leader was killed 1.2 s after the start, and started again 2 s later."""
+    output = etcd_output.parse(printed("leader_killed"))
+    assert output.errors == {
+        "rpc error: code = Unavailable desc = error reading from server: EOF": 20,
+        "etcdserver: request timed out, possibly due to previous leader failure": 10,
+    }
+    assert (output.figures["events"], output.failed) == (9970, 30)
+    # The clients that were connected to it were the last to be answered.
+    assert output.figures["latency_max_ms"] == pytest.approx(2548.4, abs=0.1)
+
+
+def test_what_is_missing_is_named_and_what_failed_altogether_is_told() -> None:
+    with pytest.raises(OutputNotParseable, match="Total"):
+        etcd_output.parse("bench with linearizable range\n")
+    load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+    assert load.failure("\nError distribution:\n  [7]\tEOF\n") == "7 requests: EOF"
+    assert load.failure(printed("put_50")) is None
+
+
+@pytest.mark.parametrize(("tps", "ms", "ok", "said"), [(185_758, 2.2, False, "408.7"), (44_341, 22.0, True, "975.5")])
+def test_clients_that_wait_for_the_tool_are_seen(tps: float, ms: float, ok: bool, said: str) -> None:
+    """The published figures: 185,758/s x 2.2 ms are 409 of 1,000 clients, 44,341/s x 22 ms are 976."""
+    values = {"tps": tps, "latency_mean_ms": ms, "events": 100_000, "failed": 0}
+    summary = {name: Quantity(value=value, unit="1") for name, value in values.items()}
+    found = EtcdBenchmark.record_checks(record(levels={"workload": "put_all", "threads": 1000}, summary=summary))
+    assert (found[0].ok, found[0].found) == (ok, f"{said} of 1000 clients were in a request")
+    assert [check.ok for check in found[1:]] == [True, False]
+
+
+# -- how it is asked ---------------------------------------------------------------------------------------------------
+
+
+def command(workload: str, threads: int, rate: int = 0) -> str:
+    load = EtcdBenchmark(EtcdSize(puts=1000, reads=3000, puts_killed=20000, time_s=2), PUT, 1)
+    load.programs["client"] = "benchmark"
+    host = cast("Any", type("Client", (), {"name": "client"}))
+    return load.command(host, ENDS, Load({"workload": workload}, threads, 2, rate)).typed
+
+
+ALL = "127.0.83.1:2379,127.0.83.2:2379,127.0.83.3:2379"
+FIRST = "--endpoints=127.0.83.1:2379 --target-leader"
+WRITES = "--precise put --key-size=8 --sequential-keys --val-size=256"
+
+
+@pytest.mark.parametrize(
+    ("workload", "threads", "said"),
+    [
+        # As printed, with the tool's full precision and as many requests as the profile says.
+        ("put_leader", 1, f"{FIRST} --conns=1 --clients=1 {WRITES} --total=1000"),
+        ("put_all", 50, f"--endpoints={ALL} --conns=5 --clients=50 {WRITES} --total=10000"),
+        (
+            "range_serializable",
+            1000,
+            f"--endpoints={ALL} --conns=100 --clients=1000 --precise range YOUR_KEY --consistency=s --total=30000",
+        ),
+        ("put_follower_killed", 50, f"{FIRST} --conns=5 --clients=50 {WRITES} --total=20000"),
+    ],
+)
+def test_the_command_line_is_the_published_one(workload: str, threads: int, said: str) -> None:
+    assert command(workload, threads) == f"benchmark {said}"
+
+
+def test_an_offered_rate() -> None:
+    assert command("range_linearizable", 1, rate=500).endswith("--total=3000 --rate=500")
+
+
+# -- its proof ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("found", "acknowledged", "failed", "said"),
+    [
+        (100, 100, 0, ""),
+        (0, 0, 0, ""),
+        # A put that failed may have been written all the same.
+        (103, 100, 5, ""),
+        (99, 100, 5, "1 of 100 acknowledged writes are not there"),
+        (106, 100, 5, "106 writes are there after 100 acknowledged and 5 failed ones"),
+        (1, 0, 0, "1 writes are there after 0 acknowledged and 0 failed ones"),
+    ],
+)
+def test_what_a_quorum_must_hold(found: int, acknowledged: int, failed: int, said: str) -> None:
+    assert lost_or_unasked(found, acknowledged, failed) == said
+
+
+def test_members_that_name_two_leaders_or_none_have_none() -> None:
+    assert one_leader([{"leader": "7"}, {"leader": "7"}]) == "7"
+    with pytest.raises(SystemFailed, match="name 2 leaders"):
+        one_leader([{"leader": "7"}, {"leader": "8"}])
+    with pytest.raises(SystemFailed, match="name 0 leaders"):
+        one_leader([{}, {"leader": "0"}])
+
+
+# -- a member that is killed -------------------------------------------------------------------------------------------
+
+
+def test_the_rate_around_the_death_of_a_member() -> None:
+    """Killed at 1.1 s, back at 2.3 s: means of 3, 5 and 2 whole intervals; two in a row had next to nothing."""
+    before, without, after = (90.0, 110.0, 100.0), (0.0, 9.0, 80.0, 71.0, 40.0), (70.0, 96.0)
+    rates = [*zip((0.4, 0.6, 0.8), before, strict=True), (1.2, 40.0)]
+    rates += [*zip((1.4, 1.6, 1.8, 2.0, 2.2), without, strict=True), (2.4, 5.0), *zip((2.6, 2.8), after, strict=True)]
+    found = around(rates, 1.1, 2.3, 0.2)
+    assert {name: (round(each.value, 9), each.unit) for name, each in found.items()} == {
+        "tps_before": (100.0, "1/s"), "tps_without": (40.0, "1/s"), "tps_after": (83.0, "1/s"), "stalled_s": (0.4, "s"),
+    }  # fmt: skip
+
+
+def test_a_load_that_ended_while_the_member_was_away_has_no_rate_after() -> None:
+    assert set(around([(0.2, 50.0), (0.8, 50.0)], 0.3, 9.0, 0.2)) == {"tps_before", "tps_without", "stalled_s"}
+
+
+class Members:
+    """A quorum that notes what was asked of it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def lose(self, host: str) -> float:
+        self.asked.append(f"lose {host}")
+        return 1795370001.5
+
+    def regain(self) -> None:
+        self.asked.append("regain")
+
+
+def test_a_member_is_killed_after_a_second_and_comes_back_after_two_more() -> None:
+    members, told = Members(), []
+    killing = Killing(
+        cast("Any", members), cast("Any", "m2"), lambda second, rate: told.append((second, members.asked[:]))
+    )
+    for fifth in range(18):
+        killing.seen(fifth * 0.2, 100.0)
+    assert [second for second, _ in told] == [fifth * 0.2 for fifth in range(18)]
+    assert {len(asked): second for second, asked in reversed(told)} == {0: 0.0, 1: 1.0, 2: pytest.approx(3.0)}
+    killing.bring_back()
+    assert members.asked == ["lose m2", "regain"]
+    assert killing.killed == 1795370001.5 < killing.returned
+
+
+def test_a_member_that_was_not_killed_is_not_brought_back() -> None:
+    members = Members()
+    killing = Killing(cast("Any", members), cast("Any", "m2"), lambda second, rate: None)
+    killing.seen(0.8, 100.0)
+    killing.bring_back()
+    assert (members.asked, killing.killed) == ([], 0.0)
+
+
+# -- the kind of report ------------------------------------------------------------------------------------------------
+
+
+def parameters(**changes: Any) -> QuorumParameters:
+    return QuorumParameters(profile="smoke", inventory="lab_etcd", **changes)
+
+
+def levels(asked: QuorumParameters) -> list[tuple[object, ...]]:
+    return [(c.table, c.levels["workload"], c.levels["threads"]) for c in QuorumKind().cells(REPORT, asked)]
+
+
+def test_a_cell_per_published_row_and_one_per_member_that_is_killed() -> None:
+    published = [
+        ("write", "put_leader", 1), ("write", "put_leader", 1000), ("write", "put_all", 1000),
+        ("read", "range_linearizable", 1), ("read", "range_linearizable", 1000),
+        ("read", "range_serializable", 1), ("read", "range_serializable", 1000),
+    ]  # fmt: skip
+    assert levels(parameters()) == published
+    killed = [("write", "put_leader_killed", 1000), ("write", "put_follower_killed", 1000)]
+    assert levels(parameters(killed=["leader", "follower"])) == [*published, *killed]
+    assert levels(parameters(killed=["leader"], workloads=["read"])) == published[3:]
+
+
+def test_a_system_that_a_lost_member_ends_is_refused() -> None:
+    kind, profile = kind_of("etcd_3_2_performance"), load_profile("smoke")
+    with pytest.raises(BadInput, match="is no system of members that decide by quorum"):
+        kind.experiment(REPORT, parameters(system="mariadb"), profile, load_inventory("lab_tidb"))
+
+
+def test_every_workload_of_a_design_is_checked() -> None:
+    first, *others = REPORT.report.design
+    strange = first.model_copy(
+        update={"factors": {"workload": ["put_leader", "/bin/sh"], "threads": [1]}, "pairs": None}
+    )
+    report = REPORT.report.model_copy(update={"design": [strange, *others]})
+    changed = type(REPORT)(report, REPORT.tables)
+    with pytest.raises(BadInput, match="does not know this workload"):
+        QuorumKind().experiment(changed, parameters(), load_profile("smoke"), load_inventory("lab_etcd"))
+
+
+@pytest.mark.parametrize("name", ["smoke", "lab", "paper"])
+def test_every_profile_has_a_size_for_it(name: str) -> None:
+    assert generator("etcd_benchmark").size_in(load_profile(name)).puts_killed > 1000
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"time_s": 2, "tables": 4}, ["2 s per load"]),
+        (
+            {"time_s": 2, "puts": 500, "reads": 1000, "together": 10},
+            ["500 puts or 1,000 reads per load", "10 times as many with several clients"],
+        ),
+        ({"time_s": 2, "requests": 20_000}, ["20,000 requests per load"]),
+        ({"puts": 500, "reads": 1000, "together": 1}, ["500 puts or 1,000 reads per load"]),
+    ],
+)
+def test_a_page_says_how_many_requests_a_load_has_where_the_tool_counts_them(
+    home: Home, asked: dict[str, Any], said: list[str]
+) -> None:
+    """`time_s` is what such a load takes at about, and was printed as what it took."""
+    cell = Cell(table="write", system="etcd", levels={"workload": "put_leader", "threads": 1})
+    campaign = campaigns.start_or_continue(REPORT.report.name, asked, plan([cell], 1, seed=1, asked=asked), seed=1)
+    found = circumstances.of_campaign(REPORT, campaign).load
+    assert found == [*said, "1 repetitions"]

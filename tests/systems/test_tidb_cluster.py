@@ -1,0 +1,220 @@
+"""A TiDB cluster as an inventory says it, from a TiUP topology or by hand, and what its placement driver answers."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from kit import ROOT, Home
+
+from benchbook import systems
+from benchbook.errors import BadInput, SystemFailed
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.reports.driving import unless_dead
+from benchbook.systems import tidb_server
+from benchbook.systems.placement_driver import missing_replicas, missing_store
+from benchbook.systems.stores import check_one_unistore
+from benchbook.systems.tidb_server import serving
+from benchbook.systems.toml_text import toml
+
+# The published topology, as TiUP writes one: keys with dots and nested ones, sections that are not ours.
+TOPOLOGY: dict[str, Any] = {
+    "global": {"user": "tidb", "ssh_port": 2022, "deploy_dir": "/tidb-deploy", "data_dir": "/tidb-data"},
+    "server_configs": {
+        "tidb": {"log": {"level": "error"}, "prepared-plan-cache.enabled": True},
+        "tikv": {"raft-engine.prefill-for-recycle": True, "storage.block-cache.capacity": "8GB"},
+        "pd": None,
+    },
+    "pd_servers": [{"host": "192.0.2.1"}],
+    "tidb_servers": [{"host": "192.0.2.2"}, {"host": "192.0.2.3"}],
+    "tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5"}, {"host": "192.0.2.6"}],
+    "grafana_servers": [{"host": "192.0.2.1"}],
+}  # fmt: skip
+HERE: dict[str, Any] = {
+    "topology": "topology.yaml",
+    "hosts": {"bench": {"address": "192.0.2.9", "roles": ["client"]}},
+    "systems": {"tidb_cluster": {"user": "app"}},
+}
+# PD's own words some seconds after it was started again, before the store had reported (6.6-alpha).
+STORES = {
+    "count": 1,
+    "stores": [
+        {"store": {"id": 1, "address": "127.0.72.21:20160", "state_name": "Disconnected"}, "status": {}}
+    ],
+}  # fmt: skip
+STATS = {"count": 5, "empty_count": 5, "store_leader_count": {}, "store_peer_count": {"1": 5}}
+NO_CHECK = {check: {"count": 0, "regions": []} for check in ("miss-peer", "down-peer", "pending-peer")}
+
+
+def read(home: Home, topology: dict[str, Any] = TOPOLOGY, **changes: Any) -> Inventory:
+    home.write("topology.yaml", topology)
+    return load_inventory(str(home.write("mine.yaml", {**HERE, **changes})))
+
+
+def test_a_tiup_topology_becomes_hosts_ports_programs_and_settings(home: Home) -> None:
+    found = read(home)
+    assert {name: (host.address, host.roles) for name, host in found.hosts.items()} == {
+        "bench": ("192.0.2.9", ("client",)),
+        "pd1": ("192.0.2.1", ("pd",)),
+        "tikv1": ("192.0.2.4", ("tikv",)),
+        "tikv2": ("192.0.2.5", ("tikv",)),
+        "tikv3": ("192.0.2.6", ("tikv",)),
+        "tidb1": ("192.0.2.2", ("tidb",)),
+        "tidb2": ("192.0.2.3", ("tidb",)),
+    }
+    assert (found.hosts["tikv2"].ssh_port, found.hosts["tikv2"].user) == (2022, "tidb")
+    assert found.workdir("tikv2") == "/tidb-data/benchbook"
+    tikv, cluster = found.settings("tikv"), found.settings("tidb_cluster")
+    assert tikv.binary == "/tidb-deploy/tikv-20160/bin/tikv-server"
+    assert tikv.config == {"raft-engine.prefill-for-recycle": True, "storage.block-cache.capacity": "8GB"}
+    assert found.settings("pd").binary == "/tidb-deploy/pd-2379/bin/pd-server"
+    assert cluster.binary == "/tidb-deploy/tidb-4000/bin/tidb-server"
+    assert (cluster.user, cluster.config) == ("app", {"log.level": "error", "prepared-plan-cache.enabled": True})
+    assert systems.builds(["tidb_cluster"], found) == []
+    assert set(systems.check_names(["tidb_cluster"], found)) == set(found.hosts) - {"bench"}
+
+
+def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Home) -> None:
+    topology = {
+        "pd_servers": [{"host": "192.0.2.1", "client_port": 3379, "peer_port": 3380, "deploy_dir": "/opt/pd"}],
+        "tidb_servers": [{"host": "192.0.2.1", "port": 5000, "status_port": 11080, "deploy_dir": "sql"}],
+        "tikv_servers": [{"host": "192.0.2.9", "port": 21160, "ssh_port": 23}],
+    }  # fmt: skip
+    found = read(home, topology, ssh={"user": "me"})
+    assert {name: host.roles for name, host in found.hosts.items()} == {
+        "bench": ("client", "tikv"),
+        "pd1": ("pd", "tidb"),
+    }
+    assert (found.hosts["pd1"].user, found.hosts["pd1"].workdir) == (None, None)
+    assert (found.port("pd"), found.peer_port("pd")) == (3379, 3380)
+    assert (found.port("tidb_cluster"), found.status_port("tidb_cluster")) == (5000, 11080)
+    assert (found.port("tikv"), found.status_port("tikv")) == (21160, 20180)
+    assert found.settings("pd").binary == "/opt/pd/bin/pd-server"
+    assert found.settings("tidb_cluster").binary == "/home/tidb/deploy/sql/bin/tidb-server"
+    assert found.settings("tikv").binary == "/home/tidb/deploy/tikv-21160/bin/tikv-server"
+
+
+@pytest.mark.parametrize(
+    ("changed", "key"),
+    [({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.4", "port": 20161}]}, "tikv_servers.*.host"),
+     ({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5", "port": 20161}]}, "tikv_servers.*.port"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "config": {"log.level": "info"}}]}, "tikv_servers.*.config"),
+     ({"tidb_servers": [{"host": "192.0.2.4", "numa_node": "0"}]}, "tidb_servers.*.numa_node"),
+     ({"tidb_servers": [{"host": "192.0.2.4", "numa_cores": "0-3"}]}, "tidb_servers.*.numa_cores"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "resource_control": {"memory_limit": "8G"}}]},
+      "tikv_servers.*.resource_control"),
+     ({"global": {"enable_tls": True}}, "global.enable_tls"),
+     ({"global": {"resource_control": {"cpu_quota": "400%"}}}, "global.resource_control"),
+     ({"global": {"pd_mode": "ms"}}, "global.pd_mode"),
+     ({"pd_servers": []}, "pd_servers")],
+)  # fmt: skip
+def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, changed: dict[str, Any], key: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read(home, {**TOPOLOGY, **changed})
+    assert str(refused.value).startswith(f"{home.path}/topology.yaml: {key}: ")
+
+
+def test_a_host_of_the_inventory_is_no_server_of_the_topology_for_its_name(home: Home) -> None:
+    found = read(home, hosts={"tidb1": {"address": "192.0.2.9", "roles": ["client"]}})
+    assert (found.hosts["tidb1"].address, found.hosts["tidb1"].roles) == ("192.0.2.9", ("client",))
+    assert {found.hosts[name].address for name in found.with_role("tidb")} == {"192.0.2.2", "192.0.2.3"}
+
+
+def test_a_host_of_both_is_reached_and_worked_on_as_the_topology_says_unless_the_inventory_does(home: Home) -> None:
+    shared = {"address": "192.0.2.2", "roles": ["client"]}
+    both = read(home, hosts={"sql": shared}).hosts["sql"]
+    assert (both.roles, both.user, both.ssh_port, both.workdir) == (
+        ("client", "tidb"), "tidb", 2022, "/tidb-data/benchbook"
+    )  # fmt: skip
+    own = read(home, hosts={"sql": {**shared, "user": "me", "ssh_port": 22}}).hosts["sql"]
+    assert (own.user, own.ssh_port, own.workdir) == ("me", 22, "/tidb-data/benchbook")
+    with pytest.raises(BadInput, match=r"hosts\.sql\.roles: "):
+        read(home, hosts={"sql": {**shared, "roles": "client"}})
+
+
+def test_an_inventory_with_a_topology_is_still_read_as_strictly(home: Home) -> None:
+    with pytest.raises(BadInput, match="hosts: "):
+        read(home, hosts=["bench"])
+    with pytest.raises(BadInput, match=r"elsewhere\.yaml: .*does not exist"):
+        load_inventory(str(home.write("mine.yaml", {**HERE, "topology": "elsewhere.yaml"})))
+
+
+def test_the_store_that_is_built_here_is_one_node_without_settings(home: Home) -> None:
+    built = read(home, systems={name: {"binary": None} for name in ("pd", "tikv", "tidb_cluster")})
+    assert systems.builds(["tidb_cluster", "tidb"], built) == ["tidb", "pd", "unistore"]
+    with pytest.raises(BadInput, match=r"role tikv.*tikv3.*one host"):
+        check_one_unistore(built)
+    one = {**TOPOLOGY, "tikv_servers": [{"host": "192.0.2.4"}]}
+    with pytest.raises(BadInput, match=r"systems\.tikv\.config.*raft-engine"):
+        check_one_unistore(read(home, one, systems={"tikv": {"binary": None}}))
+    check_one_unistore(read(home))
+
+
+def test_the_lab_of_a_cluster_has_every_role(home: Home) -> None:
+    lab = load_inventory(str(ROOT / "env" / "hosts" / "lab_tidb_cluster.yaml"))
+    assert systems.check_names(["tidb_cluster"], lab) == ["tidb1", "tidb2", "tikv1", "pd1"]
+    assert systems.builds(["tidb_cluster"], lab) == ["tidb", "pd", "unistore"]
+
+
+def test_settings_are_written_below_the_headings_of_their_tables() -> None:
+    settings = {"a.b.c": True, "name": 'it\'s "1"', "a.n": 3, "list": ["x", "y"], "a.b.share": 0.5}
+    assert toml(settings) == ('name = "it\'s \\"1\\""\nlist = ["x", "y"]\n[a]\nn = 3\n[a.b]\nc = true\nshare = 0.5\n')
+    assert toml({}) == ""
+
+
+def test_an_address_of_ipv6_stands_in_brackets_before_a_port() -> None:
+    """RFC 3986, 3.2.2; etcd, PD and the TiDB that is built here were seen to start at ::1 so, and not otherwise."""
+    end = Endpoint("2001:db8::1", 4000)
+    assert (str(end), str(Endpoint("192.0.2.1", 4000))) == ("[2001:db8::1]:4000", "192.0.2.1:4000")
+    argv = list(serving("tidb-server", end, 10080, "/tmp", []).argv)
+    assert (argv[argv.index("-host") + 1], argv[argv.index("-status-host") + 1]) == ("2001:db8::1", "[2001:db8::1]")
+
+
+def test_a_store_is_up_when_pd_says_so() -> None:
+    up = {"stores": [{"store": {"address": "127.0.72.21:20160", "state_name": "Up"}}]}
+    assert missing_store(up, "127.0.72.21:20160") is None
+    assert missing_store(STORES, "127.0.72.21:20160") == "the store at 127.0.72.21:20160 is Disconnected"
+    assert missing_store({"count": 0, "stores": None}, "h:1") == "the store at h:1 is not known to PD"
+    assert missing_store("PD answers 500: not bootstrapped", "h:1") == "PD answers 500: not bootstrapped"
+
+
+def test_regions_have_their_replicas_when_each_has_a_leader_and_no_check_finds_one() -> None:
+    led = {**STATS, "store_leader_count": {"1": 3, "4": 2}}
+    assert missing_replicas(led, NO_CHECK) is None
+    assert missing_replicas(STATS, NO_CHECK) == "0 of 5 regions have a leader"
+    assert missing_replicas({"count": 0, "store_leader_count": {}}, NO_CHECK) == "0 of 0 regions have a leader"
+    assert missing_replicas(led, {**NO_CHECK, "miss-peer": {"count": 2}}) == "2 regions are miss-peer"
+    assert missing_replicas(led, {**NO_CHECK, "down-peer": "PD does not answer"}) == "PD does not answer"
+
+
+def test_a_second_without_work_is_a_reason_to_look_whether_the_servers_live() -> None:
+    seen: list[float] = []
+
+    class Dead:
+        def check_alive(self) -> None:
+            raise SystemFailed("tikv on tikv1 has died (signal 9)")
+
+    follow = unless_dead(Dead(), lambda second, rate: seen.append(rate))
+    follow(1.0, 900.0)
+    with pytest.raises(SystemFailed, match="tikv1"):
+        follow(2.0, 0.0)
+    assert seen == [900.0]
+
+
+# What one of two servers said when the other had set the password between its two logins.
+DENIED = "127.0.0.1:4000: `login`: 1045: Access denied for user 'root'@'127.0.0.1' (using password: NO)"
+
+
+@pytest.mark.parametrize(("then", "said"), [(None, None), ("denied", DENIED)])
+def test_two_servers_are_let_in_at_the_same_moment(
+    monkeypatch: pytest.MonkeyPatch, then: str | None, said: str | None
+) -> None:
+    def refuse(*_: object) -> None:
+        raise SystemFailed(DENIED)
+
+    monkeypatch.setattr(tidb_server, "query", refuse)
+    monkeypatch.setattr(tidb_server, "try_login", lambda _, end: then if end.password else None)
+    endpoint = Endpoint("127.0.0.1", 4000, "root", "hush")
+    assert tidb_server.let_in(cast(RemoteHost, None), endpoint) == said

@@ -1,0 +1,280 @@
+"""pgbench: its outputs, its command line, and what its books must say; real outputs, nothing is run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from kit import FIXTURES, ROOT
+from records import record
+
+from benchbook.campaign.record import Quantity
+from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.jobs import Command, Ended, remote_program
+from benchbook.probes import probe_file
+from benchbook.profiles import load_profile
+from benchbook.published.tables import load
+from benchbook.systems import psql
+from benchbook.workloads import allowed, pgbench_output
+from benchbook.workloads.generator import Load, Ran, generator
+from benchbook.workloads.pgbench_books import Books
+from benchbook.workloads.pgbench_generator import Pgbench, PgbenchSize
+
+PRINTED_BY = FIXTURES / "pgbench"
+END = Endpoint("127.0.78.1", 5432, "ann", "it's:a\\secret", protocol="pgsql")
+
+
+def printed(name: str) -> str:
+    return (PRINTED_BY / f"{name}.txt").read_text()
+
+
+# -- what it prints ---------------------------------------------------------------------------------------------------
+
+
+def test_the_published_output_of_an_old_version_has_both_rates() -> None:
+    output = pgbench_output.parse(printed("select_only_13"))
+    assert output.figures == {
+        "threads": 16, "events": 16000, "latency_mean_ms": 0.115, "tps": 142314.859075, "tps_connecting": 139443.955722,
+    }  # fmt: skip
+    assert output.total_time_s == pytest.approx(16000 / 142314.859075)
+    assert (output.progress, output.histogram) == ([], [])
+
+
+def test_what_today_s_version_prints_with_the_times_that_are_added() -> None:
+    """A recorded load of two clients through PgBouncer; every transaction that was counted was logged."""
+    output = pgbench_output.parse(printed("select_only_15"))
+    assert {name: output.figures[name] for name in ("threads", "events", "failed", "latency_mean_ms", "tps")} == {
+        "threads": 2, "events": 15197, "failed": 0, "latency_mean_ms": 0.257, "tps": 7694.461476,
+    }  # fmt: skip
+    # 15,197 over the seconds with the 25.531 ms of connecting.
+    assert output.figures["tps_connecting"] == pytest.approx(15197 / (15197 / 7694.461476 + 0.025531))
+    assert [(line.t, line.tps) for line in output.progress] == [(1.0, 6042.5), (2.0, 9152.8)]
+    assert sum(count for _, count in output.histogram) == 15197
+    summary = made(printed("select_only_15")).summary
+    assert summary["latency_max_ms"].value == max(ms for ms, _ in output.histogram) == 9.647
+    assert summary["p50_ms"].value == 0.155
+
+
+def test_an_offered_rate_has_its_lag_and_counts_its_retries() -> None:
+    output = pgbench_output.parse(printed("tpcb_rate_15"))
+    assert {name: output.figures[name] for name in ("events", "retries", "lag_mean_ms", "tps", "latency_mean_ms")} == {
+        "events": 596, "retries": 0, "lag_mean_ms": 0.367, "tps": 199.619049, "latency_mean_ms": 2.488,
+    }  # fmt: skip
+    assert [(line.t, line.tps, line.failed) for line in output.progress] == [(1.0, 179.0, 0), (2.0, 208.9, 0)]
+
+
+def test_connecting_for_each_transaction_is_part_of_the_rate() -> None:
+    output = pgbench_output.parse(printed("connect_15"))
+    assert (output.figures["tps"], output.figures["reconnect_mean_ms"]) == (153.719078, 6.035)
+    assert output.figures["tps_connecting"] == output.figures["tps"]
+
+
+def test_little_s_law_counts_the_time_of_connecting_again() -> None:
+    """154 transactions a second of 6.65 + 6.035 ms keep 1.95 of 2 clients busy."""
+    summary = made(printed("connect_15")).summary | {"latency_max_ms": Quantity(value=10, unit="ms")}
+    levels = {"workload": "select_only", "threads": 2}
+    found = Pgbench.record_checks(record(levels=levels, asked={"time_s": 2, "rate": 0}, summary=summary))
+    assert (found[0].ok, found[0].found) == (True, "1.9 of 2 threads busy")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("server_died_15", "terminating connection due to unexpected postmaster exit"),
+        ("refused_15", "Connection refused"),
+    ],
+)
+def test_what_pgbench_calls_an_error_is_told(name: str, said: str) -> None:
+    assert said in str(pgbench_output.failure(printed(name)))
+
+
+def test_a_load_that_was_over_before_its_clients_were_in_says_so() -> None:
+    """pgbench then ends with status 0, and prints no latency."""
+    text = printed("tpcb_rate_15").replace("processed: 596", "processed: 0").partition("latency average")[0]
+    assert pgbench_output.failure(text) == "not one transaction was done: connecting took all of the time"
+
+
+def test_a_good_load_has_no_error() -> None:
+    assert pgbench_output.failure(printed("tpcb_rate_15")) is None
+
+
+def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
+    """And back from when pgbench ended, not from when its log was read (half a second later in `made`)."""
+    series = made(printed("select_only_15")).series
+    ended = pgbench_output.parse(printed("select_only_15")).ended
+    assert [t - ended for t in series[series.metric == "tps"].t] == pytest.approx([-1.0, 0.0], abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("progress: 1.0 s, 14036.8 tps, lat 0.282 ms stddev 0.113, 0 failed", (1.0, 14036.8, 0.282, 0, 0)),
+        ("progress: 2.0 s, 995.0 tps, lat 1.3 ms stddev 0.5, lag 0.042 ms", (2.0, 995.0, 1.3, 0, 0)),
+        (
+            "progress: 2.0 s, 9.0 tps, lat 1.7 ms stddev 1.4, 1 failed, lag 0.2 ms, 1 retried, 3 retries",
+            (2.0, 9.0, 1.7, 1, 3),
+        ),
+        ("progress: 3.0 s, 81.0 tps, lat 9.9 ms stddev 3.1, 2 failed, 5 retried, 7 retries", (3.0, 81.0, 9.9, 2, 7)),
+        ("progress: 4.0 s, 0.0 tps, lat -nan ms stddev -nan, 0 failed", (4.0, 0.0, 0.0, 0, 0)),
+        ("progress: 5.0 s, 99.1 tps, lat 0.2 ms stddev 0.1", (5.0, 99.1, 0.2, 0, 0)),
+    ],
+)
+def test_a_line_of_progress(line: str, expected: tuple[float, ...]) -> None:
+    seen = pgbench_output.parse_progress(line)
+    assert seen
+    assert (seen.t, seen.tps, seen.latency_ms, seen.failed, seen.retries) == expected
+
+
+def test_any_other_line_is_no_progress() -> None:
+    assert pgbench_output.parse_progress("starting vacuum...end.") is None
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(OutputNotParseable, match="number of transactions actually processed"):
+        pgbench_output.parse("number of clients: 2\n")
+
+
+# -- how long its transactions took -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def timed() -> ModuleType:
+    """The program that runs on client hosts."""
+    spec = importlib.util.spec_from_file_location("timed", remote_program("workloads", "pgbench_timed.py"))
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_buckets_are_exact_below_2048_us_and_a_thousandth_wide_above(timed: ModuleType) -> None:
+    assert [timed.bucket(us) for us in (0, 1, 117, 2047, 2048, 2049, 2050)] == [0, 1, 117, 2047, 2049, 2049, 2051]
+    draw = random.Random(1)
+    for us in (draw.randrange(2048, 10**9) for _ in range(500)):
+        assert us <= timed.bucket(us) < us * 1.001
+
+
+def test_the_times_of_a_log_are_counted_and_failures_are_none(timed: ModuleType, tmp_path: Path) -> None:
+    first, second = tmp_path / "log.7", tmp_path / "log.7.1"
+    first.write_text("0 1 253 0 1795370000 100\n1 1 300 0 1795370000 200 17\n0 2 failed 0 1795370000 300\n")
+    second.write_text("2 1 253 0 1795370000 400\n2 2 5000 0 1795370001 400\n")
+    assert sum(timed.counted([str(PRINTED_BY / "transactions.log")]).values()) == 6
+    assert dict(timed.counted([str(first), str(second)])) == {253: 2, 300: 1, 5003: 1}
+
+
+def test_what_was_counted_there_becomes_percentiles_here() -> None:
+    draws = np.arange(1, 1001)
+    said = {"ended": 1795370010.0, "buckets_us": [[int(us), 1] for us in draws]}
+    output = f"{printed('select_only_13')}benchbook: {json.dumps(said)}\n"
+    summary = made(output).summary
+    assert [summary[name].value for name in ("p50_ms", "p95_ms", "p99_ms", "latency_max_ms")] == [0.5, 0.95, 0.99, 1.0]
+    assert [summary[name].unit for name in ("tps", "p50_ms", "events", "total_time_s")] == ["1/s", "ms", "1", "s"]
+
+
+def made(text: str) -> Any:
+    load = Pgbench(PgbenchSize(scale=1, time_s=2), [], 1)
+    ended = Ended("exited", 0, None, 1795370000.0, 1795370010.5)
+    return load.outcome([Ran("client", Command(["pgbench"], 1), ended, text, "")])
+
+
+# -- its books --------------------------------------------------------------------------------------------------------
+
+NONE = Books(0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("workload", "after", "events", "said"),
+    [
+        ("tpcb_like", Books(70, 70, 70, 70, 3), 3, ""),
+        ("simple_update", Books(70, 0, 0, 70, 3), 3, ""),
+        ("select_only", NONE, 900, ""),
+        ("tpcb_like", Books(70, 70, 69, 70, 3), 3, "branches changed by 69, not by 70"),
+        ("tpcb_like", Books(70, 70, 70, 70, 2), 3, "the history has 2 new rows after 3 transactions that wrote"),
+        ("simple_update", Books(70, 70, 0, 70, 3), 3, "tellers changed by 70, not by 0"),
+        ("select_only", Books(0, 0, 0, 0, 1), 9, "the history has 1 new rows after 0 transactions that wrote"),
+    ],
+)
+def test_books_after_a_load(workload: str, after: Books, events: int, said: str) -> None:
+    assert after.wrong(NONE, workload, events) == said
+
+
+def test_books_are_compared_with_those_before_the_load() -> None:
+    before = Books(100, 60, 60, 100, 5)
+    assert Books(130, 90, 90, 130, 7).wrong(before, "tpcb_like", 2) == ""
+
+
+# -- how it is asked ---------------------------------------------------------------------------------------------------
+
+
+def test_a_password_is_on_no_command_line_and_survives_its_file() -> None:
+    where = psql.reached(END, "bench", "a folder/pgpass")
+    assert where == (
+        "host='127.0.78.1' port='5432' user='ann' dbname='bench' sslmode='disable' passfile='a folder/pgpass' "
+        "connect_timeout='10'"
+    )
+    assert psql.pass_line(END) == "*:*:*:ann:it's\\:a\\\\secret\n"
+
+
+@pytest.mark.parametrize(("option", "ok"), [("--protocol=prepared", True), ("--file=/etc/passwd", False)])
+def test_a_report_may_choose_what_is_known(option: str, ok: bool) -> None:
+    published = load("pgcat_pgbench", ROOT / "data" / "published")
+    design = [each.model_copy(update={"options": [option]}) for each in published.report.design]
+    if ok:
+        allowed.check(Pgbench, design, [], Path("report.yaml"))
+    else:
+        with pytest.raises(BadInput, match="pgbench does not know this option"):
+            allowed.check(Pgbench, design, [], Path("report.yaml"))
+
+
+class Client:
+    """A host that files are pushed to and that nothing is run on."""
+
+    name = "client"
+
+    def push(self, local: Path) -> str:
+        return f"/there/{local.name}"
+
+
+@pytest.mark.parametrize(
+    ("workload", "threads", "rate", "logged", "words"),
+    [
+        # Two seconds more, in which 128 clients connect.
+        ("select_only", 128, 0, 1.0, {"--client=128", "--time=4"}),
+        ("select_only", 8, 0, 1.0, {"--builtin=select-only", "--client=8", "--time=2", "--protocol=extended"}),
+        ("tpcb_like", 8, 500, 0.1, {"--builtin=tpcb-like", "--rate=500", "--sampling-rate=0.1"}),
+    ],
+)
+def test_the_command_line(workload: str, threads: int, rate: int, logged: float, words: set[str]) -> None:
+    load = Pgbench(PgbenchSize(scale=1, time_s=2, logged=logged), ["--protocol=extended", "--jobs=2"], 7)
+    load.programs["client"] = "/bin/pgbench"
+    command = load.command(cast("Any", Client()), [END], Load({"workload": workload}, threads, 2, rate))
+    told = {"--no-vacuum", "--progress=1", "--log", "--log-prefix=log", "--random-seed=7", "--jobs=2"}
+    assert words | told <= set(map(str, command.argv))
+    assert command.argv[:3] == ["python3", "/there/pgbench_timed.py", "/bin/pgbench"]
+    assert END.password not in command.typed
+    assert ("--rate=0" in command.typed) is False
+
+
+# -- what declares it --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["smoke", "lab", "paper"])
+def test_every_profile_has_a_size_for_it(name: str) -> None:
+    assert generator("pgbench").size_in(load_profile(name)).scale == 1
+
+
+@pytest.mark.parametrize(("name", "unit"), [("postgresql", "1/s"), ("pgbouncer", "1/s")])
+def test_the_probes_declare_their_units_and_watch_servers(name: str, unit: str) -> None:
+    path = ROOT / "lib" / "benchbook" / "probes" / "remote" / f"{name}_probe.py"
+    probe = probe_file.read(path, name)
+    assert probe.of_server
+    counted = "xact_commit" if name == "postgresql" else "total_xact_count"
+    assert probe.metrics[counted].unit == unit

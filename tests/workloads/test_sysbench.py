@@ -1,0 +1,279 @@
+"""The sysbench report as data: its cells, its command lines, and what becomes of each way in which sysbench may end."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from kit import FIXTURES, INVENTORY, ROOT, Home
+
+from benchbook import published
+from benchbook.campaign.design import plan
+from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import Ended
+from benchbook.profiles import load_profile
+from benchbook.published.tables import Published
+from benchbook.reports.load import load_kind as report
+from benchbook.workloads import sysbench
+from benchbook.workloads.generator import RateReader
+from benchbook.workloads.sysbench_output import parse
+from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
+
+NAME = "tidb_v7_1_3_sysbench"
+PRINTED = (FIXTURES / "sysbench" / "read_write.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def tables() -> Published:
+    return published.load(NAME, ROOT / "data" / "published")
+
+
+def asked_for(**given: Any) -> report.LoadParameters:
+    return report.LoadParameters.model_validate({"inventory": INVENTORY, **given})
+
+
+# -- cells --------------------------------------------------------------------------------------------------------
+
+
+def test_every_published_row_is_a_cell(tables: Published) -> None:
+    cells = report.LoadKind().cells(tables, asked_for())
+    assert len(cells) == 15
+    for name, table in tables.tables.items():
+        ours = [c.levels["threads"] for c in cells if c.table == name]
+        assert ours == [int(v) for v in table.frame["threads"]]
+
+
+def test_systems_workloads_and_threads_can_be_chosen(tables: Published) -> None:
+    assert len(report.LoadKind().cells(tables, asked_for(systems=["tidb", "mariadb"]))) == 30
+    cells = report.LoadKind().cells(tables, asked_for(workloads=["oltp_insert"], threads=[2, 4]))
+    assert [(c.system, c.levels) for c in cells] == [
+        ("tidb", {"workload": "oltp_insert", "threads": 2}), ("tidb", {"workload": "oltp_insert", "threads": 4}),
+    ]  # fmt: skip
+    assert asked_for(systems=["x", "y", "x"]).names() == ["x", "y"]
+
+
+def test_an_unknown_workload(tables: Published) -> None:
+    with pytest.raises(
+        BadInput, match=r"workloads: unknown workload \(got 'oltp_inset'\)\. Fix: use some of .*oltp_insert"
+    ):
+        report.LoadKind().cells(tables, asked_for(workloads=["oltp_inset"]))
+
+
+def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home, tables: Published) -> None:
+    profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
+    asked = report.LoadKind().asked(tables, asked_for(), profile, lab)
+    assert (asked["time_s"], asked["tables"], asked["table_size"], asked["reset"]) == (2, 4, 2000, "restart")
+    longer = report.LoadKind().asked(tables, asked_for(time_s=7, rate=50), profile, lab)
+    assert (longer["time_s"], longer["rate"]) == (7, 50)
+    assert report.LoadKind().builds(tables, asked_for()) == ["tidb"]
+    assert report.LoadKind().builds(tables, asked_for(system="mariadb")) == []
+
+
+def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:
+    profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
+    made = report.LoadKind().experiment(tables, asked_for(), profile, lab)
+    assert made.generator.given["mysql-ignore-errors"] == "1062,2013,8028,9007"
+    assert made.generator.given["auto-inc"] == "false"
+    assert "db-driver" not in made.generator.given
+    with pytest.raises(BadInput, match="unknown system"):
+        report.LoadKind().experiment(tables, asked_for(system="tibd"), profile, lab)
+
+
+# -- command lines ------------------------------------------------------------------------------------------------
+
+ENDS = [Endpoint(f"127.0.90.1{i}", 4000, "root", "hush-3c1d") for i in (1, 2)]
+DATASET = sysbench.Dataset(4, 1000)
+
+
+def test_the_load_is_the_report_s_command_line() -> None:
+    load = sysbench.SysbenchLoad("oltp_insert", 50, 1200, DATASET, options={"auto-inc": "false"})
+    words = [str(word) for word in sysbench.run("sysbench", ENDS, load).argv]
+    assert words[:3] == ["sysbench", "oltp_insert", "run"]
+    assert set(words) >= {
+        "--mysql-host=127.0.90.11,127.0.90.12", "--mysql-port=4000", "--mysql-user=root", "--mysql-db=sbtest",
+        "--threads=50", "--time=1200", "--report-interval=1", "--tables=4", "--table-size=1000", "--histogram=on",
+        "--auto-inc=false",
+    }  # fmt: skip
+    assert not [word for word in words if word.startswith("--rate")]
+    rated = sysbench.run("sysbench", ENDS, sysbench.SysbenchLoad("oltp_insert", 50, 1200, DATASET, rate=300))
+    assert "--rate=300" in rated.argv
+    assert rated.timeout_s > 1200
+
+
+def test_the_password_is_in_a_secret_file_and_in_no_argument() -> None:
+    load = sysbench.SysbenchLoad("oltp_insert", 50, 2, DATASET)
+    for command in (
+        sysbench.run("sysbench", ENDS, load),
+        sysbench.prepare("sysbench", ENDS[0], DATASET, threads=8, seed=7),
+    ):
+        assert not [word for word in command.argv if "hush" in str(word)]
+        assert command.secrets == {"password.cnf": "mysql-password=hush-3c1d\n"}
+        assert "--config-file={job}/password.cnf" in command.argv
+    assert "hush" not in repr(ENDS[0])
+
+
+@pytest.mark.parametrize(
+    ("password", "line"),
+    [
+        ("plain#1", "plain#1"),
+        ("two words", '"two words"'),
+        ("a,b", '"a,b"'),
+        ("#hash", '"#hash"'),
+        ("it's", "it's"),
+        ("it's one", '"it\'s one"'),
+        ('say "x"', "'say \"x\"'"),
+        ("", ""),
+    ],
+)
+def test_a_password_that_sysbench_would_cut_stands_in_quotes(password: str, line: str) -> None:
+    """As sysbench 1.0.20 was seen to log in with each of them: without quotes it was denied those that have some."""
+    end = Endpoint("127.0.90.12", 4000, "root", password)
+    command = sysbench.prepare("sysbench", end, DATASET, threads=1, seed=7)
+    assert command.secrets == {"password.cnf": f"mysql-password={line}\n"}
+
+
+def test_a_password_that_sysbench_has_no_way_to_read_is_refused() -> None:
+    end = Endpoint("127.0.90.12", 4000, "root", 'it\'s "hush"')
+    with pytest.raises(BadInput, match="both kinds of quotes") as refused:
+        sysbench.prepare("sysbench", end, DATASET, threads=1, seed=7)
+    assert "hush" not in str(refused.value)
+
+
+def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
+    argv = sysbench.prepare("sysbench", ENDS[1], DATASET, threads=8, seed=7).argv
+    assert {"--rand-seed=7", "--threads=4", "--tables=4", "--table-size=1000", "prepare"} <= set(argv)
+    assert "--mysql-host=127.0.90.12" in argv
+
+
+def test_servers_of_one_system_share_a_port() -> None:
+    ends = [ENDS[0], Endpoint("127.0.90.12", 4001, "root", "")]
+    with pytest.raises(BadInput, match=r"one port on all servers \(got \[4000, 4001\]\)"):
+        sysbench.run("sysbench", ends, sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
+
+
+# -- ends ---------------------------------------------------------------------------------------------------------
+
+
+def ended(reason: str = "exited", status: int | None = 0, signal: int | None = None) -> Ended:
+    return Ended(reason=reason, exit=status, signal=signal, started=1000.0, ended=1004.0)
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (ended(status=1), r"^sysbench ended with status 1: FATAL: oh$"),
+        (ended(status=None, signal=9), r"^sysbench was killed by signal 9: FATAL: oh$"),
+        (
+            ended("lease", None, 15),
+            r"^sysbench was ended by its host: its lease had run out, for no driver renewed it: FATAL: oh$",
+        ),
+        (ended("timeout", None, 15), "was ended by its host: it took longer than it may"),
+        (ended("stopped", 0), "stopped from outside"),
+        (ended("unsupervised", None), r"^the supervisor of sysbench was killed: FATAL: oh$"),
+        (ended(), r"^sysbench ended with status 0: FATAL: oh$"),
+    ],
+)
+def test_an_end_that_is_none_of_its_own_is_a_failure_with_its_output(end: Ended, said: str) -> None:
+    with pytest.raises(WorkloadFailed, match=said) as caught:
+        check_end(end, "[ 1s ] ...\nFATAL: oh\n")
+    assert getattr(caught.value, "output", "").endswith("FATAL: oh\n")
+
+
+def test_a_good_end_is_nothing_to_speak_of() -> None:
+    check_end(ended(), PRINTED)
+
+
+def test_every_figure_of_the_summary_has_its_unit() -> None:
+    summary = summarise(parse(PRINTED))
+    units = {name: quantity.unit for name, quantity in summary.items()}
+    assert (units["tps"], units["qps"], units["p95_ms"], units["total_time_s"], units["events"]) == (
+        "1/s",
+        "1/s",
+        "ms",
+        "s",
+        "1",
+    )
+    assert all(units.values())
+    assert summary["tps"].value == 40.37
+
+
+def test_intervals_are_placed_on_the_host_s_clock() -> None:
+    """The load took 3.8619 s and ended at 1004: its first second ended at 1004 - 3.8619 + 1."""
+    series = interval_series(parse(PRINTED), ended(), "executor")
+    tps = series[series.metric == "tps"]
+    assert tps.t.tolist() == pytest.approx([1001.1381, 1002.1381, 1003.1381])
+    assert tps.value.tolist() == [49.83, 20.46, 34.97]
+    assert set(series.host) == {"executor"}
+    assert set(tps.unit) == {"1/s"}
+    assert set(series[series.metric == "latency_ms"].unit) == {"ms"}
+
+
+def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own():
+    options = {"mysql-ignore-errors": "1062,2013,1205", "auto-inc": "false"}
+    assert sysbench.also_ignoring(options, (1213, 1205)) == {
+        "mysql-ignore-errors": "1062,2013,1205,1213",
+        "auto-inc": "false",
+    }
+    assert sysbench.also_ignoring({}, ()) == {}
+
+
+def test_another_protocol_has_another_driver_and_options_of_its_name() -> None:
+    end = Endpoint("127.0.90.13", 5432, "bench", "hush", tls=True, protocol="pgsql")
+    command = sysbench.run("sysbench", [end], sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
+    assert {"--db-driver=pgsql", "--pgsql-host=127.0.90.13", "--pgsql-port=5432", "--pgsql-user=bench"} <= set(
+        command.argv
+    )
+    assert not [word for word in command.argv if "mysql" in str(word)]
+    assert (command.secrets, command.env) == ({"password.cnf": "pgsql-password=hush\n"}, {"PGSSLMODE": "require"})
+    with pytest.raises(BadInput, match=r"does not speak the protocol of this server \(got 'redis'\)"):
+        sysbench.prepare("sysbench", Endpoint("a", 1, protocol="redis"), DATASET, threads=1, seed=1)
+
+
+def test_rates_are_read_line_by_line_however_the_output_is_cut() -> None:
+    seen: list[tuple[float, float]] = []
+    reader = RateReader(lambda line: (float(line), 2.0) if line.strip() else None, lambda *rate: seen.append(rate))
+    for part in (b"1\n2", b"0\r3", b"0\n\n4"):
+        reader(part)
+    assert seen == [(1, 2), (20, 2), (30, 2)]
+    assert reader.text == "1\n20\r30\n\n4"
+
+
+def test_a_report_has_one_load_generator(tables: Published) -> None:
+    first, *others = tables.report.design
+    assert report.load_of(tables).name == "sysbench"
+    mixed = [first.model_copy(update={"load": "other"}), *others]
+    with pytest.raises(BadInput, match=r"design\.\*\.load: one report is restaged by one load generator"):
+        report.load_of(Published(tables.report.model_copy(update={"design": mixed}), tables.tables))
+    unknown = [each.model_copy(update={"load": "other"}) for each in tables.report.design]
+    with pytest.raises(
+        BadInput, match=r"no such part of benchbook\.workloads \(got 'other'\)\. Fix: use one of .*pgbench, sysb"
+    ):
+        report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))
+
+
+def test_each_table_is_run_with_its_own_options(tables: Published) -> None:
+    """Those of the first one were given to all."""
+    first, *others = tables.report.design
+    own = [first.model_copy(update={"options": ["--rand-type=zipfian"]}), *others]
+    mixed = Published(tables.report.model_copy(update={"design": own}), tables.tables)
+    asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
+    trials = report.LoadKind().experiment(mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+    trials._systems = {"tidb": cast(Any, None)}
+    trials._driver = cast(Any, SimpleNamespace(commands=lambda *_: list(trials.generator.options)))
+    planned = plan(report.LoadKind().cells(mixed, asked), 1, seed=1, asked={})
+    expected = {each.table: each.options for each in own}
+    assert {trial.cell.table: cast(object, trials.commands(trial)) for trial in planned} == expected
+
+
+def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:
+    printed = (FIXTURES / "sysbench" / "prepare_cannot_connect.txt").read_text()
+    ended = Ended("exited", 0, None, 0.0, 1.0)
+    with pytest.raises(
+        WorkloadFailed, match=r"^sysbench ended with status 0: FATAL: unable to connect to MySQL server"
+    ) as caught:
+        check_end(ended, printed)
+    assert caught.value.output == printed
+    check_end(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")

@@ -1,0 +1,121 @@
+"""sysbench's own output, as it printed it: whole runs are read to the last figure, anything less is a named failure."""
+
+from __future__ import annotations
+
+import pytest
+from kit import FIXTURES
+
+from benchbook.errors import OutputNotParseable, WorkloadFailed
+from benchbook.workloads.sysbench_output import IntervalLine, failure, parse, parse_interval
+
+PRINTED_BY = FIXTURES / "sysbench"
+WHOLE = ["read_write", "insert", "rate"]
+
+
+def printed(name: str) -> str:
+    return (PRINTED_BY / f"{name}.txt").read_text()
+
+
+def test_every_figure_of_a_whole_run() -> None:
+    output = parse(printed("read_write"))
+    assert (output.threads, output.rate) == (50, 0)
+    assert output.summary == {
+        "transactions": 156, "tps": 40.37, "queries": 3120, "qps": 807.37, "reads": 2184, "writes": 624, "other": 312,
+        "ignored_errors": 0, "reconnects": 0, "total_time_s": 3.8619, "events": 156, "latency_min_ms": 17.01,
+        "latency_mean_ms": 1165.81, "latency_max_ms": 3285.10, "p95_ms": 2449.36, "latency_sum_ms": 181866.67,
+    }  # fmt: skip
+    assert output.intervals[0] == IntervalLine(1, 50, 49.83, 1621.88, 1228.14, 246.21, 147.53, 746.32, 0.0, 0.0)
+    assert [i.t for i in output.intervals] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_histogram_holds_every_transaction(name: str) -> None:
+    output = parse(printed(name))
+    assert sum(count for _, count in output.histogram) == output.summary["transactions"] > 0
+    uppers = [upper for upper, _ in output.histogram]
+    assert uppers == sorted(set(uppers))
+    assert uppers[0] >= output.summary["latency_min_ms"] - 0.01
+
+
+def test_an_open_loop_says_its_rate_and_its_queue_lines_are_no_intervals() -> None:
+    output = parse(printed("rate"))
+    assert output.rate == 500
+    assert [(i.t, i.tps) for i in output.intervals] == [(1, 455.48), (2, 529.12)]
+    assert output.queues == {1: 0, 2: 0}
+    longer = printed("rate").replace("[ 2s ] queue length: 0", "[ 2s ] queue length: 213")
+    assert parse(longer).queues == {1: 0, 2: 213}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("killed", OutputNotParseable, r"no transactions: it ends with: .*\[ 2s \] thds: 8"),
+        ("table_missing", WorkloadFailed, r"error 1146 \(Table 'sbtest\.sbtest4' doesn't exist\)"),
+        ("server_died", WorkloadFailed, r"error 2013 \(Lost connection to server during query\)"),
+        ("refused", WorkloadFailed, r"unable to connect to MySQL server on host '127\.0\.60\.9', port 4000"),
+    ],
+)
+def test_a_run_that_did_not_end_well_is_a_named_failure(name: str, kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        parse(printed(name))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_output_that_stops_anywhere_is_never_taken_for_a_run(name: str) -> None:
+    """Cut after every line, and after every byte of the closing report: a figure may be cut in its middle."""
+    text = printed(name).rstrip()
+    closing = text.index("SQL statistics")
+    lines = [i for i, letter in enumerate(text) if letter == "\n" and i < closing]
+    for cut in [0, *lines, *range(closing, text.rindex("/") + 2)]:
+        with pytest.raises(OutputNotParseable):
+            parse(text[:cut])
+    assert parse(text).summary["events"] > 0
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_run_without_its_histogram_is_refused_only_where_one_was_asked_for(name: str) -> None:
+    text = printed(name)
+    start, end = text.index("Latency histogram"), text.index("SQL statistics")
+    without = text[:start] + text[end:]
+    with pytest.raises(OutputNotParseable, match="no latency histogram"):
+        parse(without)
+    assert parse(without, histogram=False).summary == parse(text).summary
+
+
+def test_no_event_is_no_measurement() -> None:
+    text = printed("rate").replace("total number of events:              985", "total number of events:              0")
+    with pytest.raises(OutputNotParseable, match="0 events"):
+        parse(text)
+
+
+def test_a_fatal_line_beside_a_whole_report_is_a_failure() -> None:
+    with pytest.raises(WorkloadFailed, match="FATAL: Threads"):
+        parse(printed("insert") + "FATAL: Threads initialization failed!\n")
+
+
+def test_each_fatal_message_is_said_once_and_not_all_of_them() -> None:
+    said = failure(printed("refused"))
+    assert said is not None
+    assert said.count("unable to connect") == 1
+    assert len((failure(printed("server_died")) or "").split("; FATAL")) == 4
+    assert failure(printed("insert")) is None
+
+
+def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
+    # sysbench 1.0.20 `prepare` on TiDB 7.1.0-alpha with PD 6.6-alpha: the whole INSERT goes on for 16,000 characters.
+    begins = (
+        "FATAL: mysql_drv_query() returned error 8249 (Unknown resource group 'default') for query 'INSERT INTO "
+        "sbtest4(k, c, pad) VALUES(406, '52508505734-89196231338-52294447984-15323750592-99619955313-68232426539'"
+    )
+    said = failure(f"{begins}{',(499, 1, 2)' * 1000}'\nFATAL: `sysbench.cmdline.call_command' function failed\n")
+    assert said is not None
+    assert said.startswith(begins)
+    assert said.endswith("... (12,208 characters); FATAL: `sysbench.cmdline.call_command' function failed")
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize(
+    "line", ["", "Threads started!", "[ 1s ] queue length: 0, concurrency: 0", "[ 1s ] thds: 8 tps:"]
+)
+def test_other_lines_are_no_intervals(line: str) -> None:
+    assert parse_interval(line) is None
