@@ -111,6 +111,25 @@ def test_opening_again_is_the_same_campaign_and_asks_for_nothing(report: Book) -
     assert book.open_report(TIDB, given).campaign.id == first
 
 
+def test_a_parameter_that_was_changed_without_opening_the_report_again_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells run again one by one: the plan and the run would go on with the values of before."""
+    monkeypatch.setattr(campaign_run, "run", lambda *_, **__: pytest.fail("it was run"))
+    cell = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
+    opened = book.open_report(TIDB, cell)
+    opened.plan()
+    cell["threads"] = [1, 2]
+    for step in (opened.plan, opened.run, opened.knee):
+        with pytest.raises(BadInput) as caught:
+            step()
+        assert str(caught.value) == (
+            "threads: it was changed after the report was opened, which still has [] (got [1, 2]). "
+            "Fix: run the cell with `open_report` again"
+        )
+    assert book.open_report(TIDB, cell).parameters.model_dump()["threads"] == [1, 2]
+
+
 def test_what_stands_for_a_thing_is_short(runs: Path) -> None:
     report = benchbook.open_campaign(TIDB)
     things = (report, report.campaign, report.records[0], report.published, report.published.tables["oltp_insert"],
