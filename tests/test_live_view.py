@@ -18,6 +18,7 @@ from benchbook.book import Book
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.held import RunInterrupted
 from benchbook.campaign.progress import Tracker
+from benchbook.display import live_progress
 from benchbook.display.live_progress import ProgressBar
 from benchbook.errors import BadInput
 
@@ -87,6 +88,29 @@ def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest
     tracker.ended(ok=False, why="sysbench ended with status 1")
     assert "0/3 done, 2 left, 1 FAILED" in shown[-1]
     assert "<li>FAILED r01-a: sysbench ended with status 1</li>" in shown[-1]
+
+
+def test_the_next_trial_and_what_is_done_for_it_are_shown_however_soon_they_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server takes seconds to start, a data set minutes to make: all that time the view named the trial before."""
+    shown: list[str] = []
+    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
+    monkeypatch.setattr(live_progress, "UPDATE_EVERY_S", 3600.0)
+    tracker = Tracker(ProgressBar(), total=3, done=0)
+    tracker.trial("r01-a", 2.0)
+    tracker.rate(1.0, 100.0)
+    tracker.say("reading the counters")
+    assert "r01-a reading the counters" in shown[-1]
+    tracker.ended(ok=True)
+    tracker.trial("r02-a", 2.0)
+    assert "1/3 done, 2 left | r02-a</div>" in shown[-1]
+    tracker.say("starting tidb")
+    assert "1/3 done, 2 left | r02-a starting tidb</div>" in shown[-1]
+    before = len(shown)
+    tracker.rate(1.0, 100.0)
+    assert len(shown) == before
 
 
 def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
