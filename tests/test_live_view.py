@@ -70,6 +70,17 @@ def test_the_button_is_heard_while_the_cell_runs(kernel: Any) -> None:
     assert "ended" in said(kernel, running, "ended")
 
 
+def test_where_the_button_was_no_name_of_an_object_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's text, which nbconvert and a diff show, had `<IPython.core.display.HTML object>` there."""
+    left: list[object] = []
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: left.append(content))
+    button = live_progress.StopButton()
+    button._handle = DisplayHandle()
+    button.remove()
+    (content,) = left
+    assert repr(content) == ""
+
+
 @pytest.fixture
 def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Book:
     """The sysbench report before its run, of a campaign that the profile does not extend."""

@@ -8,10 +8,11 @@ from threading import Event
 
 import ipywidgets
 from IPython.core.getipython import get_ipython
-from IPython.display import HTML, DisplayHandle, display
+from IPython.display import DisplayHandle, display
 
 from benchbook.campaign.progress import PROGRESS_FILE, Listener, Progress
 from benchbook.display.fragments import fragment
+from benchbook.display.outputs import Shown
 
 # Seconds from an update to a rate that is shown: more often, nobody could read them.
 UPDATE_EVERY_S = 0.2
@@ -75,7 +76,7 @@ class StopButton:
 
     def remove(self) -> None:
         if self._handle:
-            self._handle.update(HTML(""))
+            self._handle.update(Shown(""))
         self._widget.close()
 
 
