@@ -50,6 +50,7 @@ class Book(Framed):
         self.published = published.load(report)
         self.parameters = from_namespace(self.kind.Parameters, report, namespace)
         self.report = report
+        self._namespace = namespace
         self._campaign: Campaign | None = None
         self._judged: tuple[int, list[JudgedClaim]] | None = None
         self._knee: KneeSearch | None = None
@@ -85,9 +86,19 @@ class Book(Framed):
     def plan(self) -> HTML:
         """Make the plan, or find the campaign that was asked for the same; shown as counts per table.
 
-        A finished one stays finished, unless the parameter `again` is set.
+        A finished one stays finished, unless the parameter `again` is set. Raises BadInput for changed parameters.
         """
+        self._check_parameters()
         return show.stack([differences.plan(self.campaign), *self._finished(), *self._search_planned()])
+
+    def _check_parameters(self) -> None:
+        """Raises BadInput where a parameter was changed after the report was opened: it would have no effect."""
+        now = from_namespace(self.kind.Parameters, self.report, self._namespace)
+        for name in self.kind.Parameters.model_fields:
+            before, value = getattr(self.parameters, name), getattr(now, name)
+            if value != before:
+                what = f"it was changed after the report was opened, which still has {before!r}"
+                raise BadInput(what, key=name, value=value, fix="run the cell with `open_report` again")
 
     def _search_planned(self) -> list[HTML]:
         """What the search for the knee may cost, where one was asked for."""
@@ -131,7 +142,11 @@ class Book(Framed):
     # -- the run ------------------------------------------------------------------------------------------------
 
     def run(self) -> HTML:
-        """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs."""
+        """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs.
+
+        Raises BadInput for changed parameters.
+        """
+        self._check_parameters()
         if not self.parameters.replay and not self._is_finished():
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
@@ -158,8 +173,9 @@ class Book(Framed):
     def knee(self) -> HTML:
         """The highest offered rate that keeps the latency of `slo`: searched for where that is asked for, and shown.
 
-        In a replay nothing runs. Without a search, one sentence.
+        In a replay nothing runs. Without a search, one sentence. Raises BadInput for changed parameters.
         """
+        self._check_parameters()
         if self._knee is not None:
             found = knee_search.begun(self.campaign, self._knee.slo)
             experiment, tries = self._knee.experiment, self.profile.tries

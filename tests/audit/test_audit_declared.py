@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from packages import column, facts, package, table, write
 
 from benchbook import cli, paths
@@ -325,6 +326,17 @@ def test_a_notebook_shows_findings_escaped(tmp_path: Path) -> None:
     assert "<small>threads 2: 180 x 6 = 1,080; printed 1,180</small>" in html
     assert 'class="pill bad"' in html
     assert "<table" not in show.audit(found(tmp_path)).data
+
+
+def test_a_finding_in_a_notebook_has_its_arithmetic_on_lines_of_their_own(tmp_path: Path) -> None:
+    """JupyterLab has no style sheet of ours: pieces that only CSS set apart were read as one ("200400 is not ...")."""
+    check = {**IDENTITY, "why": "6 statements"}
+    shown = show.audit(found(tmp_path, changed(1, 3, "1180"), identities=[check]))
+    lines = repr(shown).splitlines()
+    arithmetic = lines.index("threads 2: 180 x 6 = 1,080; printed 1,180")
+    assert lines[arithmetic - 1].endswith("6 statements.")
+    soup = BeautifulSoup(shown.data, "html.parser")
+    assert {piece.parent.name for piece in soup.find_all("small") if piece.parent} == {"div"}
 
 
 def test_findings_go_through_the_results_and_older_results_have_none(tmp_path: Path) -> None:

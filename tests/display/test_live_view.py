@@ -18,6 +18,7 @@ from benchbook.book import Book
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.held import RunInterrupted
 from benchbook.campaign.progress import Tracker
+from benchbook.display import live_progress
 from benchbook.display.live_progress import ProgressBar
 from benchbook.errors import BadInput
 
@@ -69,6 +70,17 @@ def test_the_button_is_heard_while_the_cell_runs(kernel: Any) -> None:
     assert "ended" in said(kernel, running, "ended")
 
 
+def test_where_the_button_was_no_name_of_an_object_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's text, which nbconvert and a diff show, had `<IPython.core.display.HTML object>` there."""
+    left: list[object] = []
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: left.append(content))
+    button = live_progress.StopButton()
+    button._handle = DisplayHandle()
+    button.remove()
+    (content,) = left
+    assert repr(content) == ""
+
+
 @pytest.fixture
 def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Book:
     """The sysbench report before its run, of a campaign that the profile does not extend."""
@@ -87,6 +99,29 @@ def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest
     tracker.ended(ok=False, why="sysbench ended with status 1")
     assert "0/3 done, 2 left, 1 FAILED" in shown[-1]
     assert "<li>FAILED r01-a: sysbench ended with status 1</li>" in shown[-1]
+
+
+def test_the_next_trial_and_what_is_done_for_it_are_shown_however_soon_they_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server takes seconds to start, a data set minutes to make: all that time the view named the trial before."""
+    shown: list[str] = []
+    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
+    monkeypatch.setattr(live_progress, "UPDATE_EVERY_S", 3600.0)
+    tracker = Tracker(ProgressBar(), total=3, done=0)
+    tracker.trial("r01-a", 2.0)
+    tracker.rate(1.0, 100.0)
+    tracker.say("reading the counters")
+    assert "r01-a reading the counters" in shown[-1]
+    tracker.ended(ok=True)
+    tracker.trial("r02-a", 2.0)
+    assert "1/3 done, 2 left | r02-a</div>" in shown[-1]
+    tracker.say("starting tidb")
+    assert "1/3 done, 2 left | r02-a starting tidb</div>" in shown[-1]
+    before = len(shown)
+    tracker.rate(1.0, 100.0)
+    assert len(shown) == before
 
 
 def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +144,25 @@ def test_opening_again_is_the_same_campaign_and_asks_for_nothing(report: Book) -
     assert repr(report) == f"<Report {TIDB}: <Campaign {first} of {TIDB}: 0 of 15 trials done>>"
     given = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
     assert book.open_report(TIDB, given).campaign.id == first
+
+
+def test_a_parameter_that_was_changed_without_opening_the_report_again_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells run again one by one: the plan and the run would go on with the values of before."""
+    monkeypatch.setattr(campaign_run, "run", lambda *_, **__: pytest.fail("it was run"))
+    cell = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
+    opened = book.open_report(TIDB, cell)
+    opened.plan()
+    cell["threads"] = [1, 2]
+    for step in (opened.plan, opened.run, opened.knee):
+        with pytest.raises(BadInput) as caught:
+            step()
+        assert str(caught.value) == (
+            "threads: it was changed after the report was opened, which still has [] (got [1, 2]). "
+            "Fix: run the cell with `open_report` again"
+        )
+    assert book.open_report(TIDB, cell).parameters.model_dump()["threads"] == [1, 2]
 
 
 def test_what_stands_for_a_thing_is_short(runs: Path) -> None:

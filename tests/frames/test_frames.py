@@ -199,6 +199,8 @@ def test_the_law_is_fitted_to_each_curve() -> None:
     assert (row["contention"], row["coherency"]) == pytest.approx((0.05, 0.002), rel=1e-3)
     assert row["peak"] == pytest.approx((0.95 / 0.002) ** 0.5, rel=1e-3)
     assert row["why_not"] == ""
+    (named,) = benchbook.usl(frame, by="system").to_dict("records")
+    assert named["contention"] == row["contention"]
     (few,) = benchbook.usl(frame.head(3), by=["system"]).to_dict("records")
     assert few["why_not"].startswith("3 levels")
 

@@ -98,6 +98,17 @@ def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> 
     assert path.stem in own or checked.profile == "smoke"
 
 
+@by_notebook
+def test_no_cell_takes_the_name_of_a_parameter(path: Path) -> None:
+    """After a run the cell that opens the report would read what an analysis has put in its place."""
+    parameter_cell, others = [], []
+    for cell in code(path):
+        (parameter_cell if "parameters" in cell.metadata.get("tags", []) else others).append(cell.source)
+    nodes = [node for source in others for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+    assert not stored & set(parameters.assigned(parameter_cell[0]))
+
+
 # -- parameters ---------------------------------------------------------------------------------------------------
 
 NAME = "tidb_v7_1_3_sysbench"

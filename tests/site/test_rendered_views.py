@@ -20,6 +20,7 @@ from benchbook import book, parameters, plots
 from benchbook.analysis import outcome, results
 from benchbook.book import Book
 from benchbook.campaign.store import Campaign
+from benchbook.display import show
 from benchbook.errors import BadInput
 from benchbook.plots import mime
 from benchbook.reports.dm import dm_kind, dm_views
@@ -38,6 +39,14 @@ def replayed(runs: Path) -> Replayed:
 def alt(figure: Figure) -> str:
     """What a figure says of itself."""
     return mime.words(figure)[0]
+
+
+def test_a_sentence_in_a_table_is_read_from_the_left() -> None:
+    """JupyterLab sets every cell flush right."""
+    said = "Not testable here: nothing of table oltp_insert was measured."
+    shown = show.table([{"threads": 50, "in words": said}]).data
+    assert f'<td style="text-align: left">{said}</td>' in shown
+    assert "<td>50</td>" in shown
 
 
 # -- DM --------------------------------------------------------------------------------------------------------------

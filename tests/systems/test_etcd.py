@@ -252,6 +252,16 @@ def test_a_system_that_a_lost_member_ends_is_refused() -> None:
         kind.experiment(REPORT, parameters(system="mariadb"), profile, load_inventory("lab_tidb"))
 
 
+def test_a_workload_of_a_table_is_asked_for_by_its_own_name() -> None:
+    """Frames and figures call it so; it was refused, with `use some of write, write, read, read`."""
+    cells = QuorumKind().cells(REPORT, parameters(workloads=["range_serializable"], threads=[1]))
+    assert [(cell.table, cell.levels) for cell in cells] == [("read", {"workload": "range_serializable", "threads": 1})]
+    assert len(QuorumKind().cells(REPORT, parameters(workloads=["read"], threads=[1]))) == 2
+    fix = "use some of write, put_leader, put_all, read, range_linearizable, range_serializable$"
+    with pytest.raises(BadInput, match=fix):
+        QuorumKind().cells(REPORT, parameters(workloads=["range"]))
+
+
 def test_every_workload_of_a_design_is_checked() -> None:
     first, *others = REPORT.report.design
     strange = first.model_copy(

@@ -8,12 +8,13 @@ from threading import Event
 
 import ipywidgets
 from IPython.core.getipython import get_ipython
-from IPython.display import HTML, DisplayHandle, display
+from IPython.display import DisplayHandle, display
 
 from benchbook.campaign.progress import PROGRESS_FILE, Listener, Progress
 from benchbook.display.fragments import fragment
+from benchbook.display.outputs import Shown
 
-# Seconds between two updates: more often, nobody could read it.
+# Seconds from an update to a rate that is shown: more often, nobody could read them.
 UPDATE_EVERY_S = 0.2
 # Of a trial's rates, so many of the latest make the line.
 MOST_RATES = 60
@@ -75,7 +76,7 @@ class StopButton:
 
     def remove(self) -> None:
         if self._handle:
-            self._handle.update(HTML(""))
+            self._handle.update(Shown(""))
         self._widget.close()
 
 
@@ -91,9 +92,9 @@ class ProgressBar:
 
     def __call__(self, progress: Progress) -> None:
         self._hear(progress)
-        # How a trial ended may be the last that is said.
-        now = progress.finished or progress.news
-        if not now and time.monotonic() - self._last < UPDATE_EVERY_S:
+        # Another rate follows soon; a step, or the next trial, may be the last that is said for minutes.
+        is_rate = progress.rate is not None and not progress.step
+        if is_rate and time.monotonic() - self._last < UPDATE_EVERY_S:
             return
         self._last = time.monotonic()
         content = fragment("progress", progress=progress, failures=self._failures, rates=sparkline(self._rates))

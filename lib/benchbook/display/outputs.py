@@ -16,7 +16,7 @@ from IPython.display import HTML, display
 # Of a table as text, the lines that are shown; the HTML has them all.
 MOST_LINES = 25
 _CELL_ENDS = re.compile(r"</t[dh]>\s*(?=<t[dh])")
-_LINE_ENDS = re.compile(r"</(?:tr|p|caption|figcaption|li|h\d|div|summary)>|<br\s*/?>")
+_LINE_ENDS = re.compile(r"</(?:tr|p|caption|figcaption|li|h\d|div|summary)>|<(?:br|div)\b[^>]*>")
 _TAGS = re.compile(r"<[^>]*>")
 
 

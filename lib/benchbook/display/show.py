@@ -18,6 +18,8 @@ from benchbook.published.tables import Published, PublishedTable
 
 # Rows of a table on a page; nobody reads more of them, and a page of thousands does not open on a phone.
 MOST_ROWS = 250
+# JupyterLab sets every cell flush right: no way to read a sentence.
+_SENTENCE, _ON_THE_LEFT = re.compile(r"<td>(?=[^<]{40})"), '<td style="text-align: left">'
 _INTERVAL = re.compile("\u00a0(\\[[^]<]*\\])(?=</td>)")
 
 
@@ -31,7 +33,7 @@ def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     # An interval stands under its value: half as wide, and still one text for who copies it.
     narrow = _INTERVAL.sub("\u00a0<small>\\1</small>", body)
-    return Shown(narrow.replace("<thead>", f"{title}<thead>", 1))
+    return Shown(_SENTENCE.sub(_ON_THE_LEFT, narrow).replace("<thead>", f"{title}<thead>", 1))
 
 
 def stack(parts: Sequence[HTML]) -> HTML:

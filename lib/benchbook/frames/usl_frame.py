@@ -14,20 +14,21 @@ from benchbook.stats.usl import usl_fit
 
 
 def usl(
-    frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: Sequence[str] = ("system", "workload")
+    frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: str | Sequence[str] = ("system", "workload")
 ) -> pd.DataFrame:
     """A row per curve: contention, coherency, peak with 95% intervals; see `schema.USL`. `frame`: a row per trial.
 
     Raises BadInput for a column that the frame does not have, and for one of text as x or y.
     """
-    for name in by:
+    columns = [by] if isinstance(by, str) else list(by)
+    for name in columns:
         one_of(name, list(frame.columns), "column")
     check_numbers(frame, y, x)
     rows = [
-        {**dict(zip(by, key, strict=True)), **_fit(part.groupby(x)[y].mean())}
-        for key, part in frame.dropna(subset=[x, y]).groupby(list(by), sort=False, observed=True)
+        {**dict(zip(columns, key, strict=True)), **_fit(part.groupby(x)[y].mean())}
+        for key, part in frame.dropna(subset=[x, y]).groupby(columns, sort=False, observed=True)
     ]
-    return typed(pd.DataFrame(rows), USL, levels=list(by))
+    return typed(pd.DataFrame(rows), USL, levels=columns)
 
 
 def _fit(means: pd.Series) -> dict[str, object]:

@@ -101,7 +101,8 @@ class LoadKind(Kind[LoadParameters]):
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and row of the published tables, or per threads that the parameters give instead."""
-        known = [experiment.table for experiment in published.report.design]
+        # A table may have several workloads, and a workload several tables: either may be named.
+        known = dict.fromkeys(name for e in published.report.design for name in (e.table, e.workload))
         unknown = [name for name in parameters.workloads if name not in known]
         if unknown:
             raise BadInput("unknown workload", key="workloads", value=unknown[0], fix=f"use some of {', '.join(known)}")
@@ -109,7 +110,7 @@ class LoadKind(Kind[LoadParameters]):
             Cell(table=e.table, system=system, levels={"workload": e.workload, "threads": threads})
             for system in parameters.names()
             for e in published.report.design
-            if not parameters.workloads or e.table in parameters.workloads
+            if not parameters.workloads or {e.table, e.workload} & set(parameters.workloads)
             for threads in (parameters.threads or stated.levels(published, e, "threads"))
         ]
 
