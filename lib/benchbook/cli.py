@@ -28,8 +28,6 @@ app = typer.Typer(
 lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
 console = Console(highlight=False, soft_wrap=True)
-# What a shell says of a program that Ctrl-C ended; typer makes it of a KeyboardInterrupt.
-INTERRUPTED = 130
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -492,7 +490,7 @@ def main() -> None:
     try:
         sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say))
     except SystemExit as done:
-        if done.code == INTERRUPTED:
+        if done.code == guard.INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")
         if closed_pipe.is_why(done):
             sys.exit(closed_pipe.READER_GONE)

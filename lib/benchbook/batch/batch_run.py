@@ -15,10 +15,9 @@ from benchbook.batch.batch_plan import BatchPlan
 from benchbook.batch.dask_cluster import opened
 from benchbook.batch.dispatch import Dispatch, new_batch
 from benchbook.batch.queues import InventoryQueues
+from benchbook.given.guard import INTERRUPTED
 from benchbook.overview.terminal_table import show
 from benchbook.site import publish
-
-INTERRUPTED = 130
 
 
 def run_cells(

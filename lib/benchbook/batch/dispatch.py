@@ -11,10 +11,11 @@ from typing import Any, Protocol
 from distributed import Client, Future, as_completed, wait
 
 from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.cell_process import INTERRUPTED, PATIENCE_S, CellOrder, CellRan, end_all
+from benchbook.batch.cell_process import PATIENCE_S, CellOrder, CellRan, end_all
 from benchbook.batch.dask_cluster import run_on_worker, topic
 from benchbook.batch.queues import InventoryQueues
 from benchbook.errors import one_line
+from benchbook.given.guard import INTERRUPTED
 
 LOST = 1
 

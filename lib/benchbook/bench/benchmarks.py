@@ -17,7 +17,6 @@ from rich.console import Console
 
 from benchbook import paths, published
 from benchbook.analysis.measured import paired_ratio
-from benchbook.analysis.results import replace_text
 from benchbook.bench import (
     analysis_bench,
     big_campaign_bench,
@@ -42,6 +41,7 @@ from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.progress import Progress
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.given.whole_file import replace_text
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.login_shell import quote
