@@ -389,7 +389,7 @@ def lab_down(names: Names = None) -> None:
     from benchbook.hosts.inventory import load_inventory
 
     for name in names or _labs():
-        console.print(f"{name}: stopped {lab.down(load_inventory(name))} hosts")
+        console.print(f"{name}: stopped {counted(lab.down(load_inventory(name)), 'host')}")
 
 
 @lab_app.command("status")

@@ -247,7 +247,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
     environment.filters.update(effect=words.effect, leans=words.leans)
-    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=_forest)
+    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=Forest)
     said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
     environment.globals.update({each.__name__: each for each in said})
     return environment
@@ -264,10 +264,6 @@ def _policy() -> str:
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
-
-
-def _forest(found: Results) -> Forest:
-    return Forest(found.claims)
 
 
 def _day(moment: datetime) -> str:
