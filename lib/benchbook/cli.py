@@ -252,7 +252,7 @@ def new(
     from benchbook.new import lay_down
 
     for path in lay_down(name, kind):
-        console.print(f"wrote {path}")
+        console.print(f"wrote {path}", markup=False)
     console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
 
 
@@ -286,7 +286,7 @@ def faults(
     # What makes pages takes seconds to import.
     from benchbook.faults import faults_page
 
-    console.print(f"page: {faults_page.write(found, paths.site_dir())}")
+    console.print(f"page: {faults_page.write(found, paths.site_dir())}", markup=False)
     raise typer.Exit(1 if found.violated else 0)
 
 
