@@ -28,8 +28,6 @@ app = typer.Typer(
 lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
 console = Console(highlight=False, soft_wrap=True)
-# What a shell says of a program that Ctrl-C ended; typer makes it of a KeyboardInterrupt.
-INTERRUPTED = 130
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -254,7 +252,7 @@ def new(
     from benchbook.new import lay_down
 
     for path in lay_down(name, kind):
-        console.print(f"wrote {path}")
+        console.print(f"wrote {path}", markup=False)
     console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
 
 
@@ -288,7 +286,7 @@ def faults(
     # What makes pages takes seconds to import.
     from benchbook.faults import faults_page
 
-    console.print(f"page: {faults_page.write(found, paths.site_dir())}")
+    console.print(f"page: {faults_page.write(found, paths.site_dir())}", markup=False)
     raise typer.Exit(1 if found.violated else 0)
 
 
@@ -391,7 +389,7 @@ def lab_down(names: Names = None) -> None:
     from benchbook.hosts.inventory import load_inventory
 
     for name in names or _labs():
-        console.print(f"{name}: stopped {lab.down(load_inventory(name))} hosts")
+        console.print(f"{name}: stopped {counted(lab.down(load_inventory(name)), 'host')}")
 
 
 @lab_app.command("status")
@@ -492,7 +490,7 @@ def main() -> None:
     try:
         sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say))
     except SystemExit as done:
-        if done.code == INTERRUPTED:
+        if done.code == guard.INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")
         if closed_pipe.is_why(done):
             sys.exit(closed_pipe.READER_GONE)

@@ -229,7 +229,7 @@ def publish_campaigns(which: str, console: Console) -> int:
 
     for report, folder in sorted(chosen.items()):
         page = publish.publish(report, folder / paths.EXECUTED, folder / paths.RESULTS, paths.public_dir())
-        console.print(f"{report}: {page}", highlight=False)
+        console.print(f"{report}: {page}", markup=False, highlight=False)
     console.print("deploy it: commit public/, push, and run the workflow `pages`")
     return 0
 
@@ -267,7 +267,8 @@ def _sweep(inventory: Inventory, hosts: list[str], console: Console) -> None:
         with Session(inventory, hosts):
             pass  # entering a session ends what no driver holds any more
     except BenchbookError as problem:
-        console.print(f"could not: {problem}\nthe hosts end it by themselves within {inventory.ssh.lease_s:g} s")
+        said = f"could not: {problem}\nthe hosts end it by themselves within {inventory.ssh.lease_s:g} s"
+        console.print(said, markup=False)
 
 
 def _publish(report: str, done: Executed, console: Console) -> int:
@@ -284,6 +285,6 @@ def _publish(report: str, done: Executed, console: Console) -> int:
     results = done.campaign / paths.RESULTS if done.campaign else None
     page = publish.publish(report, done.notebook, results, paths.site_dir())
     if done.campaign:
-        console.print(f"campaign: {done.campaign}", highlight=False)
-    console.print(f"page: {page}", highlight=False)
+        console.print(f"campaign: {done.campaign}", markup=False, highlight=False)
+    console.print(f"page: {page}", markup=False, highlight=False)
     return done.status

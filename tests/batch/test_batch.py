@@ -17,13 +17,14 @@ import pytest
 from kit import PATIENCE_S, ROOT, TESTS, Home, until
 from rich.console import Console
 
-from benchbook.batch import batch_command, batch_run
+from benchbook.batch import batch_command, batch_page, batch_results, batch_run
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_plan import BatchPlan, load_plan
 from benchbook.batch.queues import InventoryQueues
 from benchbook.campaign.store import latest
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
+from benchbook.given import whole_file
 
 TIDB, DM, GA, LAB = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "lab_dm_ga", "lab_tidb"
 FAKE = str(TESTS / "helpers" / "fake_report.py")
@@ -234,6 +235,26 @@ def test_cells_on_a_cluster_of_two_processes(home: Home) -> None:
         there = sorted((p["began"], p["ended"]) for p in periods if p["inventory"] == inventory)
         assert len(there) == len(asked) + 1
         assert all(ended <= began for (_, ended), (began, _) in pairwise(there))
+
+
+@pytest.mark.real
+def test_a_page_and_results_that_cannot_be_written_meanwhile_end_no_cell(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full once the first has ended, and has room again when the last has."""
+    write = whole_file.replace_text
+
+    def on_a_full_disk(path: Path, text: str) -> Path:
+        if len(times(home)) in (1, 2):
+            raise NotWritten(f"{path} cannot be written")
+        return write(path, text)
+
+    monkeypatch.setattr(batch_page, "replace_text", on_a_full_disk)
+    monkeypatch.setattr(batch_results, "replace_text", on_a_full_disk)
+    status, found, periods = run(home, [cell(number, "well", "a") for number in (1, 2, 3)])
+    assert status == 0
+    assert len(periods) == 3
+    assert [one["status"] for one in found["cells"]] == [0, 0, 0]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 from kit import Home
 
+from benchbook.analysis.formatting import duration
 from benchbook.batch import batch_page, batch_view, batch_words
 from benchbook.batch.batch_board import BatchBoard, CellStand
 from benchbook.batch.batch_cell import BatchCell
@@ -119,4 +120,4 @@ def test_the_terminal_s_table_says_of_each_cell_how_it_ended() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(4.4, "4 s"), (125, "2 min 5 s"), (7260, "2 h 1 min")])
 def test_time_in_words(seconds: float, words: str) -> None:
-    assert batch_words.spent(seconds) == words
+    assert duration(seconds) == words

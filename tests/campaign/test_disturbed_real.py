@@ -46,7 +46,7 @@ class Stopper:
 
     def __call__(self, told: Progress) -> None:
         self.steps.append(told.step)
-        if told.trial and told.into_s >= 1 and told.trial not in self.disturbed:
+        if told.trial and told.rate is not None and told.trial not in self.disturbed:
             self.disturbed.add(told.trial)
             (victim,) = self.home.processes(*self.waiting.pop(0))
             victim.suspend()

@@ -94,7 +94,7 @@ def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest
     monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
     monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
     tracker = Tracker(ProgressBar(), total=3, done=0)
-    tracker.trial("r01-a", 2.0)
+    tracker.trial("r01-a")
     tracker.rate(1.0, 100.0)
     tracker.ended(ok=False, why="sysbench ended with status 1")
     assert "0/3 done, 2 left, 1 FAILED" in shown[-1]

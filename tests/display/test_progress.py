@@ -19,11 +19,11 @@ def test_the_estimate_is_what_the_run_says_is_left() -> None:
     told: list[Progress] = []
     tracker = Tracker(told.append, total=10, done=4)
     assert (told[-1].left, told[-1].eta_s) == (6, None)
-    tracker.trial("r01", 2)
+    tracker.trial("r01")
     tracker.ended(ok=True, left_s=60, preparing="mariadb")
     assert (told[-1].done, told[-1].failed, told[-1].left, told[-1].eta_s) == (5, 0, 5, 60)
     assert told[-1].line().startswith("5/10 done, 5 left, about 1 min 00 s to go after preparing mariadb")
-    tracker.trial("r02", 2)
+    tracker.trial("r02")
     tracker.ended(ok=False, why="died", left_s=32)
     assert (told[-1].done, told[-1].failed, told[-1].left, told[-1].eta_s) == (5, 1, 4, 32)
     assert told[-1].news == "FAILED r02: died"
@@ -84,7 +84,7 @@ def test_the_mean_rate_is_the_trial_s_own() -> None:
     told: list[Progress] = []
     tracker = Tracker(told.append, total=2, done=0)
     for name, rates in (("a", (10.0, 20.0, 60.0)), ("b", (5.0,))):
-        tracker.trial(name, 3)
+        tracker.trial(name)
         assert (told[-1].rate, told[-1].mean) == (None, None)
         for second, rate in enumerate(rates):
             tracker.rate(second + 1, rate)

@@ -21,10 +21,11 @@ from kit import ROOT, Home, until
 from rich.console import Console
 
 from benchbook.campaign.progress import Progress
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
 from benchbook.faults import (
     balanced_draw,
     fault_catalogue,
+    fault_results,
     faults_command,
     faults_page,
     process_table,
@@ -502,3 +503,9 @@ def test_a_round_that_is_not_drawn_is_refused(home: Home, number: int) -> None:
         BadInput, match=rf"--round: no round of the draw \(got '?{number}'?\)\. Fix: name one of 1 to 3"
     ):
         faults_command.run(1, 3, "1min", 1, [2, number], Console(quiet=True))
+
+
+def test_results_that_cannot_be_written_are_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("no folder")
+    with pytest.raises(NotWritten, match=r"runs/faults.json cannot be written"):
+        fault_results.write(FaultResults(seed=1, lease_s=6.0), tmp_path / "runs" / "faults.json")

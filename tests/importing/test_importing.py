@@ -98,7 +98,8 @@ def test_every_campaign_of_a_checkout_is_taken_and_nothing_but_its_records(
     assert {f.name for f in recorded()} == {plan.parent.name for plan in replays.glob("*/*/plan.json")}
     for folder in recorded():
         assert files(folder) == files(replays / folder.parent.name / folder.name)
-        assert f"{folder.name}: {len(list(folder.glob('trials/*')))} records of {folder.parent.name}" in text
+        count = len(list(folder.glob("trials/*")))
+        assert f"{folder.name}: {count} {'record' if count == 1 else 'records'} of {folder.parent.name}" in text
     assert len(benchbook.open_campaign(latest).trials()) > 0
     assert not list(paths.runs_dir("").glob(".import/*"))
 

@@ -81,15 +81,14 @@ def test_a_metric_that_was_never_scraped_is_an_error_not_a_zero() -> None:
 def test_rate_is_growth_per_second_summed_over_series() -> None:
     frame = scrapes({'c{q="0"}': 10, 'c{q="1"}': 0}, {'c{q="0"}': 14, 'c{q="1"}': 1}, {'c{q="0"}': 14, 'c{q="1"}': 8})
     assert prom.rate(frame, "c").to_numpy().tolist() == [[101.0, 5.0], [102.0, 7.0]]
-    by_queue = prom.rate(frame, "c", by=["q"])
-    assert by_queue.to_numpy().tolist() == [[101.0, "0", 4.0], [101.0, "1", 1.0], [102.0, "0", 0.0], [102.0, "1", 7.0]]
+    assert prom.rate(prom.where(frame, q="1"), "c").to_numpy().tolist() == [[101.0, 1.0], [102.0, 7.0]]
 
 
 def test_a_counter_that_falls_grew_from_zero() -> None:
     """As Prometheus: 100, 110, 3, 5 has grown by 10 + 3 + 2."""
     frame = scrapes({"c": 100}, {"c": 110}, {"c": 3}, {"c": 5})
     assert prom.rate(frame, "c").value.to_list() == [10.0, 3.0, 2.0]
-    assert prom.increase(frame, "c").to_numpy().tolist() == [[15.0, 3.0]]
+    assert prom.increase(frame, "c") == 15.0
 
 
 def test_a_series_born_between_two_scrapes_grew_from_zero() -> None:
@@ -105,17 +104,17 @@ def test_the_first_scrape_is_no_growth() -> None:
 def test_sources_are_kept_apart() -> None:
     a, b = scrapes({"c": 1}, {"c": 3}), scrapes({"c": 10}, {"c": 15}, source="z")
     both = pd.concat([a, b.assign(t=b.t + 0.004)], ignore_index=True)
-    assert prom.rate(both, "c", by=["source"])[["source", "value"]].to_numpy().tolist() == [["s", 2.0], ["z", 5.0]]
+    assert [prom.rate(both[both.source == name], "c").value.to_list() for name in "sz"] == [[2.0], [5.0]]
     with pytest.raises(BadInput, match=r"several sources have c"):
         prom.rate(both, "c")
 
 
-def test_level_between_and_where() -> None:
-    frame = scrapes({'g{n="a"}': 1, 'g{n="b"}': 2}, {'g{n="a"}': 3, 'g{n="b"}': 5})
-    assert prom.level(frame, "g").value.to_list() == [3.0, 8.0]
-    assert prom.level(prom.where(frame, n="b"), "g").value.to_list() == [2.0, 5.0]
-    assert prom.level(prom.where(frame, n=["a", "b"]), "g", by=["n"]).value.to_list() == [1.0, 2.0, 3.0, 5.0]
-    assert prom.between(frame, 101, 101).t.unique().tolist() == [101.0]
+def test_between_and_where() -> None:
+    frame = scrapes({'g{n="a"}': 1, 'g{n="b"}': 2, "up": 9}, {'g{n="a"}': 3, 'g{n="b"}': 5, "up": 9})
+    # A series without the label stays: it also tells when its source was scraped.
+    assert prom.where(frame, n="b").value.to_list() == [2.0, 9.0, 5.0, 9.0]
+    assert len(prom.where(frame, n=["a", "b"])) == len(frame) == 6
+    assert prom.between(frame, 101, 101).value.to_list() == [3.0, 5.0, 9.0]
 
 
 # -- histograms -------------------------------------------------------------------------------------------------
@@ -174,20 +173,23 @@ def test_quantile_and_mean_are_of_the_window_only() -> None:
     assert each.to_numpy().tolist() == [[101.0, pytest.approx(0.15)], [102.0, pytest.approx(0.05)]]
     # Whole: 10 under 0.1 and 4 up to 0.2; rank 7 of 10 in the first bucket.
     assert prom.histogram_quantile(frame, "h", 0.5).to_numpy().tolist() == [[102.0, pytest.approx(0.07)]]
-    assert prom.mean_from_histogram(frame, "h", window=1).value.to_list() == pytest.approx([0.15, 0.05])
-    assert prom.mean_from_histogram(frame, "h").value.to_list() == pytest.approx([1.1 / 14])
+    assert prom.mean_from_histogram(frame, "h") == pytest.approx(1.1 / 14)
 
 
-def test_groups_and_empty_windows() -> None:
-    first, last = histogram(0, 0, 0, 0), histogram(2, 2, 2, 0.1)
-    frame = scrapes({**first, **histogram(5, 5, 5, 1, "b")}, {**last, **histogram(5, 5, 5, 1, "b")})
-    for found in (
-        prom.histogram_quantile(frame, "h", 0.5, by=["type"]),
-        prom.mean_from_histogram(frame, "h", by=["type"]),
-    ):
-        assert found.type.to_list() == ["a", "b"]
-        assert found.value.iloc[0] == pytest.approx(0.05)
-        assert math.isnan(found.value.iloc[1])
+def test_histograms_are_added_and_one_that_observed_nothing_has_no_figure() -> None:
+    """Of type a: 2 under 0.1, sum 0.1. Of type b nothing new. Of type c: 6 between 0.1 and 0.2, sum 0.9."""
+    before = {**histogram(0, 0, 0, 0), **histogram(5, 5, 5, 1, "b"), **histogram(0, 0, 0, 0, "c")}
+    after = {**histogram(2, 2, 2, 0.1), **histogram(5, 5, 5, 1, "b"), **histogram(0, 6, 6, 0.9, "c")}
+    frame = scrapes(before, after)
+
+    def found(*types: str) -> list[float]:
+        mine = prom.where(frame, type=types)
+        return [prom.histogram_quantile(mine, "h", 0.5).value.item(), prom.mean_from_histogram(mine, "h")]
+
+    assert found("a") == pytest.approx([0.05, 0.05])
+    assert found("b") == pytest.approx([math.nan, math.nan], nan_ok=True)
+    # Rank 4 of 8: the second of the 6 in [0.1, 0.2].
+    assert found("a", "b", "c") == pytest.approx([0.1 + 0.1 * 2 / 6, 1.0 / 8])
 
 
 def test_a_quantile_outside_0_to_1_is_refused() -> None:
@@ -204,24 +206,25 @@ def exposition(name: str) -> dict[str, float]:
 
 def test_two_real_scrapes_of_tidb() -> None:
     frame = scrapes(exposition("metrics_tidb_1.txt"), exposition("metrics_tidb_2.txt"))
-    grown = prom.increase(frame, "tidb_executor_statement_total", by=["type"]).set_index("type").value
-    rows = prom.increase(frame, "tidb_server_affected_rows", by=["sql_type"]).set_index("sql_type").value
+    replaces, statements = prom.where(frame, sql_type="Replace"), prom.where(frame, type="Replace")
+    grown = prom.increase(statements, "tidb_executor_statement_total")
+    rows = prom.increase(replaces, "tidb_server_affected_rows")
     before, after = (
         exposition(f"metrics_tidb_{i}.txt")['tidb_executor_statement_total{type="Replace"}'] for i in (1, 2)
     )
-    assert grown["Replace"] == after - before == rows["Replace"] > 0
-    p99 = prom.histogram_quantile(frame, "tidb_server_handle_query_duration_seconds", 0.99, by=["sql_type"])
+    assert grown == after - before == rows > 0
+    p99 = prom.histogram_quantile(replaces, "tidb_server_handle_query_duration_seconds", 0.99)
     # 4060 REPLACEs between the scrapes, 3984 of them within 16 ms and 4028 within 32 ms: rank 4019.4 is 35.4 of the 44
     # in that bucket.
-    assert p99.set_index("sql_type").value["Replace"] == pytest.approx(0.016 + 0.016 * 35.4 / 44)
+    assert p99.value.item() == pytest.approx(0.016 + 0.016 * 35.4 / 44)
 
 
 def test_real_samples_of_a_sync() -> None:
-    frame = prom.read_samples(PRINTED_BY / "samples.jsonl")
+    frame = prom.read_samples((PRINTED_BY / "samples.jsonl").read_text())
     jobs = prom.rate(frame, "dm_syncer_finished_jobs_total")
     total = prom.increase(frame, "dm_syncer_finished_jobs_total")
-    assert (jobs.value * np.diff(frame[frame.source == "dm"].t.unique())).sum() == pytest.approx(total.value.item())
-    assert 0 < prom.mean_from_histogram(frame, "dm_syncer_txn_duration_time").value.item() < 2
+    assert (jobs.value * np.diff(frame[frame.source == "dm"].t.unique())).sum() == pytest.approx(total)
+    assert 0 < prom.mean_from_histogram(frame, "dm_syncer_txn_duration_time") < 2
 
 
 # -- the sampler --------------------------------------------------------------------------------------------------

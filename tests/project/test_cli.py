@@ -174,6 +174,22 @@ def test_a_campaign_is_published_by_any_of_its_addresses(
     assert (status, said.splitlines()[:-1]) == (0, [f"dm_1_0_ga: dm_1_0_ga {CAMPAIGN}"])
 
 
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (("new", "of_mine"), "notebooks/of_mine.ipynb"),
+        (("history", "dm_1_0_ga", "--page"), "site/history_dm_1_0_ga.html"),
+    ],
+    ids=["new", "history"],
+)
+def test_a_path_is_said_as_it_is_whatever_its_folder_is_called(
+    ends: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...], made: str
+) -> None:
+    with Home.make(tmp_path / "h[lab]").in_force() as home:
+        home.with_replays()
+        assert f" {home.path / made}\n" in ends(*words)[1]
+
+
 def test_the_doctor_names_a_program_that_is_missing_and_its_package(
     ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

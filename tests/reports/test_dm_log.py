@@ -50,14 +50,6 @@ def test_the_last_finished_run_is_the_one_that_counts() -> None:
         worker_log.finished(LOG, "bench", "Sync")
 
 
-def test_progress_of_load_and_sync() -> None:
-    load = worker_log.loading(LOG, "bench")
-    assert load.iloc[0].to_list() == [pytest.approx(1795232300.947), 35109106, 35109106]
-    sync = worker_log.syncing(LOG, "bench")
-    assert sync.iloc[0].to_list() == [pytest.approx(1795232333.117), 45708, 1523, 1523]
-    assert worker_log.syncing("", "bench").columns.to_list() == ["t", "total_events", "total_tps", "tps"]
-
-
 def test_what_is_no_log_line_is_left_out() -> None:
     head = "[2026/11/21 03:38:16.126 +01:00] [INFO] [a.go:1]"
     (line,) = worker_log.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -63,6 +64,14 @@ def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
     assert cells[1].levels == {"mode": "no_dtm", "sql_per_branch": 0, "concurrency": 10}
     assert [c.levels["mode"] for c in cells[2:9]] == list(PUBLISHED.table("saga").frame["mode"])
     assert cells[-1].levels == {"mode": "dtm_barrier", "sql_per_branch": 2, "concurrency": 10, "fail": 0.2}
+
+
+def test_sizes_that_are_noted_are_those_that_the_report_states() -> None:
+    table = PUBLISHED.table("mysql_write_only")
+    stated = replace(table, fixed={**table.fixed, "tables": 16, "threads": 12})
+    other = replace(PUBLISHED, tables={**PUBLISHED.tables, table.id: stated})
+    asked = saga_kind.SagaKind().asked(other, parameters(), load_profile("smoke"), load_inventory("lab_dtm"))
+    assert (asked["tables"], asked["threads"], asked["systems"]) == (16, 12, ["mysql57"])
 
 
 def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest() -> None:

@@ -222,7 +222,7 @@ def test_ddt_without_its_end_has_failed_by_its_first_cause_or_its_last_words(cli
 
 
 def test_the_time_to_go_knows_that_ddt_splits_and_idles() -> None:
-    assert [engines.beside_s(name) for name in ("pymongo", "ddt", "mongodump")] == [2, 180, 2]
+    assert {name: kind.beside_s for name, kind in engines.ENGINES.items()} == {"pymongo": 2, "ddt": 180, "mongodump": 2}
 
 
 def test_the_jar_is_named_by_its_hash_and_its_ways_are_told(client: RemoteHost) -> None:

@@ -118,8 +118,7 @@ CLAIM = {
 
 
 def rendered(folder: Path, content: list[Any], **changes: Any) -> BeautifulSoup:
-    path = publish.render(save(folder, content), found(**changes), folder / "tidb.html")
-    return BeautifulSoup(path.read_text(), "html.parser")
+    return BeautifulSoup(put(folder, "tidb", content, **changes).read_text(), "html.parser")
 
 
 def put(folder: Path, report: str, content: list[Any], **changes: Any) -> Path:

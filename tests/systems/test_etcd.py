@@ -63,6 +63,17 @@ def test_a_recorded_load_of_fifty_clients() -> None:
     }
 
 
+def test_a_recorded_load_of_reads_by_one_client() -> None:
+    """2,000 serializable reads; the 99th percentile, 1.144 ms, lies among the 20 slowest."""
+    values = {name: quantity.value for name, quantity in made("range_1").summary.items()}
+    assert (values["events"], values["failed"]) == (2000, 0)
+    assert values["total_time_s"] == pytest.approx(0.569843706)
+    assert values["tps"] == pytest.approx(2000 / 0.569843706)
+    assert values["latency_mean_ms"] == pytest.approx(0.282367, abs=1e-6)
+    assert values["p99_ms"] == pytest.approx(1.144245)
+    assert values["latency_max_ms"] == pytest.approx(10.63759)
+
+
 def test_the_bar_tells_the_rate_five_times_a_second() -> None:
     load, text = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1), printed("put_50")
     told = [found for line in text.replace("\r", "\n").splitlines() if (found := load.rate_in(line))]

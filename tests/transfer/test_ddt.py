@@ -35,10 +35,10 @@ def test_every_knob_is_mapped() -> None:
         "dbTableWhite=ddt\\\\..+",
         "sourceThreadNum=6",
         "targetThreadNum=24",
-        "createIndexThreadNum=2",
         "bucketSize=48",
         "bucketNum=47",
         "batchSize=128",
+        "createIndexThreadNum=2",
         "clusterInfoSet=2,3",
     ]
 

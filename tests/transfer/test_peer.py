@@ -23,20 +23,21 @@ TOOLS = peer.Tools(Path("/opt/a b/mongodump"), Path("/opt/mongorestore"))
 
 def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
     source, target = MongoEndpoint("mongodb://127.0.82.1/?a=1&b=2"), MongoEndpoint("mongodb://127.0.82.2/")
-    command = peer.command(TOOLS, source, target, database="ddt", parallel_collections=3, insertion_workers=2)
+    command = peer.command(TOOLS, source, target, database="ddt", parallel_collections=3, batch_size=500)
     assert command[:2] == ["bash", "-c"]
     words = shlex.split(command[2])
     assert words[:3] == ["set", "-o", "pipefail;"]
     assert "'/opt/a b/mongodump' '--uri=mongodb://127.0.82.1/?a=1&b=2'" in command[2]
     assert words.count("|") == 1
     assert words.count("--numParallelCollections=3") == 2
-    assert "--numInsertionWorkersPerCollection=2" in words
+    assert "--batchSize=500" in words
     assert "--nsInclude=ddt.*" in words
 
 
 def test_passwords_are_in_files() -> None:
     here = MongoEndpoint("mongodb://me@127.0.82.1/", "geheim")
-    command = peer.command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None))
+    sizes = {"parallel_collections": 4, "batch_size": 1000}
+    command = peer.command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None), **sizes)
     assert "geheim" not in command[2]
     assert command[2].count("--config=/run/s.yaml") == 1
 

@@ -51,14 +51,14 @@ def test_every_document_arrives_byte_for_byte(
 def test_from_python_inside_a_process_with_threads(source: Server, target: Server, database: str) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(300))
-        report = transfer(Settings(source.endpoint, target.endpoint, databases=database)).raise_if_failed()
+        report = transfer(Settings(source.endpoint, target.endpoint, databases=database))
     assert report.totals.inserted == 300
 
 
 def test_no_more_documents_are_in_flight_than_the_cache_allows(source: Server, target: Server, database: str) -> None:
     dataset.load(source.endpoint, DocumentSet(2, 3000, database))
     knobs = {"cache_bucket_size": 2, "cache_bucket_num": 3, "batch_size": 10, "source_threads": 4, "target_threads": 4}
-    report = transfer(Settings(source.endpoint, target.endpoint, databases=database, **knobs)).raise_if_failed()
+    report = transfer(Settings(source.endpoint, target.endpoint, databases=database, **knobs))
     assert report.totals.inserted == 3000
     assert 10 <= report.most_in_flight <= 2 * 3 * 10
 
@@ -72,7 +72,7 @@ def test_options_and_indexes_are_copied(source: Server, target: Server, database
         client[database]["c"].create_index("text", unique=True)
         client[database].create_collection("empty")
         settings = Settings(source.endpoint, target.endpoint, databases=database, batch_size=10)
-        assert transfer(settings).raise_if_failed().notes == []
+        assert transfer(settings).notes == []
         wanted, got = (
             {each["name"]: (each["options"], list(server[database][each["name"]].list_indexes())) for each in listed}
             for server in (client, copy)
@@ -95,7 +95,7 @@ def test_ids_of_all_types_and_nested_documents_survive(source: Server, target: S
     with source.client() as client:
         fill(client, database, "c", documents)
     for _ in range(2):
-        transfer(Settings(source.endpoint, target.endpoint, databases=database)).raise_if_failed()
+        transfer(Settings(source.endpoint, target.endpoint, databases=database))
         prove(source.endpoint, target.endpoint, databases=database)
 
 
@@ -104,7 +104,7 @@ def test_a_second_run_writes_only_what_is_missing_or_different(source: Server, t
     with source.client() as client, target.client() as copy:
         fill(client, database, "c", documents)
         fill(copy, database, "c", [{**each, "text": "old"} if each["n"] < 5 else each for each in documents[:1200]])
-        report = transfer(Settings(source.endpoint, target.endpoint, databases=database)).raise_if_failed()
+        report = transfer(Settings(source.endpoint, target.endpoint, databases=database))
         counts = report.collections[f"{database}.c"]
         assert (counts.inserted, counts.replaced, counts.already_there) == (800, 5, 1195)
         assert catalog.documents(copy, database, "c") == 2000

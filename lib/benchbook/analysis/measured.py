@@ -45,6 +45,12 @@ def interval(values: Sequence[float]) -> Measured:
     return _measured(lambda: mean_interval(list(values)))
 
 
+def over_repetitions(records: Sequence[Record], metric: str) -> Measured | None:
+    """Mean of a metric over these records with its interval; None where no record has it."""
+    values = [record.summary[metric].value for record in records if metric in record.summary]
+    return interval(values) if values else None
+
+
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
     """Geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
     over, under = zip(*pairs, strict=True)
@@ -137,8 +143,7 @@ def _levels(table: PublishedTable, records: Sequence[Record]) -> list[Levels]:
 def _row(
     metric: str, system: str, levels: Levels, unit: str, records: Sequence[Record], published: float | None
 ) -> Row:
-    values = [r.summary[metric].value for r in records if metric in r.summary]
-    found = interval(values) if values else None
+    found = over_repetitions(records, metric)
     return Row.model_validate(
         {"system": system, **levels, "metric": metric, "unit": unit, "published": published, "measured": found}
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from benchbook.campaign.record import Quantity, Record
+from benchbook.errors import counted
 from benchbook.published.tables import Published
 from benchbook.stats.order_drift import LEAST_BLOCKS, OrderDrift, order_drift
 from benchbook.stats.outlying import Outlying, in_percent, outlying
@@ -38,13 +39,9 @@ def in_words(published: Published, records: Sequence[Record]) -> list[str]:
     odd = [one for one in found if abs(in_percent(one.shift)) >= LEAST_SHIFT_PERCENT]
     said = [*([_drift(drifts, repetitions.max())] if drifts else []), *(_odd(one, frame) for one in odd)]
     return said or [
-        f"The repetitions of {_cells_in_words(len(repetitions))} show no drift in their order, no outlier and no "
+        f"The repetitions of {counted(len(repetitions), 'cell')} show no drift in their order, no outlier and no "
         "second level (by chance alone, at most 5% of campaigns show one)."
     ]
-
-
-def _cells_in_words(count: int) -> str:
-    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 def rates(published: Published, records: Sequence[Record]) -> pd.DataFrame:

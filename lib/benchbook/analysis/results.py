@@ -7,7 +7,6 @@ before `audit_passed`, `setting` or its `published_url` existed have none).
 from __future__ import annotations
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 
 from benchbook.audit.findings import Finding
-from benchbook.errors import BadInput, writing
+from benchbook.errors import BadInput
+from benchbook.given.whole_file import replace_text
 
 Verdict = Literal["reproduced", "contradicted", "inconclusive", "not testable here"]
 
@@ -231,13 +231,3 @@ def read(path: Path) -> Results:
 def write(results: Results, path: Path) -> Path:
     """Write the results as JSON, whole or not at all (temporary file, then rename)."""
     return replace_text(path, results.model_dump_json(indent=1) + "\n")
-
-
-def replace_text(path: Path, text: str) -> Path:
-    """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part. Raises NotWritten."""
-    # Another process may put its own text there at the same time.
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        return partial.replace(path)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from benchbook.audit import numbers
 from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.audit.judgement import case_of
+from benchbook.errors import counted
 from benchbook.published.declarations import Scalar
 from benchbook.published.report_file import FieldMeta, TextFact
 from benchbook.published.tables import Published, PublishedTable
@@ -167,19 +168,19 @@ def _wording(published: Published, table: PublishedTable) -> Outcomes:
 
 def _meaning(published: Published) -> Outcomes:
     """A metric of one name whose transactions hold different numbers of statements in different tables."""
-    counted = [
+    with_statements = [
         (table, field)
         for table in published.tables.values()
         for field in table.meta.table_schema.fields
         if field.statements and table.frame[field.name].notna().any()
     ]
-    for name in dict.fromkeys(field.name for _, field in counted):
-        mine = [(table, field) for table, field in counted if field.name == name]
+    for name in dict.fromkeys(field.name for _, field in with_statements):
+        mine = [(table, field) for table, field in with_statements if field.name == name]
         statements = Counter(field.statements or 1 for _, field in mine)
         if len(statements) == 1:
             yield Passed("meaning", len(mine))
             continue
-        counts = " and ".join(f"{count} in {_tables(statements[count])}" for count in sorted(statements))
+        counts = " and ".join(f"{count} in {counted(statements[count], 'table')}" for count in sorted(statements))
         yield Finding(
             id=f"meaning.{name}",
             report=published.report.name,
@@ -190,10 +191,6 @@ def _meaning(published: Published) -> Outcomes:
             f"statements per transaction are {counts}.",
             arithmetic=[_statements(published, table, field) for table, field in mine],
         )
-
-
-def _tables(count: int) -> str:
-    return "1 table" if count == 1 else f"{count} tables"
 
 
 def _statements(published: Published, table: PublishedTable, field: FieldMeta) -> str:

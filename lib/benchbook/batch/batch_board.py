@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.dispatch import CellResult
+from benchbook.errors import NotWritten
 
 # What a running cell says changes the page this often at most.
 PAGE_EVERY_S = 5.0
@@ -30,7 +32,8 @@ class CellStand:
 class BatchBoard:
     """A watcher of a batch.
 
-    Whenever one of them stands otherwise, `show` is given all cells, and whether the batch is over.
+    Whenever one of them stands otherwise, `show` is given all cells, and whether the batch is over. What it cannot
+    write meanwhile ends no cell.
     """
 
     def __init__(self, cells: Sequence[BatchCell], show: Callable[[Sequence[CellStand], bool], Path]) -> None:
@@ -40,9 +43,9 @@ class BatchBoard:
         self._turn = threading.Lock()
 
     def draw(self, *, over: bool = False) -> Path:
-        """Show all cells; returns what `show` does."""
+        """Show all cells; returns what `show` does. Raises NotWritten."""
         with self._turn:
-            return self._draw(over=over)
+            return self._show(list(self._stands.values()), over)
 
     def began(self, cell: BatchCell) -> None:
         self._put(CellStand(cell, "runs", time.time(), "waits for a worker"))
@@ -51,7 +54,7 @@ class BatchBoard:
         with self._turn:
             self._stands[number].line = line
             if time.monotonic() - self._shown > PAGE_EVERY_S:
-                self._draw()
+                self._redraw()
 
     def again(self, cell: BatchCell) -> None:
         self._put(CellStand(cell, line="its hosts were in use: it is tried again"))
@@ -63,8 +66,9 @@ class BatchBoard:
     def _put(self, stand: CellStand) -> None:
         with self._turn:
             self._stands[stand.cell.number] = stand
-            self._draw()
+            self._redraw()
 
-    def _draw(self, *, over: bool = False) -> Path:
+    def _redraw(self) -> None:
         self._shown = time.monotonic()
-        return self._show(list(self._stands.values()), over)
+        with suppress(NotWritten):
+            self._show(list(self._stands.values()), False)

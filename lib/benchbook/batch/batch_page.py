@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.analysis.results import replace_text
+from benchbook.analysis.formatting import duration
 from benchbook.batch import batch_words
 from benchbook.batch.batch_board import PAGE_EVERY_S, CellStand
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.cell_found import CellFound
+from benchbook.given.whole_file import replace_text
 from benchbook.site import publish
 from benchbook.site.addresses import BATCHES, PAGE
 from benchbook.site.first_screen import Badge
@@ -70,7 +71,7 @@ def _row(stand: CellStand, site: Path, now: float) -> _CellRow:
     return _CellRow(
         cell=stand.cell,
         badge=_badge(stand),
-        spent=batch_words.spent(ended - stand.began) if stand.began else "",
+        spent=duration(ended - stand.began) if stand.began else "",
         href=_href(site, stand.cell, found),
         line="" if result else stand.line,
         why=batch_words.why(result) if result else "",

@@ -11,7 +11,7 @@ from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_plan import BatchPlan
 from benchbook.batch.cell_process import batches_dir
 from benchbook.batch.dispatch import CellResult
-from benchbook.errors import writing
+from benchbook.given.whole_file import replace_text
 
 FORMAT = 1
 
@@ -25,13 +25,7 @@ def write(batch: str, plan: BatchPlan, cells: Sequence[BatchCell], results: Sequ
         "plan": plan.model_dump(exclude_defaults=True),
         "cells": [_cell(cell, by_number.get(cell.number)) for cell in cells],
     }
-    path = batches_dir() / f"{batch}.json"
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(said, indent=1), encoding="utf-8")
-        partial.rename(path)
-    return path
+    return replace_text(batches_dir() / f"{batch}.json", json.dumps(said, indent=1))
 
 
 def _cell(cell: BatchCell, result: CellResult | None) -> dict[str, object]:

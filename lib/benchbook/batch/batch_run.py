@@ -15,10 +15,9 @@ from benchbook.batch.batch_plan import BatchPlan
 from benchbook.batch.dask_cluster import opened
 from benchbook.batch.dispatch import Dispatch, new_batch
 from benchbook.batch.queues import InventoryQueues
+from benchbook.given.guard import INTERRUPTED
 from benchbook.overview.terminal_table import show
 from benchbook.site import publish
-
-INTERRUPTED = 130
 
 
 def run_cells(
@@ -32,7 +31,7 @@ def run_cells(
 ) -> int:
     """Run cells to their ends, return the worst exit status; `program` stands in for `python -m benchbook`.
 
-    `workers` 0: as many processes as there are inventories.
+    `workers` 0: as many processes as there are inventories. Raises NotWritten, before any begins or when all are over.
     """
     batch, queues = new_batch(), InventoryQueues(cells)
     keep = partial(batch_results.write, batch, plan, cells)
@@ -41,8 +40,8 @@ def run_cells(
         console.print(f"page of all cells: {board.draw()}", markup=False)
         dispatch = Dispatch(batch, client, queues, (view, board), keep, tuple(program))
         results = dispatch.run()
-    board.draw(over=True)
-    publish.build_index(paths.site_dir())
     show(console, batch_view.HEADS, batch_view.rows(results))
     console.print(f"results: {keep(results)}", markup=False)
+    board.draw(over=True)
+    publish.build_index(paths.site_dir())
     return INTERRUPTED if dispatch.interrupted else max(result.status for result in results)

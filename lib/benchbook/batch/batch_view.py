@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from benchbook.analysis.formatting import duration
 from benchbook.batch import batch_words
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.dispatch import CellResult
@@ -90,6 +91,6 @@ def _row(result: CellResult) -> tuple[str, ...]:
     found = ran.found if ran else None
     what = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
     claims = batch_words.verdicts(found.verdicts) if found else ""
-    spent = batch_words.spent(ran.ended - ran.began) if ran else ""
+    spent = duration(ran.ended - ran.began) if ran else ""
     ended = ": ".join(filter(None, (batch_words.ended(result), batch_words.why(result))))
     return (*what, ended, batch_words.trials(found), claims, spent, ran.page if ran else "")

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from benchbook.batch.cell_found import CellFound
 from benchbook.batch.dispatch import LOST, CellResult
+from benchbook.given.guard import INTERRUPTED
 
-_MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", 130: "interrupted"}
+_MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", INTERRUPTED: "interrupted"}
 _VERDICTS = {
     "reproduced": "reproduced",
     "contradicted": "contradicted",
@@ -47,12 +48,3 @@ def why(result: CellResult) -> str:
         return ""
     broken_off = result.ran.found.problem if result.ran.found else ""
     return broken_off or result.ran.why
-
-
-def spent(seconds: float) -> str:
-    """ "12 min 5 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

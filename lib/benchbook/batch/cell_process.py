@@ -25,12 +25,13 @@ from benchbook import paths
 from benchbook.batch import leash
 from benchbook.batch.cell_found import SAID, CellFound, found_by
 from benchbook.errors import HostReserved
+from benchbook.given.guard import INTERRUPTED
+from benchbook.given.whole_file import replace_text
 
 # What a report may take to end what it runs on its hosts: its lease, and the time to say so.
 PATIENCE_S = 120.0
 _LOOK_EVERY_S = 0.2
 _TAIL_BYTES = 4000
-INTERRUPTED = 130
 # Of what a cell said, its reason is in the last few lines that say more than how far it is.
 _LINES = 3
 _ORDINARY = re.compile(rf"\d+/\d+  done |page: |{SAID}|starting the lab|stopped the lab")
@@ -103,9 +104,7 @@ def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
     with _only_one(order, folder / f"{order.number:03}.lock") as held, log.open("ab") as output:
         status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), log, tell)
     ran = _ran(status, began, log)
-    partial = kept.with_suffix(".partial")
-    partial.write_text(ran.model_dump_json(), encoding="utf-8")
-    partial.rename(kept)
+    replace_text(kept, ran.model_dump_json())
     return ran
 
 

@@ -11,10 +11,11 @@ from typing import Any, Protocol
 from distributed import Client, Future, as_completed, wait
 
 from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.cell_process import INTERRUPTED, PATIENCE_S, CellOrder, CellRan, end_all
+from benchbook.batch.cell_process import PATIENCE_S, CellOrder, CellRan, end_all
 from benchbook.batch.dask_cluster import run_on_worker, topic
 from benchbook.batch.queues import InventoryQueues
-from benchbook.errors import one_line
+from benchbook.errors import NotWritten, one_line
+from benchbook.given.guard import INTERRUPTED
 
 LOST = 1
 
@@ -43,7 +44,8 @@ class Watcher(Protocol):
 class Dispatch:
     """A batch under way on a cluster.
 
-    `keep` is given the results so far at the start and after each cell; `program` stands in for the kit's own command.
+    `keep` is given the results so far at the start and after each cell, where one that it cannot write ends no other;
+    `program` stands in for the kit's own command.
     """
 
     batch: str
@@ -59,7 +61,7 @@ class Dispatch:
     _running: dict[str, Future[CellRan]] = field(default_factory=dict)
 
     def run(self) -> list[CellResult]:
-        """All cells to their ends; after Ctrl-C, those that had begun."""
+        """All cells to their ends; after Ctrl-C, those that had begun. Raises NotWritten before any begins."""
         self.keep(self._results)
         self.client.subscribe_topic(topic(self.batch), self._event)
         running = as_completed([])
@@ -102,7 +104,8 @@ class Dispatch:
         self._results.append(result)
         for each in self.watchers:
             each.ended(result)
-        self.keep(self._results)
+        with suppress(NotWritten):
+            self.keep(self._results)
 
     def _result(self, cell: BatchCell, future: Future[CellRan]) -> CellResult:
         attempts = self._attempts[cell.number]

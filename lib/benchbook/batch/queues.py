@@ -39,7 +39,3 @@ class InventoryQueues:
         self._busy.discard(cell.place)
         if again:
             self._lines[cell.place].append(cell)
-
-    def waiting(self) -> list[BatchCell]:
-        """Cells that have not begun."""
-        return [cell for line in self._lines.values() for cell in line]

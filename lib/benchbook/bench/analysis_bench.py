@@ -6,7 +6,6 @@ The code cells of the TiDB report's notebook are run one by one in a fresh proce
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from benchbook import paths, published
 from benchbook.bench.made_up_campaign import REPORT, SYSTEMS, TIME_S, child, environment, made_up, own_home
+from benchbook.bench.spent import SELF, cpu_s, peak_mb
 from benchbook.campaign import design, record, store
 from benchbook.campaign.store import Campaign
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -87,13 +87,11 @@ def analyse() -> dict[str, Any]:
         if "parameters" in cell["metadata"].get("tags", []):
             namespace.update(replay=True, profile="lab", systems=list(SYSTEMS))
     seconds = time.perf_counter() - began
-    used = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "trials": len(namespace["report"].records),
         "seconds": round(seconds, 1),
-        "cpu_s": round(used.ru_utime + used.ru_stime, 1),
-        # In KiB on Linux (getrusage(2)).
-        "peak_mb": round(used.ru_maxrss * 1024 / 1e6),
+        "cpu_s": round(cpu_s(SELF), 1),
+        "peak_mb": peak_mb(SELF),
         "cells": took,
     }
 

@@ -17,7 +17,6 @@ from rich.console import Console
 
 from benchbook import paths, published
 from benchbook.analysis.measured import paired_ratio
-from benchbook.analysis.results import replace_text
 from benchbook.bench import (
     analysis_bench,
     big_campaign_bench,
@@ -42,6 +41,7 @@ from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.progress import Progress
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.given.whole_file import replace_text
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.login_shell import quote
@@ -60,6 +60,7 @@ PAIRS, PAIR_S = 300, 2
 LOADS_PER_SERIES = 200
 # By name, as a load prints them.
 Figures = dict[str, float]
+FIGURES = ("tps", "p95_ms")
 
 
 def run(names: list[str] | None, console: Console) -> None:
@@ -102,16 +103,6 @@ def _plan(parameters: LoadParameters) -> tuple[dict[str, Any], list[design.Trial
 
 def tps_ratio(console: Console) -> dict[str, Any]:
     """tps of a trial run by the kit over tps of the same command typed over plain ssh, in alternating pairs; and p95"""
-    return _kit_over_ssh(("tps", "p95_ms"), console)
-
-
-def p95_ratio(console: Console) -> dict[str, Any]:
-    """p95 latency by the kit over that of the same command typed over plain ssh, in alternating pairs; and tps"""
-    return _kit_over_ssh(("p95_ms", "tps"), console)
-
-
-def _kit_over_ssh(figures: Sequence[str], console: Console) -> dict[str, Any]:
-    """The ratio of the first figure; of the others, which the same pairs show, under their names."""
     parameters = LoadParameters(
         inventory="lab_tidb",
         system="mariadb",
@@ -125,12 +116,11 @@ def _kit_over_ssh(figures: Sequence[str], console: Console) -> dict[str, Any]:
     with _lab(parameters) as experiment, experiment.running():
         experiment.begin(trials, lambda step: None)
         for number in range(1, PAIRS + 1):
-            pairs.append(_pair(experiment, trials[0], figures, kit_first=number % 2 == 0))
+            pairs.append(_pair(experiment, trials[0], kit_first=number % 2 == 0))
             if number % 5 == 0:
-                said = ", ".join(f"{each} {_in_words(_ratio_of(each, pairs))}" for each in figures)
+                said = ", ".join(f"{each} {_in_words(_ratio_of(each, pairs))}" for each in FIGURES)
                 console.print(f"  {number}/{PAIRS} pairs: {said}", markup=False)
-    first, *others = figures
-    return {**_ratio_of(first, pairs), "trial_s": PAIR_S, **{each: _ratio_of(each, pairs) for each in others}}
+    return {**_ratio_of("tps", pairs), "trial_s": PAIR_S, "p95_ms": _ratio_of("p95_ms", pairs)}
 
 
 def _ratio_of(figure: str, pairs: Sequence[tuple[Figures, Figures]]) -> dict[str, Any]:
@@ -147,18 +137,16 @@ def _in_words(found: dict[str, Any]) -> str:
     return f"{found['ratio']:.4f} [{found['low']:.4f}, {found['high']:.4f}]"
 
 
-def _pair(
-    experiment: LoadTrials, trial: design.Trial, figures: Sequence[str], *, kit_first: bool
-) -> tuple[Figures, Figures]:
+def _pair(experiment: LoadTrials, trial: design.Trial, *, kit_first: bool) -> tuple[Figures, Figures]:
     """The figures by the kit and over plain ssh, each as its sysbench printed it."""
 
     def by_kit() -> Figures:
         found = experiment.measure(trial, lambda into, rate: None).summary
-        return {each: found[each].value for each in figures}
+        return {each: found[each].value for each in FIGURES}
 
     def by_ssh() -> Figures:
         found = sysbench_output.parse(_typed(experiment, trial)).summary
-        return {each: found[each] for each in figures}
+        return {each: found[each] for each in FIGURES}
 
     steps: dict[str, Callable[[], Figures]] = {"kit": by_kit, "ssh": by_ssh}
     found = {name: steps[name]() for name in (("kit", "ssh") if kit_first else ("ssh", "kit"))}
@@ -273,7 +261,6 @@ def _news(console: Console, progress: Progress) -> None:
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "tps_ratio": tps_ratio,
-    "p95_ratio": p95_ratio,
     "load_share": load_share,
     "probe_cpu": probe_cpu,
     "transfer": transfer_bench.transfer,

@@ -6,9 +6,9 @@ are those of the step, without the import of its libraries; MB are the most that
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -23,6 +23,7 @@ from rich.console import Console
 
 from benchbook import paths, restage
 from benchbook.bench.made_up_campaign import REPORT, child, environment, made_up, own_home
+from benchbook.bench.spent import CHILDREN, SELF, cpu_s, peak_mb
 from benchbook.campaign import record, store
 from benchbook.campaign.design import Trial
 from benchbook.campaign.record import Record
@@ -134,13 +135,11 @@ def _resume() -> object:
 
 
 def _claims() -> object:
-    with Path(os.devnull).open("w") as nowhere:
-        return restage.judge_claims(REPORT, "", Console(file=nowhere))
+    return restage.judge_claims(REPORT, "", Console(file=io.StringIO()))
 
 
 def _site() -> object:
-    with Path(os.devnull).open("w") as nowhere:
-        restage.replay(REPORT, "", Console(file=nowhere), anew=True)
+    restage.replay(REPORT, "", Console(file=io.StringIO()), anew=True)
     page = paths.site_dir() / f"{REPORT}.html"
     return {"page_mb": round(page.stat().st_size / 1e6, 2) if page.exists() else None}
 
@@ -155,21 +154,15 @@ _STEPS: dict[str, Callable[[], object]] = {
 }
 
 
-_WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-
-
-def _cpu_s() -> float:
-    """Of this process and of those that it started and saw end."""
-    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, _WHO))
+# A notebook's kernel is a child.
+_WHO = (SELF, CHILDREN)
 
 
 def _measured(step: str) -> dict[str, Any]:
-    began, used = time.perf_counter(), _cpu_s()
+    began, used = time.perf_counter(), cpu_s(*_WHO)
     said = _STEPS[step]()
-    seconds, cpu = time.perf_counter() - began, _cpu_s() - used
-    # In KiB on Linux (getrusage(2)); of children, the largest one: a notebook's kernel.
-    held = max(resource.getrusage(who).ru_maxrss for who in _WHO)
-    return {"seconds": round(seconds, 2), "cpu_s": round(cpu, 2), "peak_mb": round(held * 1024 / 1e6), "said": said}
+    seconds, cpu = time.perf_counter() - began, cpu_s(*_WHO) - used
+    return {"seconds": round(seconds, 2), "cpu_s": round(cpu, 2), "peak_mb": peak_mb(*_WHO), "said": said}
 
 
 if __name__ == "__main__":

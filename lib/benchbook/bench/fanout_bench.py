@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from benchbook import paths
 from benchbook.analysis.measured import paired_ratio
+from benchbook.bench.spent import seconds
 from benchbook.hosts import lab, login_shell
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_of import connect, host_of
@@ -36,9 +36,7 @@ def fanout(console: Console) -> dict[str, Any]:
     asyncssh sends the bare command, and once more the kit's own words, which have the host empty the environment.
     """
     with _hosts() as (inventory, hosts), asyncio.Runner() as loop:
-        began = time.perf_counter()
-        on_each("connecting", hosts, connect)
-        connected_s = time.perf_counter() - began
+        connected_s = seconds(lambda: on_each("connecting", hosts, connect))
         doors = loop.run(_opened(inventory, hosts))
         ways: dict[str, Callable[[], object]] = {
             "kit": lambda: on_each(COMMAND, hosts, lambda host: host.run([COMMAND])),
@@ -63,13 +61,7 @@ def _round(ways: Mapping[str, Callable[[], object]], *, first: int) -> dict[str,
     """Seconds of each way, one after the other, each of them first in its turn."""
     names = list(ways)
     turn = first % len(names)
-    return {name: _seconds(ways[name]) for name in (*names[turn:], *names[:turn])}
-
-
-def _seconds(step: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    step()
-    return time.perf_counter() - began
+    return {name: seconds(ways[name]) for name in (*names[turn:], *names[:turn])}
 
 
 # -- asyncssh -------------------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -19,6 +19,7 @@ from rich.console import Console
 import benchbook
 from benchbook import paths, published
 from benchbook.bench.made_up_campaign import REPORT, child, environment, made_up, own_home
+from benchbook.bench.spent import SELF, peak_mb, seconds
 from benchbook.campaign import design, record, store
 from benchbook.memory.kept_table import TABLES
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -86,7 +87,7 @@ def make() -> None:
 def _build() -> dict[str, Any]:
     """Each table made for the first time."""
     known = benchbook.runs()
-    took = {name: _seconds(partial(known.sql, f"select count(*) from {name}")) for name in TABLES}
+    took = {name: round(seconds(partial(known.sql, f"select count(*) from {name}")), 3) for name in TABLES}
     sizes = {name: _size(paths.memory_dir() / name) for name in TABLES}
     return {"seconds": took, "mb": sizes, "records_mb": _size(paths.runs_dir(REPORT))}
 
@@ -96,9 +97,9 @@ def _ask() -> dict[str, Any]:
     began = time.perf_counter()
     known = benchbook.runs()
     took = {"runs()": round(time.perf_counter() - began, 3)}
-    took |= {name: _seconds(partial(known.sql, query)) for name, query in _QUESTIONS.items()}
-    took["trials()"] = _seconds(known.trials)
-    took["seconds('tps')"] = _seconds(lambda: known.seconds("tps"))
+    took |= {name: round(seconds(partial(known.sql, query)), 3) for name, query in _QUESTIONS.items()}
+    took["trials()"] = round(seconds(known.trials), 3)
+    took["seconds('tps')"] = round(seconds(lambda: known.seconds("tps")), 3)
     return {"trials": len(known.trials()), "seconds": took}
 
 
@@ -109,17 +110,10 @@ def _page() -> dict[str, Any]:
     from benchbook.history.report_history import HistoryParameters  # noqa: PLC0415
 
     began = time.perf_counter()
-    with Path(os.devnull).open("w") as nowhere:
-        asked = HistoryParameters(report=REPORT)
-        history_command.run(asked, Console(file=nowhere), as_json=False, page=True)
+    asked = HistoryParameters(report=REPORT)
+    history_command.run(asked, Console(file=io.StringIO()), as_json=False, page=True)
     page = paths.site_dir() / f"history_{REPORT}.html"
     return {"seconds": round(time.perf_counter() - began, 1), "page_mb": round(page.stat().st_size / 1e6, 2)}
-
-
-def _seconds(step: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    step()
-    return round(time.perf_counter() - began, 3)
 
 
 def _size(folder: Path) -> float:
@@ -134,5 +128,4 @@ if __name__ == "__main__":
         make()
     else:
         said = _STEPS[sys.argv[1]]()
-        # In KiB on Linux (getrusage(2)).
-        print(json.dumps({**said, "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)}))
+        print(json.dumps({**said, "peak_mb": peak_mb(SELF)}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
 import statistics
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from benchbook.bench.made_up_campaign import own_environment, own_home
+from benchbook.bench.spent import CHILDREN, cpu_s
 from benchbook.campaign import store
 from benchbook.errors import BadInput
 
@@ -42,17 +42,11 @@ def site(console: Console) -> dict[str, Any]:
 
 
 def _made(home: Path, *options: str) -> tuple[float, float]:
-    began, used = time.perf_counter(), _cpu_s()
+    began, used = time.perf_counter(), cpu_s(CHILDREN)
     subprocess.run(
         [sys.executable, "-m", "benchbook", "site", *options],
         check=True,
         capture_output=True,
         env=own_environment(home),
     )
-    return time.perf_counter() - began, _cpu_s() - used
-
-
-def _cpu_s() -> float:
-    """Of the processes that this one started and saw end, and of theirs."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return time.perf_counter() - began, cpu_s(CHILDREN) - used

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from nbformat import v4, write
 from rich.console import Console
 
 from benchbook import paths
+from benchbook.bench.spent import CHILDREN, cpu_s
 from benchbook.errors import BenchbookError
 
 REPORT = "tidb_v7_1_3_sysbench"
@@ -87,16 +87,11 @@ def _refused(folder: Path) -> Iterator[Path]:
 
 def _timed(words: Sequence[str], status: int) -> tuple[float, float]:
     """Seconds and CPU seconds of a command. Raises BenchbookError where it ends otherwise than it must."""
-    before, began = _used(), time.monotonic()
+    before, began = cpu_s(CHILDREN), time.monotonic()
     done = subprocess.run(
         words, check=False, capture_output=True, text=True, cwd=paths.home(), env={**os.environ, "COLUMNS": "200"}
     )
     taken = time.monotonic() - began
     if done.returncode != status:
         raise BenchbookError(f"{' '.join(words)} ended with {done.returncode}: {(done.stdout + done.stderr)[-500:]}")
-    return taken, _used() - before
-
-
-def _used() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return taken, cpu_s(CHILDREN) - before

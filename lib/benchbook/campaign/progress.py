@@ -27,8 +27,6 @@ class Progress:
     failed: int = 0
     trial: str = ""
     step: str = ""
-    into_s: float = 0.0
-    length_s: float = 0.0
     rate: float | None = None
     mean: float | None = None
     unit: str = TPS
@@ -78,19 +76,20 @@ class Tracker:
         self.now = Progress(total=total, done=done)
         self._listen(self.now)
 
-    def trial(self, name: str, length_s: float, unit: str = TPS) -> None:
+    def trial(self, name: str, unit: str = TPS) -> None:
         self._rates = []
         was = self.now
         fresh = Progress(total=was.total, done=was.done, failed=was.failed, eta_s=was.eta_s, loaded=was.loaded)
-        self._tell(replace(fresh, preparing=was.preparing, trial=name, length_s=length_s, unit=unit))
+        self._tell(replace(fresh, preparing=was.preparing, trial=name, unit=unit))
 
     def say(self, step: str) -> None:
         self._tell(replace(self.now, step=step, news=""))
 
     def rate(self, into_s: float, rate: float) -> None:
+        """A rate that was seen so many seconds into the load, which whoever listens is not told."""
         self._rates.append(rate)
         mean = sum(self._rates) / len(self._rates)
-        self._tell(replace(self.now, step="", into_s=into_s, rate=rate, mean=mean, news="", loaded=True))
+        self._tell(replace(self.now, step="", rate=rate, mean=mean, news="", loaded=True))
 
     def ended(self, *, ok: bool, why: str = "", left_s: float | None = None, preparing: str = "") -> None:
         """A trial is over; `left_s` seconds are expected for the others, beside the preparation of `preparing`."""

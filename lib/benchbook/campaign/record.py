@@ -157,13 +157,9 @@ def load(folder: Path) -> Record:
     """The record in a trial's folder. Raises RecordBroken."""
     path = folder / "record.json"
     try:
-        return _read(path)
+        return Record.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{path}: not a record of version 1 to {VERSION}: {problem}") from problem
-
-
-def _read(path: Path) -> Record:
-    return Record.model_validate_json(path.read_bytes())
 
 
 def load_series(folder: Path) -> pd.DataFrame:

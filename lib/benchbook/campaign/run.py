@@ -120,7 +120,7 @@ def _run_block(
     """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
     tracker, fresh = under_way.tracker, False
     for index, trial in enumerate(block):
-        tracker.trial(trial.id, experiment.expected_s(trial), experiment.rate_unit(trial))
+        tracker.trial(trial.id, experiment.rate_unit(trial))
         began = time.monotonic()
         if not fresh:
             _begin(campaign, experiment, block[index:], tracker)

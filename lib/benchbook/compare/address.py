@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchbook import paths, published
 from benchbook.campaign.store import Campaign, PlanBroken, recorded, whole_records
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.given import user_file
 
 _BACK = re.compile(r"(?P<report>[A-Za-z0-9_.-]+)(?:~(?P<back>[0-9]{1,9}))?")
@@ -107,8 +107,8 @@ def _known() -> str:
 
 
 def _described(folder: Path) -> str:
-    count = len(list(whole_records(folder)))
-    return f"{folder.name} ({folder.parent.name}, {_profile(folder)}, {count} records)"
+    records = counted(len(list(whole_records(folder))), "record")
+    return f"{folder.name} ({folder.parent.name}, {_profile(folder)}, {records})"
 
 
 def _profile(folder: Path) -> str:

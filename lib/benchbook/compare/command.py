@@ -35,7 +35,7 @@ def run(asked: CompareParameters, console: Console, *, as_json: bool, page: bool
         _print(found, console)
     if page:
         target = _page(asked, found, Console(stderr=True, highlight=False))
-        console.print(f"page: {target}") if not as_json else None
+        console.print(f"page: {target}", markup=False) if not as_json else None
     return found.exit_status
 
 

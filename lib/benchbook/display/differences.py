@@ -12,6 +12,7 @@ from benchbook.analysis import machine_time
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
+from benchbook.errors import counted
 from benchbook.grouping import grouped
 from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.inventory import Inventory
@@ -62,7 +63,7 @@ def plan(campaign: Campaign) -> HTML:
         }
         for (table, system), part in sorted(grouped(campaign.trials, lambda t: (t.cell.table, t.cell.system)).items())
     ]
-    caption = f"Campaign {campaign.id}: {len(campaign.trials)} trials, {len(missing)} to do"
+    caption = f"Campaign {campaign.id}: {counted(len(campaign.trials), 'trial')}, {len(missing)} to do"
     said = ", ".join(filter(None, (caption, machine_time.forecast(campaign))))
     return show.table(rows, ". ".join(filter(None, (said, _measured_less(campaign)))))
 
@@ -90,7 +91,7 @@ def _systems(published: Published, about: Environment) -> HTML:
         {
             "": "published",
             "system": f"{s.name} {s.version or ''}".strip(),
-            "what to know": ", ".join(filter(None, (f"{s.nodes} node{'' if s.nodes == 1 else 's'}", s.note))),
+            "what to know": ", ".join(filter(None, (counted(s.nodes, "node"), s.note))),
         }
         for s in published.report.systems
     ]

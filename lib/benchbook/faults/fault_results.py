@@ -12,25 +12,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from benchbook import paths
 from benchbook.faults.fault_catalogue import PHASES
 from benchbook.faults.fault_checker import INVARIANTS
+from benchbook.given.whole_file import replace_text
+from benchbook.yamlfile import Strict
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Broken(_Strict):
+class Broken(Strict):
     """An invariant that did not hold, and what was found."""
 
     invariant: str
     what: str
 
 
-class RoundResult(_Strict):
+class RoundResult(Strict):
     """One round. `outcome`: held, violated, or missed (nothing was `hit`: it was not there any more, and all held).
 
     `exits`: exit status of each run, null for one that had to be ended; `clean_s`: seconds from the end of the run
@@ -55,14 +53,14 @@ class RoundResult(_Strict):
     said: list[str] = []
 
 
-class LeftOut(_Strict):
+class LeftOut(Strict):
     """A kind of fault that this machine does not allow, and why."""
 
     fault: str
     why: str
 
 
-class Summary(_Strict):
+class Summary(Strict):
     """Counted from the rounds: faults per phase, violations per invariant, how many rounds lost how many trials."""
 
     rounds: int
@@ -74,7 +72,7 @@ class Summary(_Strict):
     clean_max_s: float
 
 
-class FaultResults(_Strict):
+class FaultResults(Strict):
     """A whole fault campaign."""
 
     seed: int
@@ -114,9 +112,6 @@ def results_path() -> Path:
 
 
 def write(found: FaultResults, path: Path) -> Path:
-    """Write them, whole or not at all."""
+    """Write them, whole or not at all. Raises NotWritten."""
     whole = {**found.model_dump(), "summary": found.summary.model_dump()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(whole, indent=1) + "\n")
-    return partial.replace(path)
+    return replace_text(path, json.dumps(whole, indent=1) + "\n")

@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.faults import balanced_draw, fault_results, fault_round, small_disks
 from benchbook.faults.balanced_draw import PlannedRound
 from benchbook.faults.fault_catalogue import ON_DISKS, SECOND
@@ -122,7 +122,7 @@ def _conclude(found: FaultResults, asked: int, console: Console) -> None:
     )
     broken = {name: count for name, count in summary.violations.items() if count}
     console.print(f"violations: {_counts(broken) or 'none'}", markup=False)
-    lost = ", ".join(f"{count} rounds lost {trials}" for trials, count in summary.trials_lost.items())
+    lost = ", ".join(f"{counted(count, 'round')} lost {trials}" for trials, count in summary.trials_lost.items())
     console.print(f"trials lost per fault: {lost}", markup=False)
     console.print(f"hosts clean after: p50 {summary.clean_p50_s:g} s, max {summary.clean_max_s:g} s", markup=False)
     console.print(f"results: {fault_results.results_path()}", markup=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from benchbook.analysis.results import replace_text
 from benchbook.faults.fault_catalogue import PHASES
 from benchbook.faults.fault_checker import INVARIANTS
 from benchbook.faults.fault_results import FaultResults
+from benchbook.given.whole_file import replace_text
 from benchbook.site import publish
 
 

@@ -13,6 +13,8 @@ from benchbook.errors import BenchbookError, one_line
 
 OPTION = "--debug"
 VARIABLE = "BENCHBOOK_DEBUG"
+# What a shell says of a program that Ctrl-C ended; typer makes it of a KeyboardInterrupt.
+INTERRUPTED = 130
 _LONGEST = 400
 
 Say = Callable[[str], None]

@@ -27,7 +27,7 @@ def run(asked: HistoryParameters, console: Console, *, as_json: bool, page: bool
         _print(found, console)
     if page:
         target = _page(found, Console(stderr=True, highlight=False))
-        console.print(f"page: {target}") if not as_json else None
+        console.print(f"page: {target}", markup=False) if not as_json else None
     return 0
 
 

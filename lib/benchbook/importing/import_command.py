@@ -14,7 +14,7 @@ from rich.progress import track
 
 from benchbook import paths
 from benchbook.campaign.record import half_written
-from benchbook.errors import BadInput, BenchbookError, one_line, writing
+from benchbook.errors import BadInput, BenchbookError, counted, one_line, writing
 from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import check_reachable
@@ -95,7 +95,7 @@ def _take(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> str:
         with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             partial.rename(target)
-    return f"{len(list(target.glob('trials/*/record.json')))} records of {found.report}"
+    return f"{counted(len(list(target.glob('trials/*/record.json'))), 'record')} of {found.report}"
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def _own_folder(name: str) -> Iterator[Path]:
 
 
 def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Console) -> None:
-    said = f"{one.id}: {len(one.files)} files"
+    said = f"{one.id}: {counted(len(one.files), 'file')}"
     for path in track(one.files, said, console=console, transient=True, disable=not console.is_terminal):
         target = into / path[len(one.below) :]
         with writing(target):

@@ -12,6 +12,7 @@ from rich.console import Console
 from benchbook.campaign.overhead import BEGINNING, ONCE
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
+from benchbook.errors import counted
 from benchbook.overview.run_list import campaigns_of
 from benchbook.overview.terminal_table import show
 
@@ -69,7 +70,7 @@ def print_overhead(reports: Sequence[str], console: Console) -> None:
         show(console, _HEADS, list(_rows(found)))
         console.print("\n".join(_in_words(found)), highlight=False, end="\n\n")
     if untraced:
-        console.print(f"{untraced} campaign{'s' * (untraced > 1)} recorded before times around loads were kept")
+        console.print(f"{counted(untraced, 'campaign')} recorded before times around loads were kept")
 
 
 def _every(campaign: Campaign) -> list[Record]:
@@ -83,7 +84,7 @@ def _rows(found: Overhead) -> Iterator[tuple[str, ...]]:
 
 
 def _in_words(found: Overhead) -> Iterator[str]:
-    yield f"{found.load_share:.1%} of {found.wall_s:.1f} s under load, {len(found.traces)} trials"
+    yield f"{found.load_share:.1%} of {found.wall_s:.1f} s under load, {counted(len(found.traces), 'trial')}"
     for between_blocks, where in ((False, "between two trials of a block"), (True, "between blocks")):
         if pauses := found.pauses(between_blocks=between_blocks):
             yield f"pause {where}: {median(pauses):.2f} s (median of {len(pauses)})"

@@ -20,6 +20,17 @@ from benchbook.published import Published
 P = TypeVar("P", bound=Parameters)
 
 
+def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    """Of the conditions that all trials share, those that every kind of report has: who, where, how big, which seed."""
+    return {
+        "profile": profile.name,
+        "inventory": inventory.name,
+        "systems": list(systems),
+        "seed": parameters.seed,
+        "hosts": {name: host.address for name, host in inventory.hosts.items()},
+    }
+
+
 class Kind(ABC, Generic[P]):
     """One kind of report, found by the name that `restaged_by` of a report.yaml uses (entry point `benchbook.kinds`).
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchbook.analysis.results import replace_text
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
 from benchbook.frames import data_package, second_frame, trial_frames
 from benchbook.frames.schema import SECONDS, TRIALS, FrameSchema
+from benchbook.given.whole_file import replace_text
 from benchbook.paths import EXECUTED, RESULTS
 from benchbook.site import table_file
 

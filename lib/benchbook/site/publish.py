@@ -18,11 +18,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
 from benchbook.analysis import results
-from benchbook.analysis.results import Results, Trials, replace_text
+from benchbook.analysis.formatting import duration
+from benchbook.analysis.results import Results, Trials
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given.turns import own_turn
+from benchbook.given.whole_file import replace_text
 from benchbook.paths import RESULTS
 from benchbook.site import addresses, downloads, first_screen, measured_package, page
 from benchbook.site.addresses import PagePlace
@@ -107,15 +109,6 @@ def _campaign(results_path: Path | None) -> Campaign | None:
     return Campaign(folder) if folder and (folder / "plan.json").is_file() else None
 
 
-def render(notebook: Path, results: dict[str, object], out: Path) -> Path:
-    """Write an executed notebook and its results (the content of `site/<report>.json`) as one HTML page at `out`.
-
-    Raises BadInput when the results do not fit the format, PageTooLarge when the page exceeds MOST.
-    """
-    loaded = load(notebook)
-    return _write_page(loaded, page.build(loaded), _parse(results), out)
-
-
 def build_index(site: Path) -> Path:
     """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary.
 
@@ -161,10 +154,6 @@ def _others(site: Path, front: Results) -> list[tuple[str, str]]:
 def rendered(template: str, **values: object) -> str:
     """A page of the site from one of its templates, in its style."""
     return _environment().get_template(template).render(**values)
-
-
-def _parse(mapping: dict[str, object]) -> Results:
-    return results.parse(mapping)
 
 
 def _write_page(
@@ -258,7 +247,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
     environment.filters.update(effect=words.effect, leans=words.leans)
-    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=_forest)
+    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=Forest)
     said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
     environment.globals.update({each.__name__: each for each in said})
     return environment
@@ -277,10 +266,6 @@ def _policy() -> str:
     )
 
 
-def _forest(found: Results) -> Forest:
-    return Forest(found.claims)
-
-
 def _day(moment: datetime) -> str:
     return f"{moment.day} {moment:%B %Y}"
 
@@ -292,12 +277,7 @@ def _clock(moment: datetime) -> str:
 def _spent(found: Results) -> str:
     """Wall time of the run, in words; empty while it is not known."""
     seconds = _wall_s(found)
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return "" if seconds is None else duration(seconds)
 
 
 def _wall_s(found: Results) -> float | None:

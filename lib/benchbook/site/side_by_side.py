@@ -14,9 +14,9 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from typing import IO
 
+from benchbook.given.guard import INTERRUPTED
+
 _FORK = multiprocessing.get_context("fork")
-# What a shell says of a program that Ctrl-C ended.
-INTERRUPTED = 130
 
 Step = Callable[[], int]
 

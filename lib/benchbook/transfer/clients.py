@@ -53,13 +53,12 @@ def connected(endpoint: MongoEndpoint, seconds: float = 5.0) -> Iterator[Client]
         client.close()
 
 
-def greet(client: Client, endpoint: MongoEndpoint) -> Document:
-    """The server's answer to `hello` once logged in, or BadInput with what is wrong."""
+def greet(client: Client, endpoint: MongoEndpoint) -> None:
+    """Log in. Raises BadInput with what is wrong."""
     try:
         client.admin.command("ping")
         # A command that needs rights: some servers answer `ping` to anybody.
         client.list_database_names()
-        return dict(client.admin.command("hello"))
     except ConnectionFailure as error:
         first = str(error).split(",")[0]
         raise BadInput(f"cannot be reached: {first}", key=endpoint.name, fix="start it, or correct the URL") from error

@@ -18,7 +18,6 @@ from benchbook.transfer.settings import MongoEndpoint
 _LIMITS = {
     "sourceThreadNum": (2, 100),
     "targetThreadNum": (4, 100),
-    "createIndexThreadNum": (1, 100),
     "bucketSize": (1, 10**6),
     "bucketNum": (1, 100),
     "batchSize": (1, 10**6),
@@ -35,11 +34,7 @@ class Levels:
     target_threads: int
     cache_bucket_size: int
     cache_bucket_num: int
-    batch_size: int = 128
-    create_index_threads: int = 2
-    sync_mode: str = "all"
-    full_type: str = "sync"
-    work_name: str = "benchbook"
+    batch_size: int
 
 
 def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, namespaces: str) -> str:
@@ -49,13 +44,14 @@ def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, nam
     another value.
     """
     values: dict[str, object] = {
-        "workName": levels.work_name,
+        "workName": "benchbook",
         "sourceDsUrl": _url(source),
         "targetDsUrl": _url(target),
-        "syncMode": levels.sync_mode,
-        "fullType": levels.full_type,
+        "syncMode": "all",
+        "fullType": "sync",
         "dbTableWhite": namespaces.replace("\\", "\\\\"),
         **_numbers(levels),
+        "createIndexThreadNum": 2,
         # 2 and 3 of its list: the collections' options and indexes, as our own transfer copies them.
         "clusterInfoSet": "2,3",
     }
@@ -67,7 +63,6 @@ def _numbers(levels: Levels) -> dict[str, int]:
     return {
         "sourceThreadNum": levels.source_threads,
         "targetThreadNum": levels.target_threads,
-        "createIndexThreadNum": levels.create_index_threads,
         "bucketSize": levels.cache_bucket_size,
         "bucketNum": levels.cache_bucket_num,
         "batchSize": levels.batch_size,

@@ -41,9 +41,8 @@ def command(
     target: MongoEndpoint,
     *,
     database: str,
-    parallel_collections: int = 4,
-    insertion_workers: int = 1,
-    batch_size: int = 1000,
+    parallel_collections: int,
+    batch_size: int,
     configs: tuple[Path | None, Path | None] = (None, None),
 ) -> list[str]:
     """The pipeline as an argv: bash, so that a failure of either program is the pipeline's.
@@ -63,7 +62,7 @@ def command(
         f"--uri={target.url}",
         f"--nsInclude={database}.*",
         f"--numParallelCollections={parallel_collections}",
-        f"--numInsertionWorkersPerCollection={insertion_workers}",
+        "--numInsertionWorkersPerCollection=1",
         f"--batchSize={batch_size}",
         "--archive",
     ]

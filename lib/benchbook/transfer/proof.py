@@ -65,26 +65,17 @@ def prove(
 
     Raises ProofFailed naming the collections that differ. Reading is the cost: about the time of a dump of both sides.
     """
-    wanted = Settings(source, target, databases=databases, collections=collections)
-    evidence = gather(wanted)
+    found = _digests([source, target], Settings(source, target, databases=databases, collections=collections))
+    ours, theirs = ({each.namespace: each for side, each in found if side is wanted} for wanted in (source, target))
+    evidence = [CollectionProof(name, ours.get(name), theirs.get(name)) for name in sorted({*ours, *theirs})]
     if wrong := [each for each in evidence if not each.agrees]:
         raise ProofFailed(f"source and target differ: {'; '.join(map(str, wrong))}")
     return evidence
 
 
-def gather(wanted: Settings) -> list[CollectionProof]:
-    """The evidence for and against, without judging it."""
-    sides = wanted.source, wanted.target
-    found = _digests(sides, wanted)
-    by_side = [{d.namespace: d for side, d in found if side is wanted_side} for wanted_side in sides]
-    return [
-        CollectionProof(name, by_side[0].get(name), by_side[1].get(name)) for name in sorted({*by_side[0], *by_side[1]})
-    ]
-
-
-def digest(endpoint: MongoEndpoint, *, databases: str = ".+", collections: str = ".+") -> list[Digest]:
+def digest(endpoint: MongoEndpoint, *, databases: str) -> list[Digest]:
     """The digests of one server's collections, by namespace."""
-    wanted = Settings(endpoint, endpoint, databases=databases, collections=collections)
+    wanted = Settings(endpoint, endpoint, databases=databases)
     return sorted((found for _, found in _digests([endpoint], wanted)), key=lambda each: each.namespace)
 
 

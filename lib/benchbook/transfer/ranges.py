@@ -80,12 +80,8 @@ def _boundaries(client: Client, collection: Collection, parts: int) -> list[byte
     except OperationFailure:
         # FerretDB has no $sample: the collection is read by one reader.
         return []
-    return distinct(sample[_SAMPLE_PER_RANGE::_SAMPLE_PER_RANGE])
-
-
-def distinct(bounds: list[bytes]) -> list[bytes]:
-    """The bounds without repetition, in their order: a sample may hold an id twice."""
-    return list(dict.fromkeys(bounds))
+    # A sample may hold an id twice.
+    return list(dict.fromkeys(sample[_SAMPLE_PER_RANGE::_SAMPLE_PER_RANGE]))
 
 
 def parts_for(documents: int, total: int, *, readers: int, split_documents: int) -> int:

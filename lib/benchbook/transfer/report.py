@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.tally import Counts, Usage, total
 
 Status = Literal["complete", "failed", "interrupted"]
@@ -64,9 +63,3 @@ class TransferReport:
 
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2)
-
-    def raise_if_failed(self) -> TransferReport:
-        """This report, or TransferFailed with its error: for callers who want a whole copy or an exception."""
-        if self.status == "complete":
-            return self
-        raise TransferFailed(f"{self.error} ({self.totals.written} documents were written before)")

@@ -105,7 +105,7 @@ class Settings:
                 fix="give a smaller number",
             )
         for key in ("databases", "collections"):
-            _compiled(key, getattr(self, key))
+            _check_expression(key, getattr(self, key))
 
     def _check_number(self, key: str, value: Any) -> None:
         key = key.replace("_", "-")
@@ -145,10 +145,10 @@ class Settings:
         )
 
 
-def _compiled(key: str, expression: str) -> re.Pattern[str]:
+def _check_expression(key: str, expression: str) -> None:
     fix = "write one as Python takes it, such as shop_.*"
     try:
-        return re.compile(expression)
+        re.compile(expression)
     except (re.error, OverflowError, RecursionError) as error:
         raise BadInput(f"not a regular expression: {error}", key=key, value=expression, fix=fix) from error
 

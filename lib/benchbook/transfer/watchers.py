@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TextIO
 
+from benchbook.errors import counted
 from benchbook.transfer.engine import Sample
 
 _LINE_SECONDS = 5.0
@@ -25,7 +26,7 @@ class ProgressLines:
 
     def start(self, documents: int) -> None:
         self._total = documents
-        print(f"transfer: {documents} documents", file=self._stream, flush=True)
+        print(f"transfer: {counted(documents, 'document')}", file=self._stream, flush=True)
 
     def update(self, sample: Sample) -> None:
         if sample.t < self._next:

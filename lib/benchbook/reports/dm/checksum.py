@@ -12,7 +12,7 @@ Pure: it is given `execute(sql) -> rows` of either side. Values in SQL are names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -98,15 +98,14 @@ def prove(
     source: Execute,
     target: Execute,
     database: str,
-    tables: Iterable[str] | None = None,
     *,
     chunk_rows: int = CHUNK_ROWS,
 ) -> list[TableProof]:
-    """Compares every table (default: all of the source's). Raises RowsDiffer; the evidence is for the record.
+    """Compares every table of the source's. Raises RowsDiffer; the evidence is for the record.
 
     Both sides must stand still meanwhile. Reads every row of both once.
     """
-    evidence = gather(source, target, database, tables, chunk_rows=chunk_rows)
+    evidence = gather(source, target, database, chunk_rows=chunk_rows)
     if wrong := [str(each) for each in evidence if not each.agrees]:
         raise RowsDiffer(f"source and target differ: {' | '.join(wrong)}")
     return evidence
@@ -116,12 +115,11 @@ def gather(
     source: Execute,
     target: Execute,
     database: str,
-    tables: Iterable[str] | None = None,
     *,
     chunk_rows: int = CHUNK_ROWS,
 ) -> list[TableProof]:
     """The evidence for and against, without judging it. Raises BadInput if there is nothing to compare."""
-    names = sorted(tables if tables is not None else _tables(source, database))
+    names = sorted(_tables(source, database))
     if not names:
         raise BadInput("no table to compare", key="database", value=database, fix="prepare the source's tables first")
     return [_compare(source, target, database, name, chunk_rows) for name in names]

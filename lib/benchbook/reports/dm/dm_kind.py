@@ -22,7 +22,7 @@ from benchbook.reports import mysql_family, stated
 from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
-from benchbook.reports.kind import Kind
+from benchbook.reports.kind import Kind, common
 from benchbook.reports.mysql_family import OnMysql
 from benchbook.workloads import allowed, sysbench
 from benchbook.workloads.sysbench_generator import Sysbench
@@ -137,10 +137,7 @@ class DmKind(Kind[ReplicationParameters]):
         """The conditions that all trials share, as they stand in every record."""
         size = profile.dm
         return {
-            "profile": profile.name,
-            "inventory": inventory.name,
-            "systems": parameters.names(),
-            "seed": parameters.seed,
+            **common(parameters.names(), parameters, profile, inventory),
             "report_interval_s": 1,
             "time_s": parameters.time_s or size.time_s,
             "rate": parameters.rate or size.rate,
@@ -157,7 +154,6 @@ class DmKind(Kind[ReplicationParameters]):
             "table_size": f"{size.large_rows} (dump, load), {size.small_rows} (other loads), {size.sync_rows} (sync)",
             "reset": "upstream restored per repetition; DM and target empty per trial",
             "buffer_pool_mb": profile.buffer_pool_mb,
-            "hosts": {name: h.address for name, h in inventory.hosts.items()},
         }
 
     def experiment(

@@ -34,16 +34,13 @@ PANEL = 0.9
 def grown(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
     """Growth of a counter over the frame; 0 for one that was never scraped."""
     chosen = prometheus.where(frame, **labels)
-    if not prometheus.has(chosen, metric):
-        return 0.0
-    name = metric if (chosen.metric == metric).any() else f"{metric}_count"
-    return float(prometheus.increase(chosen, name).value.sum())
+    return prometheus.increase(chosen, metric) if prometheus.has(chosen, metric) else 0.0
 
 
 def last_growth(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
     """When (s since the epoch) a counter was last seen to have grown; NaN if never."""
     chosen = prometheus.where(frame, **labels)
-    if not (chosen.metric == metric).any():
+    if not prometheus.has(chosen, metric):
         return math.nan
     return _last_growth(prometheus.rate(chosen, metric))
 
@@ -55,14 +52,13 @@ def _last_growth(rates: pd.DataFrame) -> float:
 def per_second(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
     """Growth per second from `began` to where the last growth is taken to have ended; 0 without growth."""
     chosen = prometheus.where(frame, **labels)
-    if not (chosen.metric == metric).any():
+    if not prometheus.has(chosen, metric):
         return 0.0
     rates = prometheus.rate(chosen, metric)
     until = _last_growth(rates)
     if not until > began:
         return 0.0
-    growth = float(prometheus.increase(chosen, metric).value.sum())
-    return growth / (_ended(rates[rates.t <= until], began) - began)
+    return prometheus.increase(chosen, metric) / (_ended(rates[rates.t <= until], began) - began)
 
 
 def _ended(rates: pd.DataFrame, began: float) -> float:
@@ -79,16 +75,16 @@ def _ended(rates: pd.DataFrame, began: float) -> float:
 def quantile(frame: pd.DataFrame, metric: str, q: float, **labels: str | Sequence[str]) -> float:
     """Over the whole frame; NaN where nothing was observed."""
     chosen = prometheus.where(frame, **labels)
-    if not (chosen.metric == f"{metric}_bucket").any():
+    if not prometheus.has(chosen, f"{metric}_bucket"):
         return math.nan
     return float(prometheus.histogram_quantile(chosen, metric, q).value.iloc[-1])
 
 
 def mean(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
     chosen = prometheus.where(frame, **labels)
-    if not (chosen.metric == f"{metric}_sum").any():
+    if not prometheus.has(chosen, f"{metric}_sum"):
         return math.nan
-    return float(prometheus.mean_from_histogram(chosen, metric).value.iloc[-1])
+    return prometheus.mean_from_histogram(chosen, metric)
 
 
 def quantities(values: Mapping[str, tuple[float, str]]) -> dict[str, Quantity]:
@@ -188,7 +184,7 @@ def lag(dm: pd.DataFrame, mysql: pd.DataFrame) -> pd.DataFrame:
     the upstream had as many rows changed as the target has now; 0 once all are applied.
     """
     jobs = prometheus.where(dm, **ROWS)
-    if not (jobs.metric == JOBS).any():
+    if not prometheus.has(jobs, JOBS):
         return pd.DataFrame({"t": [], "rows": [], "seconds": []}, dtype="float64")
     there, changed = _upstream(mysql)
     applied = prometheus.rate(jobs, JOBS)
@@ -244,7 +240,7 @@ def _rate(
     frame: pd.DataFrame, source: str, name: str, metric: str, unit: str, **labels: str | Sequence[str]
 ) -> pd.DataFrame:
     chosen = prometheus.where(frame, **labels)
-    if not (chosen.metric == metric).any():
+    if not prometheus.has(chosen, metric):
         return pd.DataFrame()
     return prometheus.rate(chosen, metric).assign(source=source, metric=name, unit=unit)
 
@@ -253,7 +249,7 @@ def _quantile(
     frame: pd.DataFrame, source: str, name: str, metric: str, q: float, window: float, **labels: str | Sequence[str]
 ) -> pd.DataFrame:
     chosen = prometheus.where(frame, **labels)
-    if not (chosen.metric == f"{metric}_bucket").any():
+    if not prometheus.has(chosen, f"{metric}_bucket"):
         return pd.DataFrame()
     found = prometheus.histogram_quantile(chosen, metric, q, window=window).dropna(subset="value")
     return found.assign(value=1000 * found.value, source=source, metric=name, unit="ms")

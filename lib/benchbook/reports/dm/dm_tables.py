@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchbook.analysis.measured import interval
-from benchbook.analysis.results import Measured, Row, Table
+from benchbook.analysis.measured import over_repetitions
+from benchbook.analysis.results import Row, Table
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
@@ -95,7 +95,7 @@ def _rows(
     for metric in (*table.metrics, *outcomes):
         cell: Any = None if index is None else table.frame.at[index, metric]
         published = None if cell is None or pd.isna(cell) else float(cell)
-        found = _value(mine, _name(table.id, _component(levels), metric))
+        found = over_repetitions(mine, _name(table.id, _component(levels), metric))
         if published is None and "component" in levels:
             continue  # of a component the report prints only what it has
         yield Row.model_validate(
@@ -113,11 +113,6 @@ def _rows(
 def _name(table: str, component: str | None, metric: str) -> str:
     name = metric if component is None else f"{COMPONENTS[component]}_{metric}"
     return NAMES.get((table, metric)) or NAMES.get((table, name)) or name
-
-
-def _value(records: Sequence[Record], name: str) -> Measured | None:
-    values = [r.summary[name].value for r in records if name in r.summary]
-    return interval(values) if values else None
 
 
 # What the reports have no column for, of every sync.
@@ -149,7 +144,7 @@ def beyond(records: Sequence[Record]) -> list[Table]:
                 "metric": name,
                 "unit": mine[0].summary[name].unit,
                 "published": None,
-                "measured": _value(mine, name),
+                "measured": over_repetitions(mine, name),
             }
         )
         for mine in groups.values()

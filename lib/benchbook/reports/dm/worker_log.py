@@ -1,4 +1,4 @@
-"""dm-worker's log: when each unit of a task ran, how long by DM's own clock, and how far a load or a sync was.
+"""dm-worker's log: when each unit of a task ran, and how long by DM's own clock.
 
 DM drops a task's load metrics the moment the load ends, so the last second of a load is only in here. The format is
 that of the pingcap/log encoder: `[time] [LEVEL] [file:line] [message] [key=value]...`, with Go strings where needed.
@@ -9,10 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
-import pandas as pd
 
 from benchbook.errors import OutputNotParseable
 
@@ -78,16 +76,6 @@ def finished(text: str, task: str, unit: str) -> UnitRun:
     return done[-1]
 
 
-def loading(text: str, task: str) -> pd.DataFrame:
-    """How far loads were, every 5 s and at their end: [t, finished_bytes, total_bytes]."""
-    return _numbers(_said(text, task, "progress status of load"), ["finished_bytes", "total_bytes"])
-
-
-def syncing(text: str, task: str) -> pd.DataFrame:
-    """How far the sync was, every 30 s: [t, total_events, total_tps, tps]; tps is of the last 30 s, in rows/s."""
-    return _numbers(_said(text, task, "binlog replication status"), ["total_events", "total_tps", "tps"])
-
-
 def seconds(duration: str) -> float:
     """A Go duration (`1m2.5s`, `312.376µs`, `0s`) in seconds."""
     parts = _AMOUNT.findall(duration)
@@ -113,12 +101,3 @@ def _continued(run: UnitRun, line: Line) -> UnitRun:
     if line.message == "unit process returned" and line.fields.get("unit") == run.unit:
         return replace(run, ended=line.t, stage=line.fields["stage"])
     return run
-
-
-def _said(text: str, task: str, message: str) -> Iterator[Line]:
-    return (line for line in lines(text) if line.message == message and line.fields.get("task") == task)
-
-
-def _numbers(found: Iterable[Line], names: list[str]) -> pd.DataFrame:
-    rows = [(line.t, *(float(line.fields[name]) for name in names)) for line in found]
-    return pd.DataFrame(rows, columns=["t", *names], dtype="float64")

@@ -25,7 +25,7 @@ from benchbook.profiles import Profile, Stopping
 from benchbook.published.tables import Published
 from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
-from benchbook.reports.kind import Kind
+from benchbook.reports.kind import Kind, common
 from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
 from benchbook.workloads import allowed
 from benchbook.workloads.generator import LoadGenerator, generator
@@ -121,10 +121,7 @@ class LoadKind(Kind[LoadParameters]):
         load = load_of(published)
         size, early = load.size_in(profile), stopping(load, parameters, profile)
         return {
-            "profile": profile.name,
-            "inventory": inventory.name,
-            "systems": parameters.names(),
-            "seed": parameters.seed,
+            **common(parameters.names(), parameters, profile, inventory),
             **({"load": load.name} if load.name != DEFAULT else {}),
             **load.asked(size),
             "time_s": time_s(load, parameters, profile),
@@ -134,7 +131,6 @@ class LoadKind(Kind[LoadParameters]):
             "reset": profile.reset,
             **({"rehearse_s": profile.rehearse_s} if profile.rehearse_s else {}),
             "buffer_pool_mb": profile.buffer_pool_mb,
-            "hosts": {name: host.address for name, host in inventory.hosts.items()},
         }
 
     def experiment(

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from IPython.display import HTML
 
 from benchbook.analysis import formatting
+from benchbook.analysis.measured import over_repetitions
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.reports.saga.ladder import KILLED
 from benchbook.reports.saga.rung import Rung
-from benchbook.reports.saga.saga_tables import FAILING, LADDER, by_rung, named, of_table, value
+from benchbook.reports.saga.saga_tables import FAILING, LADDER, by_rung, named, of_table
 
 
 def invariants(report: Recorded) -> HTML:
@@ -56,8 +57,8 @@ def failing(report: Recorded) -> HTML:
         rows.append(
             {
                 "rung": named(rung),
-                "rolled back": _percent(value(mine, "rolled_back_share")),
-                "Global-TPS": formatting.with_interval(value(mine, "global_tps")),
+                "rolled back": _percent(over_repetitions(mine, "rolled_back_share")),
+                "Global-TPS": formatting.with_interval(over_repetitions(mine, "global_tps")),
                 "committed p50 / p95 (ms)": _both(mine, ""),
                 "rolled back p50 / p95 (ms)": _both(mine, "rolled_back_"),
                 "compensations": formatting.number(_events(branches, "executed")),
@@ -82,7 +83,7 @@ def _events(branches: Iterable[dict[str, dict[str, int]]], event: str) -> int:
 
 def _both(records: Sequence[Record], prefix: str) -> str:
     """Mean p50 and p95, which stay on one line."""
-    found = [value(records, f"{prefix}{p}_ms") for p in ("p50", "p95")]
+    found = [over_repetitions(records, f"{prefix}{p}_ms") for p in ("p50", "p95")]
     return "\u00a0/\u00a0".join(formatting.number(m.value if m else None) for m in found)
 
 

@@ -20,7 +20,7 @@ from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
 from benchbook.reports import mysql_family, stated
 from benchbook.reports.driving import check_probes
-from benchbook.reports.kind import Kind
+from benchbook.reports.kind import Kind, common
 from benchbook.reports.mysql_family import OnMysql
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
@@ -115,22 +115,18 @@ class SagaKind(Kind[SagaParameters]):
         self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
     ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
-        size = profile.saga
+        size, alone = profile.saga, published.table(SYSBENCH)
         return {
-            "profile": profile.name,
-            "inventory": inventory.name,
-            "systems": parameters.names(),
-            "seed": parameters.seed,
-            "tables": 10,
+            **common(parameters.names(), parameters, profile, inventory),
+            "tables": stated.of_table(published, alone, "tables"),
             "table_size": size.table_size,
             "time_s": parameters.time_s or size.time_s,
-            "threads": 10,
+            "threads": stated.of_table(published, alone, "threads"),
             "branches": 2,
             "report_interval_s": 1,
             "accounts": size.accounts,
             "reset": profile.reset,
             "buffer_pool_mb": profile.buffer_pool_mb,
-            "hosts": {name: h.address for name, h in inventory.hosts.items()},
         }
 
     def experiment(

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from benchbook.analysis.measured import interval
-from benchbook.analysis.results import Measured, Row, Table
+from benchbook.analysis.measured import over_repetitions
+from benchbook.analysis.results import Row, Table
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published
@@ -57,12 +57,6 @@ def at_knee(records: Sequence[Record]) -> list[Record]:
     return [r for r in records if r.table != LADDER or r.levels["concurrency"] == wanted[Rung.of(r.levels)]]
 
 
-def value(records: Sequence[Record], metric: str) -> Measured | None:
-    """Mean over repetitions with its interval; None where no record has the metric."""
-    values = [r.summary[metric].value for r in records if metric in r.summary]
-    return interval(values) if values else None
-
-
 # -- for results.json -----------------------------------------------------------------------------------------------
 
 
@@ -70,7 +64,7 @@ def beyond(records: Sequence[Record]) -> list[Table]:
     """What the report has no table for: the sweep over clients with latencies, and the scenarios."""
     what = {
         "saga_sweep": ("Sagas by number of clients", LADDER, _SWEEP),
-        FAILING: ("Sagas with failing branches", "saga_failing", _FAILING),
+        FAILING: ("Sagas with failing branches", FAILING, _FAILING),
         "saga_killed": ("Sagas with DTM killed", "saga_killed", _KILLED),
     }
     found = [_long(id, title, of_table(records, table), metrics) for id, (title, table, metrics) in what.items()]
@@ -103,7 +97,7 @@ def _long(id: str, title: str, records: Sequence[Record], metrics: Sequence[str]
                 "metric": metric,
                 "unit": unit,
                 "published": None,
-                "measured": value(mine, metric),
+                "measured": over_repetitions(mine, metric),
             }
         )
         for levels, mine in groups.items()

@@ -13,6 +13,7 @@ from IPython.display import HTML
 
 from benchbook import plots
 from benchbook.analysis import formatting, outcome
+from benchbook.analysis.measured import over_repetitions
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
@@ -21,7 +22,7 @@ from benchbook.grouping import grouped
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
-from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_rung, knees, named, of_table, value
+from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_rung, knees, named, of_table
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 
@@ -60,7 +61,7 @@ def _published_rungs(report: Recorded, name: Callable[[Rung], str] = lambda rung
 def _measured_rungs(report: Recorded) -> list[dict[str, Any]]:
     groups = {"sysbench alone": of_table(report.records, SYSBENCH)}
     groups |= {rung.label: mine for rung, mine in by_rung(at_knee(of_table(report.records))).items() if rung != CEILING}
-    found = [(name, metric, value(mine, metric)) for name, mine in groups.items() for metric in MEASURES]
+    found = [(name, metric, over_repetitions(mine, metric)) for name, mine in groups.items() for metric in MEASURES]
     return [_row("measured", name, metric, m) for name, metric, m in found if m]
 
 
@@ -81,7 +82,7 @@ def _beside(name: str, records: Sequence[Record], printed: dict[tuple[str, str],
     row: dict[str, Any] = {"rung": name, "n": len(records)}
     for metric, measure in MEASURES.items():
         row[measure] = formatting.number(printed.get((name, measure)))
-        row[f"{measure} here"] = formatting.with_interval(value(records, metric))
+        row[f"{measure} here"] = formatting.with_interval(over_repetitions(records, metric))
     return row
 
 
@@ -116,8 +117,8 @@ def _per_global(report: Recorded, rung: Rung, records: Sequence[Record]) -> dict
 def _rates(report: Recorded, rung: Rung, records: Sequence[Record], metric: str) -> dict[str, object] | None:
     said, tps, counted = (
         saga_tables.arithmetic(report.published, rung),
-        value(records, "global_tps"),
-        value(records, metric),
+        over_repetitions(records, "global_tps"),
+        over_repetitions(records, metric),
     )
     if said is None or tps is None or counted is None:
         return None
@@ -133,7 +134,7 @@ def _rates(report: Recorded, rung: Rung, records: Sequence[Record], metric: str)
 
 
 def _mean(records: Sequence[Record], metric: str) -> str:
-    found = value(records, metric)
+    found = over_repetitions(records, metric)
     return "–" if found is None else f"{found.value:.2f}"
 
 
@@ -156,7 +157,7 @@ def _knee_rows(records: Sequence[Record]) -> list[dict[str, object]]:
         {
             "rung": named(rung),
             "clients": chosen[rung],
-            **{title: formatting.with_interval(value(mine, metric)) for title, metric in metrics.items()},
+            **{title: formatting.with_interval(over_repetitions(mine, metric)) for title, metric in metrics.items()},
         }
         for rung, mine in groups.items()
     ]
@@ -169,12 +170,12 @@ def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
 def ceiling(report: Recorded) -> HTML:
     """How far each rung stays below what client and business service deliver with nothing to do."""
     best = {
-        c: value(mine, "global_tps")
+        c: over_repetitions(mine, "global_tps")
         for c, mine in _by_clients(r for r in of_table(report.records) if Rung.of(r.levels) == CEILING).items()
     }
     rows = []
     for rung, mine in by_rung(at_knee(of_table(report.records))).items():
-        top, here = best.get(int(mine[0].levels["concurrency"])), value(mine, "global_tps")
+        top, here = best.get(int(mine[0].levels["concurrency"])), over_repetitions(mine, "global_tps")
         if rung != CEILING and top and here:
             rows.append(
                 {

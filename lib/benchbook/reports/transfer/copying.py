@@ -146,7 +146,7 @@ class Transfer:
         )
 
     def expected_s(self, trial: Trial) -> float:
-        return engines.beside_s(trial.cell.system) + self.documents / GUESSED_RATE
+        return engines.ENGINES[trial.cell.system].beside_s + self.documents / GUESSED_RATE
 
     def rate_unit(self, trial: Trial) -> str:
         return "documents/s"

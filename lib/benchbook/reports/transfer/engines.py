@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from benchbook.build import programs
 from benchbook.campaign.design import Levels
@@ -63,7 +63,7 @@ class Engine(ABC):
 
     name: str
     # Whether cache and threads are its knobs too: if not, it has one cell.
-    has_knobs = True
+    has_knobs: ClassVar[bool] = True
     # The file in its job's folder in which it tells, while it runs, how far it is.
     tells = "stdout"
     # With which its program ends when all is copied.
@@ -292,27 +292,20 @@ class Mongodump(Engine):
         )
 
 
-KNOBS = ("pymongo", "ddt")
+ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (Pymongo, Ddt, Mongodump)}
+KNOBS = tuple(name for name, kind in ENGINES.items() if kind.has_knobs)
 
 
 def names(wanted: list[str], jar: str) -> list[str]:
     """The engines of a run: those that are wanted, or all that there are. Raises BadInput for an unknown one."""
-    known = ["pymongo", *(["ddt"] if jar else []), PEER]
+    known = [name for name in ENGINES if jar or name != Ddt.name]
     for name in wanted:
-        if name == "ddt" and not jar:
+        if name == Ddt.name and not jar:
             raise BadInput("DDT's jar is not named", key="ddt_jar", value=jar, fix="give its path on the client host")
         if name not in known:
-            raise BadInput("unknown engine", key="engines", value=name, fix=f"use some of pymongo, ddt, {PEER}")
+            raise BadInput("unknown engine", key="engines", value=name, fix=f"use some of {', '.join(ENGINES)}")
     return list(dict.fromkeys(wanted)) or known
 
 
-def beside_s(name: str) -> float:
-    """What a run of this engine takes beside the copying (s), as a guess."""
-    kinds: tuple[type[Engine], ...] = (Pymongo, Ddt, Mongodump)
-    return next(kind.beside_s for kind in kinds if kind.name == name)
-
-
 def make(name: str, host: RemoteHost, jar: str, heap_mb: int) -> Engine:
-    if name == "ddt":
-        return Ddt(host, jar, heap_mb)
-    return {"pymongo": Pymongo, PEER: Mongodump}[name](host)
+    return Ddt(host, jar, heap_mb) if name == Ddt.name else ENGINES[name](host)

@@ -20,7 +20,7 @@ from benchbook.profiles import Profile, Repeating
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import stated
-from benchbook.reports.kind import Kind
+from benchbook.reports.kind import Kind, common
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.engines import KNOBS, PEER
@@ -132,10 +132,7 @@ class TransferKind(Kind[TransferParameters]):
     ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         return {
-            "profile": profile.name,
-            "inventory": inventory.name,
-            "systems": parameters.names(),
-            "seed": parameters.seed,
+            **common(parameters.names(), parameters, profile, inventory),
             "documents": documents(parameters, profile),
             "collections": COLLECTIONS,
             "document_bytes": DOCUMENT_BYTES,
@@ -146,7 +143,6 @@ class TransferKind(Kind[TransferParameters]):
             **dict.fromkeys(SCALED[2:], "scaled" if self.scaled(parameters, profile) else "as published"),
             "data_batch_size": "as published",
             "reset": "the copy dropped before each trial",
-            "hosts": {n: h.address for n, h in inventory.hosts.items()},
         }
 
     def experiment(
