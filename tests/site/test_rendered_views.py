@@ -16,6 +16,7 @@ from kit import Home
 from matplotlib.figure import Figure
 from rendered import Rendered
 
+import benchbook
 from benchbook import book, parameters, plots
 from benchbook.analysis import outcome, results
 from benchbook.book import Book
@@ -39,6 +40,22 @@ def replayed(runs: Path) -> Replayed:
 def alt(figure: Figure) -> str:
     """What a figure says of itself."""
     return mime.words(figure)[0]
+
+
+def test_a_percentile_that_no_load_had_requests_enough_for_is_no_column_and_no_error(runs: Path) -> None:
+    """A 95th percentile needs 200: DTM's notebook broke off where every rung was slower than that."""
+    for path in (runs / DTM).glob("*/trials/*/record.json"):
+        record = json.loads(path.read_text())
+        record["summary"].pop("p95_ms", None)
+        path.write_text(json.dumps(record))
+    report = benchbook.open_campaign(DTM)
+    assert "p95_ms" not in report.trials()
+    found = saga_views.by_clients(report.trials("p95_ms"))
+    assert found.p95_ms.isna().all()
+    assert report.trials("p95_ms").attrs["units"]["p95_ms"] == "ms"
+    assert alt(plots.repetitions(found, "p95_ms", x="concurrency", panel="rung")).startswith("No trial has p95_ms")
+    with pytest.raises(BadInput, match="no such column"):
+        report.trials("p95_s")
 
 
 def test_a_sentence_in_a_table_is_read_from_the_left() -> None:

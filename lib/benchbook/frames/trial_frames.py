@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
@@ -16,6 +17,8 @@ from benchbook.published.tables import Published
 
 # Ids of trials that somebody asks for: a list, a column of a frame, or one of them; None for all there are.
 Chosen = Iterable[str] | None
+# A metric that a trial may lack: a percentile is told only where the requests support it (stats.latency).
+_PERCENTILE = re.compile(r"(\w+_)?p\d+_ms")
 
 
 def trials(records: Sequence[Record], planned: Sequence[str] = ()) -> pd.DataFrame:
@@ -40,13 +43,15 @@ def trials(records: Sequence[Record], planned: Sequence[str] = ()) -> pd.DataFra
 
 
 def with_columns(trials: pd.DataFrame, names: Collection[str], published: Published) -> pd.DataFrame:
-    """`trials`, with an empty column for each of these levels and metrics whose tables were left out of the campaign.
+    """`trials`, with an empty column for each of these levels and metrics that no trial of the campaign has.
 
-    Raises BadInput for a name that neither the frame nor a published table has; of a campaign without a trial nobody
-    knows what its trials would have had, and every name is taken.
+    Their tables were left out, or of a percentile (ms) no load had requests enough. Raises BadInput for any other name
+    that neither the frame nor a published table has; of a campaign without a trial nobody knows what its trials would
+    have had, and every name is taken.
     """
     tables = published.tables.values()
-    units = {name: table.fields[name].unit for table in tables for name in table.metrics}
+    percentiles = {name: "ms" for name in names if _PERCENTILE.fullmatch(name)}
+    units = percentiles | {name: table.fields[name].unit for table in tables for name in table.metrics}
     known = {*trials.columns, *units, *(as_level(name) for table in tables for name in table.levels)}
     known |= set(names) if trials.empty else set()
     missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
