@@ -187,8 +187,11 @@ def test_an_interval_with_no_end_in_sight_is_short() -> None:
     assert view.ratio(usual) == "1.000\u00a0[0.982,\u00a0999.000]"
 
 
-@pytest.mark.parametrize(("metric", "unit", "called"), [("ops", "1/s", "faster"), ("p95_ms", "ms", "slower"),
-                                                        ("sql", "1", "changed")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("metric", "unit", "called"),
+    [("ops", "1/s", "faster"), ("tpmc", "1/min", "faster"), ("p95_ms", "ms", "slower"), ("lag_us", "µs", "slower"),
+     ("build_min", "min", "slower"), ("sql", "1", "changed"), ("size", "B/row", "changed")],
+)  # fmt: skip
 def test_the_unit_says_which_way_is_better(metric: str, unit: str, called: str) -> None:
     frame = cell_frame({"c": ([100, 101, 99], [130, 131, 129])}, metric=metric, unit=unit)
     assert cells.differences(frame).outcome.tolist() == [called]

@@ -10,7 +10,8 @@ from benchbook.analysis.headroom import BusyCell, Machine
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part, interval
-from benchbook.claims.terms import TIMES, Term, counted, unit
+from benchbook.claims.terms import Term, counted, unit
+from benchbook.published.time_units import is_time
 
 # A claim that leans to holding is open for want of repetitions and not for want of room.
 LEANS_TO_HOLDING = 0.7
@@ -88,7 +89,7 @@ def _fails_low(decision: Decision, arm: Arm, *, everywhere: bool) -> bool:
 
 def _late(part: Part, arm: Arm) -> bool:
     """Whether a part compares times: more is worse."""
-    return bool(part.terms) and unit(part.terms[0], arm.published) in TIMES
+    return bool(part.terms) and is_time(unit(part.terms[0], arm.published))
 
 
 def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
