@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -153,6 +154,15 @@ def test_many_looks_share_the_error_rate(toy: Published) -> None:
         judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.JudgedSystem("s"), looks=n)[0] for n in (1, 5)
     ]
     assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_p_value_below_5_percent_is_a_verdict_however_often_was_looked(toy: Published, looks: int) -> None:
+    """Else a page says "p = 0.03, adjusted for all claims" of a claim that it leaves open."""
+    noisy = [evidence(y(SATURATED), cv=0.12, repetitions=3, seed=seed) for seed in range(40)]
+    found = [judge.judge(ledger(RATIO), toy, one, judge.JudgedSystem("s"), looks=looks)[0] for one in noisy]
+    assert {claim.verdict for claim in found} == {"reproduced", "inconclusive"}
+    assert all((claim.p_value < 0.05) == (claim.verdict == "reproduced") for claim in found if claim.p_value)
 
 
 def busy(share: float, *, at: int = 1, client: bool = True, server: bool = True) -> list[BusyCell]:
@@ -397,6 +407,20 @@ def test_nothing_can_be_seen_to_rise_with_what_ranks_anew_in_every_repetition(
 def test_what_ranks_alike_in_every_repetition_can_contradict_a_correlation(judged: Callable[..., Any]) -> None:
     against = {"a": {"y": RISE, "z": RISE[::-1]}, "b": {"y": HALF, "z": HALF[::-1]}}
     assert judged(TOGETHER, against, cv=0.01).verdict == "contradicted"
+
+
+def test_ranks_that_agree_three_times_by_chance_are_no_certainty(toy: Published) -> None:
+    """Four points, of whose six pairs four rank alike: tau 1/3 each time, and three random taus are often equal.
+
+    A swap of one pair moves tau by 1/3: its variance is at least (1/3)^2 / 12 = 1/108, the error of a mean of three is
+    1/18 and t is 6 with 2 degrees of freedom, whose two tails hold 1 - 6 / sqrt(6^2 + 2).
+    """
+    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
+    ranks = evidence({"a": {"y": RISE, "z": RISE}}, repetitions=3)
+    frame = ranks.frames["a"].assign(z=[1.0, 4, 2, 3] * 3, y=[1.0, 2, 3, 4] * 3)
+    (found,) = judge.judge(ledger(claim), toy, Evidence({"a": frame}, ["s"]), judge.JudgedSystem("s"))
+    assert (found.effect, found.n) == (pytest.approx(1 / 3), 3)
+    assert found.p_value == pytest.approx(1 - 6 / math.sqrt(38))
 
 
 def test_ranks_of_two_repetitions_make_one_figure_and_three_are_asked_for(judged: Callable[..., Any]) -> None:

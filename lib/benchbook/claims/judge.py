@@ -126,7 +126,7 @@ def judge(
     parts = dict(
         zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
     )
-    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
+    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, looks=looks), strict=True))
     for claim in claims:
         if claim.id in parts:
             decision = decisions[claim.id]
