@@ -145,8 +145,24 @@ def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
     (found,) = judge.judge(ledger(RATIO), toy, evidence(y(FLAT), cv=1e-9), system)
     assert found.sentence == (
         "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1x, 95% interval 1x to 1x over 5 repetitions."
-        " The claim needs 2.45x to 3.82x; published: 3.06x. MariaDB stands in for MySQL 5.7."
+        " The claim needs 2.45x to 3.82x; published: 3.06x. How busy the servers' CPU was is not known;"
+        " a full machine could not have shown what is claimed. MariaDB stands in for MySQL 5.7."
     )
+
+
+@pytest.mark.parametrize(
+    ("claim", "truth", "seen", "said"),
+    [(RATIO, FLAT, False, True), (RATIO, FLAT, True, False), (RATIO, [100.0, 200, 400, 800], False, False),
+     (RATIO | {"conditions": {"machine": None}}, FLAT, False, False)],
+)  # fmt: skip
+def test_a_contradicted_rise_says_so_where_nobody_saw_the_servers_cpu(
+    toy: Published, claim: dict[str, Any], truth: list[float], seen: bool, said: bool
+) -> None:
+    """A rise that is larger than published needed no spare CPU: nothing is lacking there."""
+    cells = busy(0.5) if seen else []
+    (found,) = judge.judge(ledger(claim), toy, evidence(y(truth)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == "contradicted"
+    assert ("How busy the servers' CPU was is not known" in found.sentence) is said
 
 
 def test_many_looks_share_the_error_rate(toy: Published) -> None:

@@ -67,6 +67,19 @@ def lacking(
     return short or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
 
 
+def unseen(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> str:
+    """That nobody saw the servers' CPU, of a claim that is contradicted and that a full machine could not have shown.
+
+    So it is with a server that exists already, to which there is no SSH, and where a probe failed; else empty.
+    """
+    starts, everywhere = claim.needs_room(arm.published), claim.conditions.everywhere
+    if decision.verdict != "contradicted" or claim.conditions.machine is None or not starts:
+        return ""
+    if _servers(starts, arm, busy) or not _fails_low(decision, arm, everywhere=everywhere):
+        return ""
+    return "How busy the servers' CPU was is not known; a full machine could not have shown what is claimed."
+
+
 def too_alike(claim: Hypothesis, decision: Decision, arm: Arm) -> NoRoom | None:
     """Whether settings that make no difference here left a claim that does not hold nothing to show."""
     why = "" if decision.verdict == "reproduced" else claim.too_alike(arm)
