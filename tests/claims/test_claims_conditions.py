@@ -15,11 +15,11 @@ from benchbook.analysis import cpu_use, headroom
 from benchbook.analysis.headroom import Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims.oddity import OUTLIER, REGIMES, WIDER, oddity
-from benchbook.claims.rounding import Width, last_digit, on_buckets
 from benchbook.claims.section import rows
 from benchbook.claims.spreads import dimension
 from benchbook.claims.terms import Term
 from benchbook.claims.words import effect, leans
+from benchbook.stats.rounding import Width, last_digit, on_buckets
 
 
 def test_times_are_of_one_kind_whatever_their_unit_and_levels_do_not_count() -> None:

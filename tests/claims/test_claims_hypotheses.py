@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -144,8 +145,24 @@ def test_sentences_name_the_system_and_what_stands_in(toy: Published) -> None:
     (found,) = judge.judge(ledger(RATIO), toy, evidence(y(FLAT), cv=1e-9), system)
     assert found.sentence == (
         "Contradicted on MariaDB: throughput at x 8 over that at x 1, 1x, 95% interval 1x to 1x over 5 repetitions."
-        " The claim needs 2.45x to 3.82x; published: 3.06x. MariaDB stands in for MySQL 5.7."
+        " The claim needs 2.45x to 3.82x; published: 3.06x. How busy the servers' CPU was is not known;"
+        " a full machine could not have shown what is claimed. MariaDB stands in for MySQL 5.7."
     )
+
+
+@pytest.mark.parametrize(
+    ("claim", "truth", "seen", "said"),
+    [(RATIO, FLAT, False, True), (RATIO, FLAT, True, False), (RATIO, [100.0, 200, 400, 800], False, False),
+     (RATIO | {"conditions": {"machine": None}}, FLAT, False, False)],
+)  # fmt: skip
+def test_a_contradicted_rise_says_so_where_nobody_saw_the_servers_cpu(
+    toy: Published, claim: dict[str, Any], truth: list[float], seen: bool, said: bool
+) -> None:
+    """A rise that is larger than published needed no spare CPU: nothing is lacking there."""
+    cells = busy(0.5) if seen else []
+    (found,) = judge.judge(ledger(claim), toy, evidence(y(truth)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == "contradicted"
+    assert ("How busy the servers' CPU was is not known" in found.sentence) is said
 
 
 def test_many_looks_share_the_error_rate(toy: Published) -> None:
@@ -153,6 +170,15 @@ def test_many_looks_share_the_error_rate(toy: Published) -> None:
         judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.JudgedSystem("s"), looks=n)[0] for n in (1, 5)
     ]
     assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_p_value_below_5_percent_is_a_verdict_however_often_was_looked(toy: Published, looks: int) -> None:
+    """Else a page says "p = 0.03, adjusted for all claims" of a claim that it leaves open."""
+    noisy = [evidence(y(SATURATED), cv=0.12, repetitions=3, seed=seed) for seed in range(40)]
+    found = [judge.judge(ledger(RATIO), toy, one, judge.JudgedSystem("s"), looks=looks)[0] for one in noisy]
+    assert {claim.verdict for claim in found} == {"reproduced", "inconclusive"}
+    assert all((claim.p_value < 0.05) == (claim.verdict == "reproduced") for claim in found if claim.p_value)
 
 
 def busy(share: float, *, at: int = 1, client: bool = True, server: bool = True) -> list[BusyCell]:
@@ -397,6 +423,20 @@ def test_nothing_can_be_seen_to_rise_with_what_ranks_anew_in_every_repetition(
 def test_what_ranks_alike_in_every_repetition_can_contradict_a_correlation(judged: Callable[..., Any]) -> None:
     against = {"a": {"y": RISE, "z": RISE[::-1]}, "b": {"y": HALF, "z": HALF[::-1]}}
     assert judged(TOGETHER, against, cv=0.01).verdict == "contradicted"
+
+
+def test_ranks_that_agree_three_times_by_chance_are_no_certainty(toy: Published) -> None:
+    """Four points, of whose six pairs four rank alike: tau 1/3 each time, and three random taus are often equal.
+
+    A swap of one pair moves tau by 1/3: its variance is at least (1/3)^2 / 12 = 1/108, the error of a mean of three is
+    1/18 and t is 6 with 2 degrees of freedom, whose two tails hold 1 - 6 / sqrt(6^2 + 2).
+    """
+    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
+    ranks = evidence({"a": {"y": RISE, "z": RISE}}, repetitions=3)
+    frame = ranks.frames["a"].assign(z=[1.0, 4, 2, 3] * 3, y=[1.0, 2, 3, 4] * 3)
+    (found,) = judge.judge(ledger(claim), toy, Evidence({"a": frame}, ["s"]), judge.JudgedSystem("s"))
+    assert (found.effect, found.n) == (pytest.approx(1 / 3), 3)
+    assert found.p_value == pytest.approx(1 - 6 / math.sqrt(38))
 
 
 def test_ranks_of_two_repetitions_make_one_figure_and_three_are_asked_for(judged: Callable[..., Any]) -> None:

@@ -155,7 +155,7 @@ def test_a_cell_that_b_was_to_measure_and_has_no_figure_for_is_no_pass(runs: Pat
     assert found.lost == ["saga, mariadb, mode dtm, sql_per_branch 2, concurrency 10, ops"]
     assert (found.verdict, found.exit_status) == ("undecided", 4)
     assert found.sentence() == (
-        "Undecided in 2 cells: 2 equivalent. Of 1 more B has no figure, and was to measure them."
+        "Undecided in 2 cells: 2 equivalent. Of 1 more B has no figure, or a rate of 0, and was to measure them."
     )
     assert compare(SECOND, FIRST, metrics=["ops"]).exit_status == 0, "what A lacks is no loss of B's"
     # Nor is what B was never to measure.
@@ -176,6 +176,7 @@ def test_a_rate_that_is_zero_in_b_is_no_pass(runs: Path) -> None:
     )
     found = compare(FIRST, SECOND, metrics=["ops"])
     assert (len(found.lost), found.verdict) == (1, "undecided")
+    assert found.sentence().endswith(" Of 1 more B has no figure, or a rate of 0, and was to measure them.")
 
 
 def test_an_interval_with_no_end_in_sight_is_short() -> None:
@@ -187,8 +188,11 @@ def test_an_interval_with_no_end_in_sight_is_short() -> None:
     assert view.ratio(usual) == "1.000\u00a0[0.982,\u00a0999.000]"
 
 
-@pytest.mark.parametrize(("metric", "unit", "called"), [("ops", "1/s", "faster"), ("p95_ms", "ms", "slower"),
-                                                        ("sql", "1", "changed")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("metric", "unit", "called"),
+    [("ops", "1/s", "faster"), ("tpmc", "1/min", "faster"), ("p95_ms", "ms", "slower"), ("lag_us", "µs", "slower"),
+     ("build_min", "min", "slower"), ("sql", "1", "changed"), ("size", "B/row", "changed")],
+)  # fmt: skip
 def test_the_unit_says_which_way_is_better(metric: str, unit: str, called: str) -> None:
     frame = cell_frame({"c": ([100, 101, 99], [130, 131, 129])}, metric=metric, unit=unit)
     assert cells.differences(frame).outcome.tolist() == [called]
@@ -297,6 +301,15 @@ def test_a_difference_as_large_as_between_repeated_campaigns_is_undecided(repeat
     assert (found.verdict, found.exit_status) == ("undecided", 4)
     assert "3 of 3 cells are undecided" in found.undecided()
     assert "In 3 no number of repetitions would" in found.undecided()
+
+
+def test_of_a_cell_measured_once_it_is_the_repetitions_that_are_too_few(repeated: Path) -> None:
+    for campaign in (FIRST, SECOND):
+        for trial in (repeated / campaign / "trials").glob("r0[23]-*write_only*"):
+            shutil.rmtree(trial)
+    said = compare(FIRST, SECOND, metrics=["ops"]).undecided()
+    assert "In 2 no number of repetitions would" in said
+    assert said.endswith("In 1 the repetitions do not show their own spread, or it is too large: repeat more.")
 
 
 def test_without_enough_repeats_it_is_a_regression_that_says_so(repeated: Path) -> None:

@@ -158,12 +158,16 @@ def test_equivalence_is_corrected_for_the_family():
     assert _compare(frame)["equivalent"].tolist() == [False, False]
 
 
-def test_one_repetition_borrows_the_spread_of_the_others():
-    frame = _table(8, 3)
-    frame = frame[(frame["threads"] != 0) | (frame["tps"] == 1000)]
-    found = _compare(frame)
-    assert found["n_new"].iloc[0] == 1
-    assert found["low"].iloc[0] < 1 < found["high"].iloc[0]
+def test_one_repetition_beside_cells_that_were_repeated_decides_nothing():
+    """What the others vary by says nothing of a cell that may differ from them in kind."""
+    others = _table(8, 3)
+    once = pd.DataFrame([("base", 8, 1000.0), ("new", 8, 700.0)], columns=others.columns)
+    found = _compare(pd.concat([others, once]))
+    alone = found.iloc[8]
+    assert alone["ratio"] == pytest.approx(0.7)
+    assert np.isnan([alone["low"], alone["high"], alone["p_value"], alone["p_holm"]]).all()
+    assert not alone[["different", "equivalent", "not_below", "not_above"]].any()
+    assert found["p_holm"].notna().sum() == 8
 
 
 def test_constants_are_told_apart_by_their_order_alone():

@@ -105,8 +105,9 @@ class JudgedClaim(_Open):
 
     `what` says what `effect` measures, in `unit` ("times" = a ratio, "tau" = a rank correlation); `interval` belongs to
     it at `confidence`, `region` is where the claim puts it, `published` the same of the published table. `n` counts
-    repetitions. `p_value` is adjusted for all claims of the ledger (Holm). `decide` says what would settle it, `needed`
-    how many repetitions at the spread seen (null where it is settled, or where no number up to 100 would do).
+    repetitions. `p_value` is adjusted for all claims of the ledger (Holm) and all looks. `decide` says what would
+    settle it, `needed` how many repetitions at the spread seen (null where it is settled, or where no number up to 100
+    would do).
     `leaning` is the probability that the claim holds here, 0 to 1 (null below two repetitions, and in older files).
     `reason` is why it cannot be tested here (empty for the others, and in older files).
     `chances` is not written: that it is decided by 1, 2, ... further repetitions, for who has some to give.

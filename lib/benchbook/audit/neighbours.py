@@ -16,6 +16,7 @@ from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.audit.judgement import case_of, state
 from benchbook.published.arithmetic import names
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.published.time_units import is_time
 
 POINTS = 3
 """The fewest points of a curve that is looked at."""
@@ -25,7 +26,6 @@ END = 5.0
 """A first or last point must be this factor beyond what goes on from its neighbours, and 2.5 times that step."""
 QUEUE = 40.0
 """The same for a time that rises at an end: latencies of an overloaded server explode."""
-_TIMES = {"s", "ms", "us", "µs", "ns", "min"}
 
 
 class LevelCurve(NamedTuple):
@@ -79,7 +79,7 @@ def _curve(table: PublishedTable, level: str, metric: str, rows: list[int]) -> L
 
 
 def _outliers(published: Published, table: PublishedTable, curve: LevelCurve) -> Outcomes:
-    time = table.fields[curve.metric].unit in _TIMES
+    time = is_time(table.fields[curve.metric].unit)
     off = {place: _off(curve, place, time=time) for place in range(len(curve.rows))}
     far = {place: it for place, it in off.items() if it.distance > it.limit}
     wrong = {place: it for place, it in far.items() if not _confirmed(published, table, curve, place)}

@@ -19,9 +19,10 @@ from benchbook.claims.evidence import Evidence
 from benchbook.claims.figure_spreads import RepeatedFigures
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import TIMES, TermKey, unit
+from benchbook.claims.terms import TermKey, unit
 from benchbook.errors import BadInput
 from benchbook.published.tables import Published
+from benchbook.published.time_units import is_time
 from benchbook.stats.estimates import Array
 from benchbook.stats.latency import SYSBENCH_BUCKET
 
@@ -116,7 +117,7 @@ def of_report(published: Published) -> ClaimFamily:
     effects = np.array([part.effects for parts in claims for part in parts])
     cells = pd.factorize(pd.Series([f"{id} {row}" for id, row, _ in figures]))[0]
     logs = np.log([float(published.tables[id].frame.loc[row, m]) for id, row, m in figures])
-    times = np.array([published.tables[id].fields[m].unit in TIMES for id, _, m in figures])
+    times = np.array([is_time(published.tables[id].fields[m].unit) for id, _, m in figures])
     terms = {term.key: arm.logs(term).to_numpy() for parts in claims for part in parts for term in part.terms}
     sums = {figure: each[1:] - each[0] for figure, each in terms.items()}
     return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells, sums)
@@ -137,7 +138,7 @@ def _one_by_one(published: Published, figures: list[tuple[str, int, str]]) -> Ev
 
 def _simulated(part: Part, published: Published) -> Part:
     """The part with the resolution of what is simulated: latencies in buckets, rates with all of their digits."""
-    bucketed = sum(unit(term, published) in TIMES for term in part.terms)
+    bucketed = sum(is_time(unit(term, published)) for term in part.terms)
     return replace(part, resolution=bucketed * _STEP**2 / 12)
 
 

@@ -17,13 +17,13 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.campaign.taken import lost_share
 from benchbook.claims.ran_by import ran_by
-from benchbook.claims.rounding import Width
 from benchbook.claims.terms import Rows, Term
 from benchbook.errors import BenchbookError
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 from benchbook.stats.latency import percentile
+from benchbook.stats.rounding import Width
 
 Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
 PUBLISHED = "published"

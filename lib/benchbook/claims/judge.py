@@ -126,17 +126,19 @@ def judge(
     parts = dict(
         zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
     )
-    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha / looks), strict=True))
+    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, looks=looks), strict=True))
+    notes: dict[str, str] = {}
     for claim in claims:
         if claim.id in parts:
             decision = decisions[claim.id]
+            notes[claim.id] = left_out[claim.id] or room.unseen(claim, decision, arm, busy)
             no_room = room.lacking(claim, decision, arm, busy, fewer=system.fewer)
             if lacked := no_room or level_steps.too_wide(decision, scaling) or room.too_alike(claim, decision, arm):
                 reasons[claim.id] = _measured_all_the_same(lacked, decision)
     return [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
-        else _judged(claim, arm, system, decisions[claim.id], parts[claim.id], left_out[claim.id])
+        else _judged(claim, arm, system, decisions[claim.id], parts[claim.id], notes[claim.id])
         for claim in claims
     ]
 
@@ -209,14 +211,14 @@ def _stand_ins(claim: Hypothesis, arm: Arm, system: JudgedSystem) -> list[str]:
 
 
 def _judged(
-    claim: Hypothesis, arm: Arm, system: JudgedSystem, decision: Decision, parts: Sequence[Part], left_out: str
+    claim: Hypothesis, arm: Arm, system: JudgedSystem, decision: Decision, parts: Sequence[Part], note: str
 ) -> results.JudgedClaim:
     part = decision.part
     low, high = (part.shown(bound) for bound in interval(part, decision.alpha))
     tested = not math.isnan(decision.p_value)
     said = [
         words.sentence(decision, system.called, parts),
-        left_out,
+        note,
         claim.own_table,
         *(f"{stand_in}." for stand_in in _stand_ins(claim, arm, system)),
     ]

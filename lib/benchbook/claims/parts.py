@@ -39,11 +39,11 @@ class Part:
     `published` is the same effect in the published table. `weight` is this part's share of the evidence against the
     claim; `main` marks the part that a reader is shown first. `terms` are the figures that it compares, `signs` how
     their logs add up to an effect (1 and -1; empty where they do not), `averaged` of how many comparisons like it an
-    effect is the mean; `resolution` is the variance that their rounding
-    gives one effect, `sampling` that of the number of requests in one trial. `borrowed` takes the place of the effects'
-    own spread. `drift` is the change of the effect per repetition, where one of the figures drifts. `recorded` is the
-    mean effect before it was corrected for CPU that others took (NaN: it was not), `correction_error` the standard
-    error that the correction brings.
+    effect is the mean; `resolution` is the variance that their rounding gives one effect, `sampling` that of the number
+    of requests in one trial (of a tau: of points). `borrowed` takes the place of the effects' own spread. `drift` is
+    the change of the effect per repetition, where one of the figures drifts. `recorded` is the mean effect before it
+    was corrected for CPU that others took (NaN: it was not), `correction_error` the standard error that the correction
+    brings.
     """
 
     what: str

@@ -10,7 +10,8 @@ from benchbook.analysis.headroom import BusyCell, Machine
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part, interval
-from benchbook.claims.terms import TIMES, Term, counted, unit
+from benchbook.claims.terms import Term, counted, unit
+from benchbook.published.time_units import is_time
 
 # A claim that leans to holding is open for want of repetitions and not for want of room.
 LEANS_TO_HOLDING = 0.7
@@ -66,6 +67,19 @@ def lacking(
     return short or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
 
 
+def unseen(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> str:
+    """That nobody saw the servers' CPU, of a claim that is contradicted and that a full machine could not have shown.
+
+    So it is with a server that exists already, to which there is no SSH, and where a probe failed; else empty.
+    """
+    starts, everywhere = claim.needs_room(arm.published), claim.conditions.everywhere
+    if decision.verdict != "contradicted" or claim.conditions.machine is None or not starts:
+        return ""
+    if _servers(starts, arm, busy) or not _fails_low(decision, arm, everywhere=everywhere):
+        return ""
+    return "How busy the servers' CPU was is not known; a full machine could not have shown what is claimed."
+
+
 def too_alike(claim: Hypothesis, decision: Decision, arm: Arm) -> NoRoom | None:
     """Whether settings that make no difference here left a claim that does not hold nothing to show."""
     why = "" if decision.verdict == "reproduced" else claim.too_alike(arm)
@@ -88,7 +102,7 @@ def _fails_low(decision: Decision, arm: Arm, *, everywhere: bool) -> bool:
 
 def _late(part: Part, arm: Arm) -> bool:
     """Whether a part compares times: more is worse."""
-    return bool(part.terms) and unit(part.terms[0], arm.published) in TIMES
+    return bool(part.terms) and is_time(unit(part.terms[0], arm.published))
 
 
 def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:

@@ -22,10 +22,11 @@ from benchbook.claims.figure_spreads import (
 )
 from benchbook.claims.oddity import oddity
 from benchbook.claims.parts import Part, Spread
-from benchbook.claims.terms import TIMES, Term
+from benchbook.claims.terms import Term
 from benchbook.grouping import grouped
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
+from benchbook.published.time_units import is_time
 from benchbook.stats.moderation import Moderated, moderate
 
 PartKey = tuple[str | bytes, ...]
@@ -94,7 +95,7 @@ def dimension(term: Term, published: Published) -> str:
     """
     table = published.tables[term.table]
     units = {table.fields[name].unit for name in arithmetic.names(term.metric) if name in table.metrics}
-    return "time" if units and units <= set(TIMES) else ", ".join(sorted(units))
+    return "time" if units and all(map(is_time, units)) else ", ".join(sorted(units))
 
 
 def _same(part: Part, published: Published) -> PartKey:

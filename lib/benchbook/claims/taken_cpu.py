@@ -17,8 +17,9 @@ import pandas as pd
 from benchbook.claims.evidence import Evidence, lost_beside
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import TIMES, Term
+from benchbook.claims.terms import Term
 from benchbook.published.tables import Published
+from benchbook.published.time_units import is_rate, is_time
 from benchbook.stats.covariate import Slope, slope_within
 
 # Log of a rate per share of CPU that is lost, known before a run: a full machine loses about that share, one with CPU
@@ -65,7 +66,7 @@ def kind_of_metric(published: Published, table: str, metric: str) -> str:
     """Rates and times suffer where CPU is taken; a size, a count or a share does not by itself: ""."""
     field = published.tables[table].fields.get(metric)
     unit = field.unit if field else ""
-    return RATES if unit.endswith("/s") else TIMES_TAKEN if unit in TIMES else ""
+    return RATES if is_rate(unit) else TIMES_TAKEN if is_time(unit) else ""
 
 
 def correction(found: Evidence, published: Published) -> Correction:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchbook.published import time_units
 from benchbook.published.declarations import Scalar
 from benchbook.stats.estimates import Array
 from benchbook.yamlfile import Strict
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 Rows = dict[str, Scalar]
 TermKey = tuple[object, ...]
-TIMES = ("s", "ms", "us", "µs", "ns", "min", "h")
 
 
 class Term(NamedTuple):
@@ -136,4 +136,4 @@ def unit(term: Term, published: Published) -> str:
 
 def is_time(figure: Figure, published: Published) -> bool:
     """Whether a figure is a time (a latency, a duration): one that gets longer where capacity runs out."""
-    return unit(figure.terms()[0], published) in TIMES
+    return time_units.is_time(unit(figure.terms()[0], published))

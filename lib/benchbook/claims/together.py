@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +40,9 @@ class Correlates(Hypothesis):
             raise NotMeasured(f"fewer than {LEAST_POINTS} points of {self.x} and {self.y} were measured")
         fields = arm.published.tables[self.tables[0]].fields
         what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
-        return [Part(what, np.array(taus), self.at_least, np.inf, scale="tau", main=True)]
+        # One pair of points that swaps its ranks moves tau by so much: taus that are equal may differ within a step.
+        step = 2 / math.comb(points["point"].nunique(), 2)
+        return [Part(what, np.array(taus), self.at_least, np.inf, scale="tau", main=True, sampling=step**2 / 12)]
 
     def too_alike(self, arm: Arm) -> str:
         """Where a metric ranks the settings anew in every repetition, they make no difference that another can follow.

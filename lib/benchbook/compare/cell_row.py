@@ -7,11 +7,12 @@ from typing import Literal
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from benchbook.published.time_units import is_rate, is_time
+
 Outcome = Literal["faster", "slower", "changed", "equivalent", "not slower", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = ("slower", "faster", "changed", "equivalent", "not slower", "undecided")
 
 NOT_CALLED = "not called"
-_SHORTER_IS_BETTER = {"s", "ms", "us"}
 
 
 class CellRow(BaseModel):
@@ -51,9 +52,7 @@ def rows(table: pd.DataFrame) -> list[CellRow]:
 
 def better_side(unit: str) -> int:
     """1 where more is better (a rate), -1 where less is (a time), 0 where the unit does not say."""
-    if unit.endswith("/s"):
-        return 1
-    return -1 if unit in _SHORTER_IS_BETTER else 0
+    return int(is_rate(unit)) - int(is_time(unit))
 
 
 def in_words(row: CellRow, called: str) -> str:

@@ -78,7 +78,9 @@ class Comparison:
         if self.verdict == "refused":
             return self._refusal()
         counted = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
-        lost = f" Of {len(self.lost)} more B has no figure, and was to measure them." if self.lost else ""
+        lost = (
+            f" Of {len(self.lost)} more B has no figure, or a rate of 0, and was to measure them." if self.lost else ""
+        )
         return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}"
 
     def _refusal(self) -> str:
@@ -116,7 +118,8 @@ class Comparison:
 
     def _would_decide(self, left: pd.DataFrame) -> str:
         said = []
-        needed, fixed = left.needed.dropna(), left[left.needed.isna() & (left.campaigns > 0)]
+        # Without an interval it is the repetitions that are too few, whatever campaigns differ by.
+        needed, fixed = left.needed.dropna(), left[left.needed.isna() & (left.campaigns > 0) & left.low.notna()]
         if not needed.empty:
             span = f"{needed.min()}" if needed.min() == needed.max() else f"{needed.min()} to {needed.max()}"
             have = int(min(left.n_a.min(), left.n_b.min()))

@@ -151,7 +151,7 @@ CLAIMS = FrameSchema(
         FrameColumn("published", "float64", "row", "the same effect in the published table"),
         FrameColumn("unit", "category", "", "`times` (a ratio) or `tau` (a rank correlation)"),
         FrameColumn("n", "Int64", "1", "repetitions"),
-        FrameColumn("p_value", "float64", "1", "adjusted for all claims (Holm)"),
+        FrameColumn("p_value", "float64", "1", "adjusted for all claims (Holm) and looks"),
         FrameColumn("leaning", "float64", "1", "probability that the claim holds here"),
         FrameColumn("needed", "Int64", "1", "repetitions that would settle it at the spread seen"),
         FrameColumn("statement", "str", "", "what the report says"),
