@@ -204,6 +204,12 @@ def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
     assert all(a["t"] < b["t"] and a["cpu"] < b["cpu"] for a, b in pairwise(found))
 
 
+def test_a_number_that_is_none_is_left_out_of_its_sample() -> None:
+    values = {"share": float("nan"), "longest": float("-inf"), "n": 3, "kind": "12 kB"}
+    said = json.loads(run_probe.line(lambda: values, "toy.py", {"t": 1.0}))
+    assert said["v"] == {"n": 3, "kind": "12 kB"}
+
+
 @pytest.mark.real
 def test_between_two_ticks_a_probe_that_is_ended_takes_one_sample_more(tmp_path: Path) -> None:
     probe = started(tmp_path, GOOD, {}, every_s=3600)
