@@ -119,10 +119,19 @@ def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(ho
     )
 
 
-@pytest.mark.parametrize(("report", "lab"), [("tidb_v7_1_3_sysbench", "lab_test"), ("dtm_mysql", "lab_dtm")])
+@pytest.mark.parametrize(
+    ("report", "lab"),
+    [
+        ("tidb_v7_1_3_sysbench", "lab_test"),
+        ("dtm_mysql", "lab_dtm"),
+        ("dm_1_0_ga", "lab_dm_ga"),
+        ("ddt_full_scale", "lab_ddt"),
+    ],
+)
 def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, report: str, lab: str) -> None:
     path = put(home, SAMPLE)
-    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env/hosts/lab_dtm.yaml").read_text())
+    if lab != "lab_test":
+        home.write(f"env/hosts/{lab}.yaml", (ROOT / f"env/hosts/{lab}.yaml").read_text())
     home.write("env/profiles/tiny.yaml", {**PROFILE, "probes": ["mine"]})
     with pytest.raises(BadInput, match=f"{path}: METRICS: says nothing of its numbers"):
         restage.restage(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))

@@ -80,6 +80,19 @@ def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None,
     return Probe(file, host, about or host.name, given, secrets)
 
 
+def of_profile(
+    names: Iterable[str], machines: Iterable[RemoteHost], servers: Iterable[tuple[RemoteHost, Endpoint, str]]
+) -> list[Probe]:
+    """The probes that a profile names: each watches every machine, or, if it asks for a server's address, every server.
+
+    A server is (the host that watches it, where it listens, what the series call it).
+    """
+    watched, seen = list(machines), list(servers)
+    files = [find(name) for name in names]
+    of_machines = [of_file(file, host) for file in files if not file.of_server for host in watched]
+    return [*of_machines, *(of_file(file, *one) for file in files if file.of_server for one in seen)]
+
+
 def of_jobs(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:
     """CPU and memory of a trial's jobs on this host, by label: `jobs` maps it to the name that the job starts under."""
     file = probe_file.read(remote_program("probes", "process_probe.py"), PROCESS, gives=("jobs",))
