@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import signal
@@ -371,6 +372,20 @@ def test_a_probe_that_failed_is_a_check_that_failed() -> None:
 def test_a_value_that_is_no_number_is_named() -> None:
     with pytest.raises(OutputNotParseable, match="the probe mine sampled 'a' as '12 kB', which is no number"):
         to_series([{"t": 1, "v": {"a": "12 kB"}}], "b", "mine", {"a": level("B")})
+
+
+def test_an_older_postgresql_gives_all_but_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL 13 refuses a statement that names `sessions` of pg_stat_database, and psql goes on to the next."""
+    monkeypatch.syspath_prepend(str(Path(psql_session.__file__).parent))
+    probe = importlib.import_module("postgresql_probe")
+
+    def asked(statements: list[str], *_: object) -> list[str]:
+        known = [statement for statement in statements if "sessions" not in statement]
+        return ['{"xact_commit": 5, "deadlocks": 0}' for statement in known if "xact_commit" in statement]
+
+    monkeypatch.setattr(probe.psql_session, "asked", asked)
+    values = probe.sample("127.0.0.1", 5432, "postgres", "")
+    assert (values.pop("answer_ms") >= 0, values) == (True, {"xact_commit": 5.0, "deadlocks": 0.0})
 
 
 def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(

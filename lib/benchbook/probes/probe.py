@@ -74,9 +74,11 @@ def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None,
         return Probe(file, host, about or host.name)
     if endpoint is None:
         raise BadInput("this probe watches a server", key="probes", value=file.name, fix="let a system name it")
-    known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user}
+    known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user, "tls": False}
     given = {name: value for name, value in known.items() if name in file.takes}
-    secrets = {"password": endpoint.password} if "password" in file.takes else {}
+    # No secret, but longer than a word of a command line may be.
+    files = {"password": endpoint.password, **({"tls": endpoint.tls_ca} if endpoint.tls else {})}
+    secrets = {name: content for name, content in files.items() if name in file.takes}
     return Probe(file, host, about or host.name, given, secrets)
 
 
