@@ -34,6 +34,13 @@ PROFILE: dict[str, Any] = {
 }  # fmt: skip
 
 
+# Probes that a profile may name: one of machines, and one of servers.
+OWN_PROBES = {
+    "mine": 'METRICS = {"n": ("level", "1")}\n\n\ndef sample():\n    return {"n": 1}\n',
+    "doors": 'METRICS = {"port": ("level", "1")}\n\n\ndef sample(port):\n    return {"port": port}\n',
+}
+
+
 def until(condition: Callable[[], Any], what: str, *, within_s: float = PATIENCE_S) -> Any:
     """The first true answer of `condition`."""
     ends = time.monotonic() + within_s

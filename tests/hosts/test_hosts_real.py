@@ -636,6 +636,35 @@ def test_what_a_command_writes_at_its_end_is_waited_for_where_it_is_wanted(sessi
         assert (ended.reason, (ended.exit, ended.signal), job.stdout()) == ("stopped", end, said)
 
 
+STUBBORN = "trap 'echo asked' TERM; echo ready; while :; do sleep 0.05; done"
+
+
+def test_what_a_job_was_granted_for_its_end_goes_with_its_driver(lab: Inventory) -> None:
+    """A server that writes its dirty pages for ten minutes; the driver dies meanwhile."""
+    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host.mkdir(host.path("jobs"), host.path("leases"))
+    job = start(host, command("sh", "-c", STUBBORN, grace_s=0.2))
+    until(lambda: job.stdout() == b"ready\n", "its trap is set")
+    finishing = host.start(["python3", host.push(remote_program("hosts", "supervise.py")), "finish", 600, job.folder])
+    until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
+    finishing.close()
+    ended = until(job.status, "the lease runs out")
+    assert (ended.reason, ended.signal) == ("stopped", 9)
+
+
+def test_who_stops_a_job_that_was_granted_minutes_waits_for_its_own_grace_only(session: Session) -> None:
+    """As after Ctrl-C, while a server is stopped."""
+    host = session.hosts["db1"]
+    job = session.start(host, "test", command("sh", "-c", STUBBORN, grace_s=0.2))
+    until(lambda: job.stdout() == b"ready\n", "its trap is set")
+    finishing = host.start(["python3", host.push(remote_program("hosts", "supervise.py")), "finish", 600, job.folder])
+    until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
+    ended = session.end(job)
+    finishing.close()
+    assert ended
+    assert (ended.reason, ended.signal) == ("stopped", 9)
+
+
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:
     host = session.hosts["db1"]
     job = session.start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import signal
@@ -119,10 +120,19 @@ def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(ho
     )
 
 
-@pytest.mark.parametrize(("report", "lab"), [("tidb_v7_1_3_sysbench", "lab_test"), ("dtm_mysql", "lab_dtm")])
+@pytest.mark.parametrize(
+    ("report", "lab"),
+    [
+        ("tidb_v7_1_3_sysbench", "lab_test"),
+        ("dtm_mysql", "lab_dtm"),
+        ("dm_1_0_ga", "lab_dm_ga"),
+        ("ddt_full_scale", "lab_ddt"),
+    ],
+)
 def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, report: str, lab: str) -> None:
     path = put(home, SAMPLE)
-    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env/hosts/lab_dtm.yaml").read_text())
+    if lab != "lab_test":
+        home.write(f"env/hosts/{lab}.yaml", (ROOT / f"env/hosts/{lab}.yaml").read_text())
     home.write("env/profiles/tiny.yaml", {**PROFILE, "probes": ["mine"]})
     with pytest.raises(BadInput, match=f"{path}: METRICS: says nothing of its numbers"):
         restage.restage(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))
@@ -202,6 +212,12 @@ def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
     ]
     assert found[-1]["v"]["n"] == 10 * (len(found) + 1)
     assert all(a["t"] < b["t"] and a["cpu"] < b["cpu"] for a, b in pairwise(found))
+
+
+def test_a_number_that_is_none_is_left_out_of_its_sample() -> None:
+    values = {"share": float("nan"), "longest": float("-inf"), "n": 3, "kind": "12 kB"}
+    said = json.loads(run_probe.line(lambda: values, "toy.py", {"t": 1.0}))
+    assert said["v"] == {"n": 3, "kind": "12 kB"}
 
 
 @pytest.mark.real
@@ -356,6 +372,20 @@ def test_a_probe_that_failed_is_a_check_that_failed() -> None:
 def test_a_value_that_is_no_number_is_named() -> None:
     with pytest.raises(OutputNotParseable, match="the probe mine sampled 'a' as '12 kB', which is no number"):
         to_series([{"t": 1, "v": {"a": "12 kB"}}], "b", "mine", {"a": level("B")})
+
+
+def test_an_older_postgresql_gives_all_but_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL 13 refuses a statement that names `sessions` of pg_stat_database, and psql goes on to the next."""
+    monkeypatch.syspath_prepend(str(Path(psql_session.__file__).parent))
+    probe = importlib.import_module("postgresql_probe")
+
+    def asked(statements: list[str], *_: object) -> list[str]:
+        known = [statement for statement in statements if "sessions" not in statement]
+        return ['{"xact_commit": 5, "deadlocks": 0}' for statement in known if "xact_commit" in statement]
+
+    monkeypatch.setattr(probe.psql_session, "asked", asked)
+    values = probe.sample("127.0.0.1", 5432, "postgres", "")
+    assert (values.pop("answer_ms") >= 0, values) == (True, {"xact_commit": 5.0, "deadlocks": 0.0})
 
 
 def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(

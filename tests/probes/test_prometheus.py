@@ -248,22 +248,35 @@ def test_the_sampler_keeps_what_matches_and_is_finite() -> None:
     }
 
 
+class Handler(BaseHTTPRequestHandler):
+    """Answers with BODY; at /broken it has ended before it has said all that it announced."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        if self.path == "/broken":
+            self.send_header("Content-Length", str(len(BODY) + 1))
+        self.end_headers()
+        self.wfile.write(BODY)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
 @pytest.fixture
 def endpoint() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(BODY)
-
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/metrics"
     server.shutdown()
     server.server_close()
+
+
+@pytest.mark.real
+def test_an_answer_that_breaks_off_is_a_failed_scrape(endpoint: str) -> None:
+    broken = endpoint.replace("/metrics", "/broken")
+    said = json.loads(sampler.look("a", broken, re.compile(b"c_"), 5.0))
+    assert "v" not in said
+    assert said["error"].startswith(f"IncompleteRead: IncompleteRead({len(BODY)} bytes read")
 
 
 def test_the_sampler_writes_whole_lines_until_it_is_told_to_end(endpoint: str, tmp_path: Path) -> None:

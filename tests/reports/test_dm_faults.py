@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from kit import PROFILE, Home, words_of
+from kit import OWN_PROBES, PROFILE, Home, words_of
 
 from benchbook import parameters, published
 from benchbook.analysis import cpu_use
@@ -64,7 +64,9 @@ def dm_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home
     ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     systems = {"tidb": {"port": 4000, "status_port": 10080, **secret}, "mysql57": {"port": 3306, **secret}}
     home.write(f"env/hosts/{WHERE}.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
-    home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": SIZE})
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": SIZE, "probes": list(OWN_PROBES)})
+    for name, text in OWN_PROBES.items():
+        home.write(f"env/probes/{name}.py", text)
     with home.in_force():
         labs.up(load_inventory(WHERE), by_hand=True)
         yield home
@@ -133,6 +135,10 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         for use in cpu_use.of_record(record, run.coded_series(record.id)):
             assert use.samples >= (record.ended - record.started) / 0.75, (record.id, use)
         assert all(check.ok for check in dm_kind.DmKind().record_checks(record)), dm_kind.DmKind().record_checks(record)
+        series = run.series(record.id)
+        assert set(series[series.source == "mine"].host) == {"dm", "mysql", "tidb"}
+        doors = series[(series.source == "doors") & (series.metric == "port")]
+        assert set(zip(doors.host, doors.value, strict=True)) == {("mysql", 3306.0), ("tidb", 4000.0)}
     assert sorted((dm_home.path / ".lab").glob("*/mysql/work/mysql57/datasets/*")) == kept
     assert not [*(dm_home.path / ".lab").glob("*/dm/work/dm/*")], "relay log, dumps and metadata are removed"
     assert not dm_home.processes("dm-worker")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kit import TESTS, Home
+from kit import OWN_PROBES, PROFILE, TESTS, Home
 
 from benchbook.campaign.store import Campaign
 
@@ -33,8 +33,11 @@ def restaged(tmp_path_factory: pytest.TempPathFactory, net: str) -> tuple[Home, 
         "systems": {"mongo": {"port": 27017}}, "programs": {"java": str(java)},
     }  # fmt: skip
     home.write("env/hosts/lab_moving.yaml", lab)
+    home.write("env/profiles/watched.yaml", {**PROFILE, "probes": list(OWN_PROBES)})
+    for name, text in OWN_PROBES.items():
+        home.write(f"env/probes/{name}.py", text)
     jar = TESTS / "transfer" / "fake_ddt.py"
-    words = ["report", "ddt_full_scale", "--profile", "tiny", "--inventory", "lab_moving", "-p", f"ddt_jar={jar}"]
+    words = ["report", "ddt_full_scale", "--profile", "watched", "--inventory", "lab_moving", "-p", f"ddt_jar={jar}"]
     small = ["-p", "caches=[32]", "-p", "threads=[5/15]", "-p", "repetitions=1", "-p", f"documents={DOCUMENTS}"]
     return home, *home.run(*words, *small)
 
@@ -61,6 +64,9 @@ def test_every_engine_is_measured_and_its_copy_proved(restaged: tuple[Home, int,
         series = campaign.series(record.id)
         assert {"cpu.transfer", "rss.transfer"} <= set(series[series.host == "client"].metric)
         assert "cpu.target" in set(series[series.host == "target"].metric)
+        assert set(series[series.source == "mine"].host) == {"source", "target", "client"}
+        doors = series[(series.source == "doors") & (series.metric == "port")]
+        assert set(zip(doors.host, doors.value, strict=True)) == {("mongo:source", 27017.0), ("mongo:target", 27017.0)}
 
 
 def test_the_page_and_its_data_show_published_beside_measured(restaged: tuple[Home, int, str]) -> None:

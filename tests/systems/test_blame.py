@@ -18,6 +18,7 @@ from benchbook.systems import kept_servers
 from benchbook.systems.blame import blaming
 from benchbook.systems.kept_servers import KeptServers
 from benchbook.systems.mariadb import MariaDB
+from benchbook.systems.mongo import Mongod
 from benchbook.systems.mysql_server import MySQL80
 from benchbook.systems.postgresql import PostgreSQL
 
@@ -132,6 +133,25 @@ def test_whose_data_are_not_kept_may_be_killed() -> None:
 def test_a_server_that_ended_as_asked_or_was_killed_before_is_no_failure_of_its_stop(ended: Ended) -> None:
     server, _ = ending(ended)
     server.stop()
+
+
+def test_so_is_a_server_of_a_transfer() -> None:
+    asked = list[dict[str, Any]]()
+
+    def end(job: Job, **how: Any) -> Ended:
+        asked.append(how)
+        return KILLED
+
+    server = object.__new__(Mongod)
+    server.name, server.host = "mongo:source", cast(RemoteHost, SimpleNamespace(name="db1"))
+    server.session = cast(Session, SimpleNamespace(end=end))
+    server._job = cast(Job, SimpleNamespace(remove=lambda: None))
+    with pytest.raises(SystemFailed, match="mongo:source on db1 was killed, for it had not ended 600 s after it was"):
+        server.stop()
+    assert server._job is None
+    server._job = cast(Job, SimpleNamespace(remove=lambda: None))
+    server.discard()
+    assert asked == [{"at_once": False, "within_s": 600.0}, {"at_once": True, "within_s": 0.0}]
 
 
 def test_databases_have_minutes_to_write_what_is_dirty() -> None:

@@ -22,6 +22,7 @@ from benchbook.errors import HostUnusable, WorkloadFailed
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
+from benchbook.probes.watch import watching
 from benchbook.profiles import load_profile
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems.existing_server import MARKER, EndpointSystem
@@ -221,6 +222,10 @@ def test_a_server_is_asked_and_loaded_over_tls(
         with session.following(client, "sysbench", command) as job:
             ended = job.wait()
             assert (ended.reason, ended.exit) == ("exited", 0), job.stderr()
+        with watching(session, system.probes(client)) as watched:
+            """A first look is all that is asked for."""
+        assert watched.failed == {}
+        assert "Threads_connected" in set(watched.series.metric)
         # More than a packet of TLS (16 KiB) holds, both ways.
         long = "x" * 100_000
         assert query(client, system.endpoints()[0], f"SELECT '{long}'") == [(long,)]
@@ -236,6 +241,10 @@ def test_a_server_that_nobody_trusted_vouches_for_is_not_spoken_to(
             pytest.raises(HostUnusable, match=r"certificate verify failed.*and who vouches for it \(tls_ca\)"),
         ):
             system.ready()
+        with reached(lab, safe, tls=True, **tls_ca) as (system, client, session):
+            with watching(session, system.probes(client)) as watched:
+                """A first look is all that is asked for."""
+            assert "certificate verify failed" in watched.failed["mysql@endpoint:cloud"]
 
 
 def test_a_server_without_tls_is_not_spoken_to_where_the_inventory_wants_it(

@@ -60,7 +60,7 @@ def test_a_server_is_let_in_written_to_counted_killed_and_restored(lab_home: Hom
         (at,) = server.endpoints()
         # A probe has a process of its own: here one before it may have left its connection.
         mysql_probe.connection.cache_clear()
-        look = AskedTwice(lambda: mysql_probe.sample(at.address, at.port, at.user, at.password))
+        look = AskedTwice(lambda: mysql_probe.sample(at.address, at.port, at.user, at.password, tls=False))
         assert look()["Questions"] > 0
         (process,) = lab_home.processes("/bin/mysqld", "--datadir")
         process.kill()

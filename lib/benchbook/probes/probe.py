@@ -74,10 +74,25 @@ def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None,
         return Probe(file, host, about or host.name)
     if endpoint is None:
         raise BadInput("this probe watches a server", key="probes", value=file.name, fix="let a system name it")
-    known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user}
+    known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user, "tls": False}
     given = {name: value for name, value in known.items() if name in file.takes}
-    secrets = {"password": endpoint.password} if "password" in file.takes else {}
+    # No secret, but longer than a word of a command line may be.
+    files = {"password": endpoint.password, **({"tls": endpoint.tls_ca} if endpoint.tls else {})}
+    secrets = {name: content for name, content in files.items() if name in file.takes}
     return Probe(file, host, about or host.name, given, secrets)
+
+
+def of_profile(
+    names: Iterable[str], machines: Iterable[RemoteHost], servers: Iterable[tuple[RemoteHost, Endpoint, str]]
+) -> list[Probe]:
+    """The probes that a profile names: each watches every machine, or, if it asks for a server's address, every server.
+
+    A server is (the host that watches it, where it listens, what the series call it).
+    """
+    watched, seen = list(machines), list(servers)
+    files = [find(name) for name in names]
+    of_machines = [of_file(file, host) for file in files if not file.of_server for host in watched]
+    return [*of_machines, *(of_file(file, *one) for file in files if file.of_server for one in seen)]
 
 
 def of_jobs(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:

@@ -18,8 +18,9 @@ from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.probes.metric import Metric, counter, level
 
-# What `sample` is given of the server that it watches, by the names of its parameters.
-SERVER = ("address", "port", "user", "password")
+# What `sample` is given of the server that it watches, by the names of its parameters. `tls` is False for one that is
+# spoken to in the open, else the certificates of who may vouch for it, "" for those that the machine trusts.
+SERVER = ("address", "port", "user", "password", "tls")
 _EXAMPLE = 'METRICS = {"used_memory": ("level", "B"), "commands": ("counter", "1/s")}'
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import partial
@@ -12,7 +11,7 @@ from benchbook.errors import ConnectionLost, HostUnreachable, SystemFailed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.login_shell import quote
-from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.life_signs import await_answer, check_not_killed, died
 from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
@@ -111,11 +110,8 @@ class KeptServers(NamedServer, ABC):
         ended = self.session.end(job, at_once=at_once, within_s=0.0 if at_once else self.ends_within_s)
         del self._jobs[host.name]
         job.remove()
-        if not at_once and ended and (ended.reason, ended.signal) == ("stopped", signal.SIGKILL):
-            raise SystemFailed(
-                f"{self.name} on {host.name} was killed, for it had not ended {self.ends_within_s:g} s after it was "
-                "asked to: its data is what a crash leaves"
-            )
+        if not at_once:
+            check_not_killed(f"{self.name} on {host.name}", ended, within_s=self.ends_within_s)
 
     def check_alive(self) -> None:
         """Raises SystemFailed when a server has ended although nobody asked it to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Callable, Sequence
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -50,6 +51,15 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     # What it could not write, it may not have printed either.
     disk = disk_room.in_words(job.host)
     return SystemFailed(": ".join(filter(None, (what, disk, why))), output=_shortened(said))
+
+
+def check_not_killed(who: str, ended: Ended | None, *, within_s: float) -> None:
+    """Raises SystemFailed where a server that was asked to end had to be killed: its data is what a crash leaves."""
+    if ended and (ended.reason, ended.signal) == ("stopped", signal.SIGKILL):
+        raise SystemFailed(
+            f"{who} was killed, for it had not ended {within_s:g} s after it was asked to: its data is what a crash "
+            "leaves"
+        )
 
 
 def kill(job: Job) -> Ended:

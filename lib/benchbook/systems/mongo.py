@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from benchbook.build import programs
 from benchbook.errors import BadInput
-from benchbook.hosts.endpoint import at
+from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import LONGEST_S, Command, Job
+from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.life_signs import await_answer, check_not_killed, died
 from benchbook.systems.named_server import NamedServer
 from benchbook.transfer.settings import Document, MongoEndpoint
 
@@ -47,6 +47,11 @@ class MongoServer(NamedServer, ABC):
         """How a client on any host of the inventory reaches it."""
 
     @property
+    @abstractmethod
+    def listens(self) -> Endpoint:
+        """Where it listens, for a probe."""
+
+    @property
     def job_name(self) -> str:
         """What its job is started under, for the probe of its processes."""
         return f"mongo-{self.side}"
@@ -63,7 +68,8 @@ class MongoServer(NamedServer, ABC):
         """Start it and return once it serves; `fresh` = without any data."""
 
     @abstractmethod
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """End it, its data written. Raises SystemFailed where it had to be killed."""
 
     def discard(self) -> None:
         """End it when nothing of what it holds is wanted: it is started without any data next."""
@@ -83,6 +89,8 @@ class OwnServer(MongoServer):
 
     host: RemoteHost
     kind: str
+    # How long it may take to write what it holds when it is asked to end.
+    ends_within_s: ClassVar[float] = 60.0
 
     def __init__(self, session: Session, side: str, cache_gb: float) -> None:
         super().__init__(session, side)
@@ -93,6 +101,10 @@ class OwnServer(MongoServer):
     @property
     def endpoint(self) -> MongoEndpoint:
         return MongoEndpoint(f"mongodb://{at(self.host.address, self.port)}/?directConnection=true")
+
+    @property
+    def listens(self) -> Endpoint:
+        return Endpoint(self.host.address, self.port, protocol="mongodb")
 
     @abstractmethod
     def command(self) -> Command: ...
@@ -142,17 +154,20 @@ class OwnServer(MongoServer):
         return self._job is not None and self._job.status() is None
 
     def stop(self) -> None:
-        self._end()
+        ended = self._end(within_s=self.ends_within_s)
+        check_not_killed(f"{self.name} on {self.host.name}", ended, within_s=self.ends_within_s)
 
     def discard(self) -> None:
         """By SIGKILL: asked to end, it would write for seconds what is removed next."""
         self._end(at_once=True)
 
-    def _end(self, *, at_once: bool = False) -> None:
-        if self._job is not None:
-            self.session.end(self._job, at_once=at_once)
-            self._job.remove()
-            self._job = None
+    def _end(self, *, at_once: bool = False, within_s: float = 0.0) -> Ended | None:
+        if self._job is None:
+            return None
+        ended = self.session.end(self._job, at_once=at_once, within_s=within_s)
+        self._job.remove()
+        self._job = None
+        return ended
 
     def _about(self, version: str, title: str, stand_in_for: str | None, notes: tuple[str, ...]) -> About:
         config = {"command": " ".join(map(str, self.command().argv))}
@@ -163,6 +178,8 @@ class Mongod(OwnServer):
     """The real server as a replica set of one node, with the profile's cache size."""
 
     kind = "mongod"
+    # A large cache takes minutes.
+    ends_within_s = 600.0
 
     def install(self) -> None:
         self.program = self.host.require_program("mongod", package="mongodb-org-server")
@@ -236,6 +253,11 @@ class ExistingServer(MongoServer):
         s = self.settings
         user = f"{s.user}@" if self.password else ""
         return MongoEndpoint(f"mongodb://{user}{at(s.host, s.port)}/?tls={str(s.tls).lower()}", self.password or None)
+
+    @property
+    def listens(self) -> Endpoint:
+        s = self.settings
+        return Endpoint(s.host, s.port, s.user, self.password, tls=s.tls, protocol="mongodb")
 
     def install(self) -> None:
         """Nothing to install."""

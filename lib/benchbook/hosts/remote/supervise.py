@@ -6,7 +6,7 @@
     supervise.py stop JOB_DIR ...       end jobs, wait for their end
     supervise.py finish SECONDS JOB_DIR ...
                                         the same for jobs whose work at their end is wanted: it may take so long where
-                                        that is longer than the job's grace
+                                        that is longer than the job's grace, as long as the lease is renewed
     supervise.py never JOB_DIR ...      a job whose start was not heard of: it does not begin any more, or is ended
     supervise.py reap JOBS_DIR LEASE [JOBS_DIR LEASE ...]
                                         end every job in the first JOBS_DIR that does not live by its LEASE, and in
@@ -144,12 +144,15 @@ def wait_for_child(pid, seconds, tell=nobody):
             return "stop", None
 
 
-def end_group(pid, grace_s):
-    """Ask the group to end, insist after `grace_s`; returns the child's (wait status, CPU seconds)."""
+def end_group(pid, grace):
+    """Ask the group to end, insist after `grace()` seconds, asked anew; the child's (wait status, CPU seconds)."""
     signal_group(pid, signal.SIGTERM)
-    until = time.monotonic() + grace_s
-    while time.monotonic() < until:
-        seen = wait_for_child(pid, until - time.monotonic())
+    began = time.monotonic()
+    while True:
+        left = began + grace() - time.monotonic()
+        if left <= 0:
+            break
+        seen = wait_for_child(pid, min(left, WAKES_S))
         if seen and seen[0] == "exit":
             signal_group(pid, signal.SIGKILL)
             return seen[1]
@@ -158,10 +161,10 @@ def end_group(pid, grace_s):
     return status, used.ru_utime + used.ru_stime
 
 
-def grace_of(job_dir, job, reason):
-    """Seconds from asking to insisting. Only who stopped the job may have granted more than it always has."""
+def grace_of(job_dir, job, abandoned):
+    """Seconds from asking to insisting: more than a job always has where its driver has granted them, and is there."""
     try:
-        granted = read_json(os.path.join(job_dir, "grace")) if reason == "stopped" else 0
+        granted = 0 if abandoned else read_json(os.path.join(job_dir, "grace"))
     except (OSError, ValueError):
         granted = 0
     return max(granted, job["grace_s"])
@@ -233,8 +236,13 @@ def watch(pid, job_dir, job, fence, log):
             return seen[1], "exited"
         reason = "stopped" if seen else why_end(fence, lease, ends)
         if reason:
-            call_itself(reason)
-            return end_group(pid, grace_of(job_dir, job, reason)), reason
+            break
+    call_itself(reason)
+
+    def grace():
+        return grace_of(job_dir, job, reason != "stopped" or why_end(fence, lease, ends))
+
+    return end_group(pid, grace), reason
 
 
 def why_end(fence, lease, ends):
@@ -370,11 +378,17 @@ def running(job_dir):
     return pids if runs else None
 
 
-def stop(job_dir, at_once=False):
-    """End a job; `at_once`: without asking it to end, as what it would still write is wanted by nobody."""
+def stop(job_dir, at_once=False, grace_s=0):
+    """End a job; `at_once`: without asking it to end, as what it would still write is wanted by nobody.
+
+    It may take `grace_s` where that is longer than the grace that it always has, whatever was granted before.
+    """
     pids = running(job_dir)
     if not pids:
         return False
+    # Where the disk takes no word, it has the grace that it always has.
+    with contextlib.suppress(OSError):
+        write_json(os.path.join(job_dir, "grace"), grace_s)
     if at_once:
         signal_group(pids["group"], signal.SIGKILL)
     if alive(pids["supervisor"]):
@@ -388,12 +402,6 @@ def stop(job_dir, at_once=False):
     while alive(pids["supervisor"]) or alive(pids["group"]):
         time.sleep(0.02)
     return True
-
-
-def finish(job_dir, grace_s):
-    """End a job that may take so long: what it writes at its end is wanted."""
-    write_json(os.path.join(job_dir, "grace"), grace_s)
-    stop(job_dir)
 
 
 def never(job_dir):
@@ -493,7 +501,7 @@ def end(how, *words):
     granted, folders = (float(words[0]), words[1:]) if how == "finish" else (0, words)
     for job_dir in folders:
         if how == "finish":
-            finish(job_dir, granted)
+            stop(job_dir, grace_s=granted)
         elif how == "never":
             never(job_dir)
         else:

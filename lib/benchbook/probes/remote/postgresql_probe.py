@@ -38,12 +38,14 @@ METRICS = {
 }
 SUMMED = (
     "xact_commit xact_rollback blks_read blks_hit tup_returned tup_fetched tup_inserted tup_updated tup_deleted "
-    "conflicts deadlocks temp_bytes sessions numbackends"
+    "conflicts deadlocks temp_bytes numbackends"
 ).split()
 # A view, or a column, that a version lacks is left out: each statement stands for itself, and says all that it has.
 STATEMENTS = [
     "SELECT to_json(d) FROM (SELECT %s FROM pg_stat_database) d"
     % ", ".join("sum(%s) AS %s" % (name, name) for name in SUMMED),
+    # Of PostgreSQL 14 and later: with the columns above, an older server would have refused those as well.
+    "SELECT to_json(s) FROM (SELECT sum(sessions) AS sessions FROM pg_stat_database) s",
     "SELECT to_json(a) FROM (SELECT count(*) FILTER (WHERE state = 'active' AND pid <> pg_backend_pid()) AS active, "
     "count(*) FILTER (WHERE wait_event_type = 'Lock') AS lock_waits FROM pg_stat_activity) a",
     "SELECT to_json(b) FROM pg_stat_bgwriter b",

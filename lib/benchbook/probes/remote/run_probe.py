@@ -110,6 +110,11 @@ class AskedTwice:
         return values
 
 
+def finite(values):
+    """Without those that have no value at this moment (0 of 0, say): not a number, or infinite."""
+    return {name: value for name, value in values.items() if not isinstance(value, float) or math.isfinite(value)}
+
+
 def line(sample, path, beat, told=()):
     """One sample as a line of the file, or why there is none, without the secrets in `told`."""
     said = dict(beat, cpu=time.process_time())
@@ -117,7 +122,7 @@ def line(sample, path, beat, told=()):
         values = sample()
         if not isinstance(values, dict):
             raise TypeError("sample returned %.80s, not {metric: number}" % without(told, repr(values)))
-        return json.dumps(dict(said, v=values)) + "\n"
+        return json.dumps(dict(said, v=finite(values))) + "\n"
     # Whatever its author's code raises, sys.exit() too, is written, not lost.
     except (Exception, SystemExit) as problem:  # noqa: BLE001
         return json.dumps(dict(said, error=without(told, in_words(problem, path)))) + "\n"

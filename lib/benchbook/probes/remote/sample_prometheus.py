@@ -13,6 +13,7 @@ whole line.
 """
 
 import argparse
+import http.client
 import json
 import math
 import re
@@ -43,7 +44,8 @@ def scrape(url, wanted, timeout):
         with urllib.request.urlopen(url, timeout=timeout) as response:
             body = response.read()
         values = keep(body, wanted)
-    except (OSError, ValueError, IndexError) as failure:
+    # An answer that breaks off, as of a server that is killed meanwhile, is no OSError.
+    except (OSError, ValueError, IndexError, http.client.HTTPException) as failure:
         return {"error": "{}: {}".format(type(failure).__name__, failure)}
     return {"took": round(time.perf_counter() - begun, 4), "v": values}
 

@@ -22,6 +22,7 @@ from benchbook.reports import mysql_family, stated
 from benchbook.reports.dm import dm_tables
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
+from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.mysql_family import OnMysql
 from benchbook.workloads import allowed, sysbench
@@ -162,7 +163,7 @@ class DmKind(Kind[ReplicationParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        mysql_family.check(parameters.names(), inventory)
+        check_probes(profile, [*mysql_family.check(parameters.names(), inventory), systems.find("tidb", inventory)])
         count = stated.anywhere_fixed(published, "tables")
         self.check_load(published, parameters.allow)
         return DmReplication(

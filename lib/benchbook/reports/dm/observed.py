@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from benchbook.hosts.endpoint import at
-from benchbook.probes.probe import make, of_others
+from benchbook.probes.probe import make, of_others, of_profile
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching
 from benchbook.reports.dm import dm_summary
@@ -30,10 +30,13 @@ def observing(pipeline: Pipeline, sample_s: float) -> Iterator[tuple[Watched, Sc
     """Watch the machines and the upstream, scrape DM and TiDB every `sample_s`, while the block runs."""
     upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
+    ends = ((upstream, pipeline.upstream.endpoints()[0]), (tidb, pipeline.target.endpoints()[0]))
+    servers = [(host, end, host.name) for host, end in ends]
     probes = [
         *(make("host", host, every_s=machines_every_s(sample_s)) for host in machines.values()),
         *of_others(machines.values()),
         make("mysql", upstream, pipeline.upstream.endpoints()[0]),
+        *of_profile(pipeline.profile.probes, machines.values(), servers),
     ]
     status = f"http://{at(tidb.address, pipeline.target.status_port)}/metrics"
     targets = [

@@ -15,12 +15,13 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Survey
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
-from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others
+from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others, of_profile
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.transfer import engines
@@ -210,7 +211,12 @@ class Transfer:
         hosts = {name: self._session.hosts[name] for name in watched}
         processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
         of_machines = [make("host", host, every_s=SAMPLE_EVERY_S) for host in self._machines(hosts)]
-        return [*of_machines, *of_others(hosts.values()), *processes, self._counting()]
+        also = of_profile(self.profile.probes, hosts.values(), self._servers())
+        return [*of_machines, *of_others(hosts.values()), *processes, self._counting(), *also]
+
+    def _servers(self) -> list[tuple[RemoteHost, Endpoint, str]]:
+        """Who watches each side, where it listens, and its name; from the client, where the kit does not run it."""
+        return [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
 
     def _counting(self) -> Probe:
         """The target's own count, once a second: every engine's documents are taken from it alike."""

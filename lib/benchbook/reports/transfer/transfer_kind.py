@@ -20,6 +20,7 @@ from benchbook.profiles import Profile, Repeating
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import stated
+from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.copying import Transfer
@@ -151,6 +152,7 @@ class TransferKind(Kind[TransferParameters]):
         """Raises BadInput for an unknown engine, a role that no host has, or a second client."""
         inventory.require_one("client")
         mongo.check(inventory, parameters.server)
+        check_probes(profile, [])
         return Transfer(
             inventory=inventory,
             profile=profile,
