@@ -97,7 +97,7 @@ def _drift(found: OrderDrift, repetitions: int) -> str:
     low, high = sorted(abs(100 * bound) for bound in (found.low, found.high))
     return (
         f"Rates {'fall' if found.change < 0 else 'rise'} by {abs(found.change):.1%} from one repetition to the next "
-        f"(95% interval {low:.1f} to {high:.1f}%, over {counted(found.cells, "cell")}): "
+        f"(95% interval {low:.1f} to {high:.1f}%, over {counted(found.cells, 'cell')}): "
         f"intervals and verdicts do not cover that.{'' if repetitions > LEAST_BLOCKS else NO_TELLING}"
     )
 
