@@ -23,8 +23,8 @@ from benchbook.campaign.store import Campaign
 from benchbook.campaign.tries import TRIES
 from benchbook.profiles import Repeating
 
-# Claims are judged twice where repetitions may be added, and the error rate is shared as among three looks: how many are
-# added hangs on what the first look showed (as many as are likely to be enough), and the second one is worth more for it.
+# Claims are judged twice where repetitions may be added, and the error rate is shared as among three looks: how many
+# are added hangs on what the first look showed (as many as are likely to be enough), which counts as one look more.
 # Simulated, 16 claims on their bounds, 2 or 4 repetitions and up to 12 more: with two shares 6.0 to 6.8% of ledgers are
 # wrong, with three 4.0 to 4.6%. Sample sizes that follow the data: Proschan & Hunsberger (1995), Biometrics 51(4).
 LOOKS = 3
