@@ -199,6 +199,8 @@ def test_claims_are_not_looked_at_where_no_block_would_fit(home: Home) -> None:
         ({"stopping": {"most_repetitions": 4}}, None, 3),
         ({"repeat": {"most_repetitions": 5, "looks": 2}}, None, 2),
         ({"repeat": {"most_repetitions": 5, "looks": 2}, "stopping": {"most_repetitions": 5}}, None, 2),
+        ({"repeat": {"most_repetitions": 5, "looks": 3}}, None, 3),
+        ({"repeat": {"most_repetitions": 3, "looks": 3}}, None, 2),  # how many are added is not chosen
         ({"repeat": {"most_repetitions": 2, "looks": 2}}, None, 1),  # no block could be added
         ({"repeat": {"most_repetitions": 5, "looks": 2}}, 1, 1),  # there was no time for one
     ],
