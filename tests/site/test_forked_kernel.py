@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from jupyter_client.manager import AsyncKernelManager
@@ -74,11 +75,16 @@ def test_the_outputs_are_those_of_a_kernel_that_was_started(tmp_path: Path, monk
 @pytest.mark.slow
 @pytest.mark.parametrize("forked", [False, True])
 def test_a_figure_is_drawn_once_by_the_kit(tmp_path: Path, forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """matplotlib's inline backend draws each figure too, if it is let, and its PNG, without words, takes our place."""
+    """matplotlib's inline backend draws each figure too, if it is let, and its PNG, without words, takes our place.
+
+    A figure that is open where the copy is made is not shown by it.
+    """
     monkeypatch.delenv("MPLBACKEND", raising=False)
+    left_open = plt.figure()
     with forked_kernel.options(forked=forked) as options:
         manager = options.get("kernel_manager_class", AsyncKernelManager)
         ((shown,), _) = executed(tmp_path, manager, [OF_THE_KIT, "1"])
+    plt.close(left_open)
     assert {"image/png", "image/svg+xml", "text/plain"} == set(shown.data)
     with Image.open(io.BytesIO(base64.b64decode(shown.data["image/png"]))) as picture:
         assert picture.info["Description"] == shown.metadata["alt"]

@@ -62,7 +62,9 @@ def test_output_without_its_end_is_not_a_count_of_zero() -> None:
 def test_the_pipeline_copies(programs: Path, source: Server, target: Server, database: str) -> None:
     dataset.load(source.endpoint, DocumentSet(5, 500, database))
     tools = peer.Tools(programs / "mongodump", programs / "mongorestore")
-    command = peer.command(tools, source.endpoint, target.endpoint, database=database)
+    command = peer.command(
+        tools, source.endpoint, target.endpoint, database=database, parallel_collections=2, batch_size=500
+    )
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert peer.parse(done.stderr).documents == 500

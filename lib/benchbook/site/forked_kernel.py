@@ -142,4 +142,6 @@ def _choose_backend() -> None:
     if found := sys.modules.get("matplotlib"):
         found.rcParams["backend"] = os.environ["MPLBACKEND"]
     if pyplot := sys.modules.get("matplotlib.pyplot"):
+        # What was left open before the copy is no figure of the notebook's.
+        pyplot.close("all")
         pyplot.switch_backend(os.environ["MPLBACKEND"])
