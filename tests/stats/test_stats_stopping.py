@@ -11,7 +11,7 @@ from benchbook.bench import stopping_series
 from benchbook.errors import BadInput
 from benchbook.stats.autocorrelation import series_interval
 from benchbook.stats.background import Background, learned, missed
-from benchbook.stats.stopping import StopRule, replay, stop_decision
+from benchbook.stats.stopping import StopRule, replay, stop_decision, taught
 
 RULE = StopRule(maximum_s=600, minimum_s=30)
 
@@ -174,6 +174,24 @@ def test_what_earlier_loads_have_shown_is_learned():
     assert found.period_s == pytest.approx(100)
     assert (found.seen_s, found.stalls) == (900, 1)
     assert learned(Background(period_s=60), [_calm(600, seed=s) for s in range(5)]).period_s == 60
+
+
+def test_a_cell_that_drifted_over_a_whole_load_is_never_precise_again():
+    """Noise of 8% hides a drift of 15% in 20 min from 1 load in 100, not from the 20 min of the load before."""
+    rule = stopping_series.AFTER
+    drifted = _calm(1200, seed=3, spread=0.08) * (1 - 0.15 * np.arange(1200) / 1200)
+    calm = [_calm(1200, seed=seed, spread=0.02) for seed in (1, 2)]
+    assert replay(calm[0], rule=taught(rule, calm[1:])).precise
+    found = replay(calm[0], rule=taught(rule, [calm[1], drifted]))
+    assert not found.precise
+    assert found.reason.startswith("maximum reached; an earlier load of this cell was not steady")
+
+
+def test_a_short_load_teaches_nothing_about_steadiness():
+    """Shorter than five periods, a load that rises may be one of whose work in the background half is seen."""
+    rising = np.linspace(500, 1500, 60)
+    assert not taught(KNOWN, [rising]).background.moved
+    assert taught(KNOWN, [np.linspace(500, 1500, 600)]).background.moved
 
 
 def test_the_seven_series_of_the_bench():

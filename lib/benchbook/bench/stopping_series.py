@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy import signal
 
 from benchbook.campaign import early_stop
 from benchbook.profiles import Stopping
-from benchbook.stats.background import learned
 from benchbook.stats.estimates import Array
-from benchbook.stats.stopping import StopDecision, StopRule, replay
+from benchbook.stats.stopping import StopDecision, StopRule, replay, taught
 
 # Seconds that each series lasts: the published duration, over which a drift's mean is taken.
 LASTS_S = 1200
@@ -103,7 +101,7 @@ def on_seven(*, loads: int, noise: float = NOISE, seed: int = 1) -> list[dict[st
         rules = {
             "before": [BEFORE] * loads,
             "first": [AFTER] * loads,
-            "later": [replace(AFTER, background=learned(AFTER.background, [before])) for before in earlier],
+            "later": [taught(AFTER, [before]) for before in earlier],
         }
         for which, used in rules.items():
             ends = [replay(row, rule=rule) for row, rule in zip(rates, used, strict=True)]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from benchbook.profiles import Stopping
-from benchbook.stats.background import Background, learned
+from benchbook.stats.background import Background
 from benchbook.stats.estimates import Array
-from benchbook.stats.stopping import StopDecision, StopRule, stop_decision
+from benchbook.stats.stopping import StopDecision, StopRule, stop_decision, taught
 
 # A stall of so many seconds may have been missed, for all that a load shows: its interval allows for it.
 STALL_S = 5.0
@@ -41,8 +41,8 @@ class EarlierLoads:
 
     def rule(self, cell: str, asked: StopRule, *, period_s: float) -> StopRule:
         """`asked` for a system with this period, and with all that earlier loads of the cell have shown."""
-        known = replace(asked.background, period_s=period_s)
-        return replace(asked, background=learned(known, self._rates.get(cell, [])))
+        known = replace(asked, background=replace(asked.background, period_s=period_s))
+        return taught(known, self._rates.get(cell, []))
 
     def keep(self, cell: str, rates: Sequence[float]) -> None:
         """A load has ended after these rates, one a second."""

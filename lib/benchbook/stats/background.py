@@ -32,12 +32,14 @@ class Background:
     """What is known before a load: `period_s` of the slowest work that returns, and how long a stall may last.
 
     `seen_s` seconds of earlier loads of the same cell had `stalls` stalls. All 0: nothing is known, nothing is asked.
+    `moved`: one of these loads was not steady over its whole length.
     """
 
     period_s: float = 0.0
     stall_s: float = 0.0
     seen_s: float = 0.0
     stalls: int = 0
+    moved: bool = False
 
 
 UNKNOWN = Background()

@@ -11,11 +11,12 @@ Nothing is kept between calls: the past looks are redone from the series.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchbook.errors import BadInput
 from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, moves, series_interval
-from benchbook.stats.background import UNKNOWN, Background, missed, stalls_in, without_period
+from benchbook.stats.background import UNKNOWN, Background, learned, missed, stalls_in, without_period
 from benchbook.stats.estimates import Array, Interval, Values, vector
 from benchbook.stats.steady import SteadyState, steady_state
 
@@ -23,6 +24,8 @@ from benchbook.stats.steady import SteadyState, steady_state
 _BATCHES = 6
 # What differs at the beginning for longer than this share is taken for a level that the system goes back to.
 _MOST_CUT = 0.25
+# Chance that an earlier load that was steady counts as one that moved: every later load of its cell then runs whole.
+_WRONGLY_MOVED = 0.001
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class _State:
     steady: SteadyState
     interval: Interval | None = None
     why: str = ""
+    moves: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,16 @@ class StopDecision:
     steady: SteadyState
 
 
+def taught(rule: StopRule, earlier: Sequence[Array]) -> StopRule:
+    """`rule` for the next load of a cell whose earlier loads ran at these rates: one array per load, one rate a second.
+
+    A slow drift does not show in a short load, but in a long one of the same cell it does.
+    """
+    strict = replace(rule, unsteady=_WRONGLY_MOVED)
+    moved = any(_judge(rates, strict, 1.0).moves for rates in earlier if rates.size >= rule.looks()[0])
+    return replace(rule, background=replace(learned(rule.background, earlier), moved=moved))
+
+
 def stop_decision(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDecision:
     """Judge a series of samples, `interval_s` seconds apart, at the last look that lies behind it."""
     found = vector(values, minimum=0)
@@ -124,10 +138,13 @@ def _samples(look_s: float, interval_s: float) -> int:
 
 def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
     steady = steady_state(values)
+    if rule.background.moved:
+        return _State(steady, why="an earlier load of this cell was not steady: only the whole duration shows its mean")
     if not steady.reached or steady.of(values).size < MINIMUM_SAMPLES:
-        return _State(steady, why=f"no steady state: {steady.reason}")
+        return _State(steady, why=f"no steady state: {steady.reason}", moves=True)
     if steady.start and steady.start > _MOST_CUT * values.size:
-        return _State(steady, why=f"no steady state: the first {steady.start * interval_s:.0f} s differ from the rest")
+        why = f"no steady state: the first {steady.start * interval_s:.0f} s differ from the rest"
+        return _State(steady, why=why, moves=True)
     period = round(rule.background.period_s / interval_s)
     turns = steady.of(values).size // period if period else 0
     if period and turns < rule.periods:
@@ -136,7 +153,8 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
     noise = without_period(judged, period) if period else judged
     batch = period or max(MINIMUM_SAMPLES, judged.size // _BATCHES)
     if moves(noise, batch=batch, alpha=rule.unsteady):
-        return _State(steady, why=f"its level moves over times longer than {batch * interval_s:.0f} s")
+        why = f"its level moves over times longer than {batch * interval_s:.0f} s"
+        return _State(steady, why=why, moves=True)
     return _State(steady, _interval(noise, stalls_in(values), rule, interval_s))
 
 
