@@ -33,11 +33,12 @@ def running(
     made = Database(address, port, password)
     data, login = folder / "data", f"--user={getpass.getuser()}"
     install, server = (str(shutil.which(name, path=PATH)) for name in ("mariadb-install-db", "mariadbd"))
-    subprocess.run(
+    made_data = subprocess.run(
         [install, "--no-defaults", f"--datadir={data}", login, "--skip-test-db",
          "--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"],
-        check=True, capture_output=True,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
+    assert made_data.returncode == 0, made_data.stdout + made_data.stderr
     quoted = password.replace("'", "''")
     accounts = folder / "accounts.sql"
     accounts.write_text(f"CREATE USER 'bench'@'%' IDENTIFIED BY '{quoted}';\nGRANT ALL ON *.* TO 'bench'@'%';\n")
