@@ -166,6 +166,20 @@ def test_stalls_that_may_have_been_missed_widen_the_interval_downwards():
     assert above == pytest.approx((1 - 0.0513) * 5 / 375, rel=1e-3)
 
 
+def test_a_stall_before_the_whole_periods_is_not_in_their_mean():
+    """375 s are judged over their last six minutes; one stall in 375 and 1,200 s allows 4.744 (Garwood), 5 s each."""
+    rate = _calm(375, spread=0.001)
+    rate[3:8] = 0
+    found = stop_decision(rate, rule=KNOWN).interval
+    assert found.estimate == pytest.approx(1000, rel=1e-3)
+    assert 1 - found.low / found.estimate == pytest.approx(4.744 * 5 / 1575, abs=5e-4)
+    # Within them it is: 5 of 360 s are missing from the mean already.
+    rate = _calm(375, spread=0.001)
+    rate[100:105] = 0
+    found = stop_decision(rate, rule=replace(KNOWN, target=0.5)).interval
+    assert found.estimate == pytest.approx(1000 * (1 - 5 / 360), rel=1e-3)
+
+
 def test_what_earlier_loads_have_shown_is_learned():
     rate = _calm(600)
     rate[np.arange(600) % 100 < 5] *= 0.5

@@ -120,9 +120,12 @@ def stalls_in(values: Array) -> int:
     return int((edges[1::2] - edges[::2] >= _LEAST_STALL).sum())
 
 
-def missed(known: Background, stalls: int, seconds: float, *, confidence: float = 0.95) -> tuple[float, float]:
+def missed(
+    known: Background, stalls: int, seconds: float, *, here: float | None = None, confidence: float = 0.95
+) -> tuple[float, float]:
     """How far the long-run rate may lie below and above a mean over `seconds` with `stalls`, as shares of the rate.
 
+    `here`: stalls a second of the part that the mean is over, where that is not all of it.
     Stalls come by chance (Poisson), each costing up to `stall_s` seconds. Their number per second is bounded on each
     side at `confidence`: Garwood (1936), Biometrika 28. None seen in T s still allows 3 per T s.
     """
@@ -131,5 +134,5 @@ def missed(known: Background, stalls: int, seconds: float, *, confidence: float 
     count, whole = known.stalls + stalls, known.seen_s + seconds
     most = chi2_quantile(confidence, 2 * (count + 1)) / 2 / whole
     least = chi2_quantile(1 - confidence, 2 * count) / 2 / whole if count else 0.0
-    here = stalls / seconds
+    here = stalls / seconds if here is None else here
     return max(0.0, most - here) * known.stall_s, max(0.0, here - least) * known.stall_s

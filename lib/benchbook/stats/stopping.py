@@ -155,12 +155,17 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
     if moves(noise, batch=batch, alpha=rule.unsteady):
         why = f"its level moves over times longer than {batch * interval_s:.0f} s"
         return _State(steady, why=why, moves=True)
-    return _State(steady, _interval(noise, stalls_in(values), rule, interval_s))
+    # A stall before the part that is judged is known of, and yet not in its mean.
+    here = stalls_in(judged) / (judged.size * interval_s)
+    allowed = missed(
+        rule.background, stalls_in(values), values.size * interval_s, here=here, confidence=rule.confidence
+    )
+    return _State(steady, _interval(noise, allowed, rule))
 
 
-def _interval(noise: Array, stalls: int, rule: StopRule, interval_s: float) -> Interval:
+def _interval(noise: Array, allowed: tuple[float, float], rule: StopRule) -> Interval:
     widened = series_interval(noise, confidence=1 - rule.error_share * (1 - rule.confidence))
-    below, above = missed(rule.background, stalls, noise.size * interval_s, confidence=rule.confidence)
+    below, above = allowed
     return replace(
         widened,
         low=widened.low - below * widened.estimate,
