@@ -106,7 +106,7 @@ def values(
     """
     records = [record for record in campaign.records() if record.system in names]
     _known(metrics, records)
-    wanted = _published(campaign.report)
+    wanted = published_metrics(campaign.report)
     frame = measured.trials(_in_order(records, list(wanted)))
     left_out = apart or {}
     levels = {
@@ -139,24 +139,31 @@ def _levels(table: str, levels: Levels, without: frozenset[str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
-def _chosen(frame: pd.DataFrame, wanted: Mapping[str, list[str]]) -> pd.Series[bool]:
-    """A table's own metrics; a scenario that was not published has those of all published tables.
+def _chosen(frame: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Series[bool]:
+    """Which rows are of a metric that their table is compared by."""
+    there = {str(table): list(found.unique()) for table, found in frame.groupby("table").metric}
+    mine = {table: metrics_of(table, recorded, wanted) for table, recorded in there.items()}
+    return pd.Series(
+        [metric in mine[table] for table, metric in zip(frame.table, frame.metric, strict=True)],
+        frame.index,
+        dtype=bool,
+    )
 
-    Of a table with a row per component, records have no such metric, but one for each component: `mysql_tps` for `tps`.
+
+def metrics_of(table: str, recorded: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of the metrics that trials of a table have, its own; `wanted` are those of each published table.
+
+    A scenario that was not published has those of all tables. Of a table with a row per component, records have no such
+    metric, but one for each component: `mysql_tps` for `tps`.
     """
     anywhere = sorted({metric for metrics in wanted.values() for metric in metrics})
-    there = {str(table): set(found) for table, found in frame.groupby("table").metric}
-    names = {table: tuple(wanted.get(table, anywhere)) for table in there}
-    apart = {table for table in there if there[table].isdisjoint(names[table])}
-
-    def belongs(table: str, metric: str) -> bool:
-        mine = names[table]
-        return metric.endswith(tuple(f"_{name}" for name in mine)) if table in apart else metric in mine
-
-    return pd.Series(map(belongs, frame.table, frame.metric), index=frame.index, dtype=bool)
+    names = wanted.get(table, anywhere)
+    parts = tuple(f"_{name}" for name in names)
+    return [name for name in names if name in recorded] or [name for name in recorded if name.endswith(parts)]
 
 
-def _published(report: str) -> dict[str, list[str]]:
+def published_metrics(report: str) -> dict[str, list[str]]:
+    """The metrics of each published table."""
     return {name: table.metrics for name, table in published.load(report).tables.items()}
 
 

@@ -72,9 +72,10 @@ def _in_words(trials: pd.DataFrame, levels: Sequence[str]) -> list[str]:
 
 
 def _text(value: Any) -> str:
+    """As it was set: a whole number is one with a point where other trials lack the level."""
     if pd.isna(value):
         return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def changes(found: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:

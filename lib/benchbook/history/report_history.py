@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from benchbook import published
 from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
-from benchbook.compare.cells import CELL
+from benchbook.compare.cells import CELL, metrics_of, published_metrics
 from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
 from benchbook.given.named import one_of
@@ -113,10 +113,12 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
 
 
 def _wanted(report: str, trials: pd.DataFrame, metrics: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Table -> metrics: the table's own; a scenario that was not published has those of all published tables."""
+    """Table -> the metrics that it is looked at by: those that were asked for, else those that `compare` takes."""
+    known = [str(column) for column in trials.columns if column in trials.attrs["units"]]
     for name in metrics:
-        one_of(name, [column for column in trials.columns if column in trials.attrs["units"]], "metric")
-    known = {name: table.metrics for name, table in published.load(report).tables.items()}
-    anywhere = sorted({metric for names in known.values() for metric in names})
-    tables = [*known, *sorted(set(trials["table"].astype(str)) - known.keys())]
-    return {table: metrics or known.get(table, anywhere) for table in tables}
+        one_of(name, known, "metric")
+    printed = published_metrics(report)
+    there = {str(table): mine for table, mine in trials.groupby("table", observed=True)}
+    recorded = {table: [name for name in known if mine[name].notna().any()] for table, mine in there.items()}
+    order = [*(table for table in printed if table in there), *sorted(there.keys() - printed.keys())]
+    return {table: metrics or metrics_of(table, recorded[table], printed) for table in order}
