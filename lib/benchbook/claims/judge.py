@@ -84,7 +84,8 @@ def of_campaign(
 
 
 def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
-    boots = {name: about.boot_id or name for name, about in campaign.environment().hosts.items()}
+    environment = campaign.environment()
+    boots = {name: environment.machine_of(name) for name in environment.hosts}
     with cpu_use.of_campaign(campaign) as use:
         found = headroom.busy_cells(records, use, boots)
     scaling = campaign.scaling
