@@ -184,11 +184,6 @@ def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[
     return [part.published_as(other.mean) for part, other in zip(mine, theirs, strict=True)]
 
 
-def agrees_with_its_table(claim: Hypothesis, published: Published) -> bool:
-    """Whether the published figures themselves, as exact as they are printed, satisfy the claim."""
-    return ledger_check.refuted_by_its_table(claim, published) is None
-
-
 def _system(name: str, campaign: Campaign) -> JudgedSystem:
     about = campaign.environment().systems
     arms = {trial.cell.system for trial in campaign.trials}

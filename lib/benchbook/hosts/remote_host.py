@@ -246,11 +246,6 @@ class RemoteHost:
         if self.hold:
             self.hold.reservation.verify()
 
-    def make_folder(self, path: str) -> None:
-        """One new folder, without starting a shell for it."""
-        with self._lock, self._guard(path):
-            self.sftp.mkdir(path, 0o700)
-
     def mkdir(self, *paths: str) -> None:
         self.run(["mkdir", "-p", "-m", "700", *paths])
 

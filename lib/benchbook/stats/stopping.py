@@ -77,7 +77,6 @@ class StopDecision:
     reason: str
     elapsed_s: float
     next_look_s: float
-    share_of_maximum: float
     interval: Interval | None
     steady: SteadyState
 
@@ -99,8 +98,7 @@ def _decide(states: list[_State], found: Array, rule: StopRule, interval_s: floa
     precise = len(tight) == rule.consecutive and all(tight)
     over = elapsed + 1e-9 >= rule.maximum_s
     reason = _reason(precise, over, last, rule)
-    share = elapsed / rule.maximum_s
-    return StopDecision(precise or over, precise, reason, elapsed, coming, share, last.interval, last.steady)
+    return StopDecision(precise or over, precise, reason, elapsed, coming, last.interval, last.steady)
 
 
 def replay(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDecision:
