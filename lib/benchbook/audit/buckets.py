@@ -15,12 +15,12 @@ from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.published.declarations import Buckets, Severity
 from benchbook.published.reading import resolution
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.published.time_units import SECONDS
 
 FIRST_MS, LAST_MS, COUNT = 1e-3, 1e5, 1024
 STEP = math.log(LAST_MS / FIRST_MS) / (COUNT - 1)
 PRINTED = 0.01
 """What sysbench itself rounds to, in ms: a shorter figure was rounded twice."""
-_MS = {"ms": 1.0, "s": 1000.0, "us": 0.001, "µs": 0.001}
 
 
 class BucketCell(NamedTuple):
@@ -49,7 +49,7 @@ def bucket_cells(table: PublishedTable, declared: Buckets) -> list[BucketCell]:
 
 
 def _cell(table: PublishedTable, row: int, declared: Buckets) -> BucketCell | None:
-    scale = _MS[table.fields[declared.metric].unit]
+    scale = SECONDS[table.fields[declared.metric].unit] * 1000
     value = float(numbers.raw(table, row, declared.metric))
     place = resolution(value, numbers.text(table, row, declared.metric)) * scale
     value *= scale

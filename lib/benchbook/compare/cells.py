@@ -14,7 +14,7 @@ from benchbook.analysis import measured
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.compare.cell_row import Outcome, better_side
+from benchbook.compare.cell_row import Outcome, better_side, direction
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
 from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
@@ -285,14 +285,11 @@ def _called(table: pd.DataFrame) -> list[Outcome]:
 
 
 def _outcome(unit: str, ratio: float, equivalent: bool, different: bool, not_below: bool, not_above: bool) -> Outcome:
-    better = better_side(unit)
     if equivalent:
         return "equivalent"
-    if different and better == 0:
-        return "changed"
     if different:
-        return "faster" if (ratio > 1) == (better > 0) else "slower"
-    kept = {1: not_below, -1: not_above, 0: False}[better]
+        return direction(unit, ratio)
+    kept = {1: not_below, -1: not_above, 0: False}[better_side(unit)]
     return "not slower" if kept else "undecided"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchbook.compare.cell_row import better_side
+from benchbook.compare.cell_row import direction
 from benchbook.compare.cells import CELL
 from benchbook.frames.schema import RUN_TRIALS
 from benchbook.stats.level_changes import LevelChange, level_changes
@@ -94,8 +94,6 @@ def changes(found: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object]:
-    better = better_side(unit)
-    called = "changed" if better == 0 else "faster" if (change.ratio > 1) == (better > 0) else "slower"
     names = part.campaign.tolist()
     return {
         "before": names[change.at - 1],
@@ -104,5 +102,5 @@ def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object
         "low": change.low,
         "high": change.high,
         "p_value": change.p_value,
-        "called": called,
+        "called": direction(unit, change.ratio),
     }

@@ -263,6 +263,16 @@ def check_end(
     raise WorkloadFailed(f"{outside or f'{name} {how}'}{': ' + said if said else ''}", output=text)
 
 
+def one_port(endpoints: Sequence[Endpoint], program: str) -> int:
+    """The port of all of these servers, for a program that takes one. Raises BadInput where they have several."""
+    ports = {endpoint.port for endpoint in endpoints}
+    if len(ports) != 1:
+        fix = "give the servers of a system the same port"
+        problem = f"{program} connects to one port on all servers"
+        raise BadInput(problem, key="systems.*.port", value=sorted(ports), fix=fix)
+    return ports.pop()
+
+
 class RateReader:
     """Cuts a job's output into lines as it comes and passes on the rates that `rate_in` finds in them.
 

@@ -171,16 +171,10 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         books = record.proof.get("books", {})
         balanced = [f"{end}: {said['after']['rows']:,} rows of history add up" for end, said in books.items()]
         return [
-            checks.little(_of_its_own_time(_with_reconnecting(record))),
+            checks.little(_with_reconnecting(record), own_time=True),
             Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"),
             Check(record.id, "pgbench's books", bool(balanced), "; ".join(balanced) or "were not looked at"),
         ]
-
-
-def _of_its_own_time(record: Record) -> Record:
-    """All clients are busy until the end: no tail is to be allowed for, however long they took to connect."""
-    total = record.summary["total_time_s"].value
-    return record.model_copy(update={"asked": {**record.asked, "time_s": total}})
 
 
 def _with_reconnecting(record: Record) -> Record:

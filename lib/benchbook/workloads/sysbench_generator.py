@@ -99,7 +99,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         options = sysbench.also_ignoring(self.given, load.retried_errors)
         script = client.push(remote_program("workloads", "stoppable.lua")) if load.stoppable else ""
         part = sysbench.SysbenchLoad(
-            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, 1, load.rate, options, script
+            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options, script
         )
         return sysbench.run(self.programs[client.name], endpoints, part)
 
