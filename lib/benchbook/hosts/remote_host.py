@@ -159,6 +159,11 @@ class RemoteHost:
         )
 
     @property
+    def is_root(self) -> bool:
+        """Whether the login is root."""
+        return self.run(["id", "-u"]).stdout.strip() == "0"
+
+    @property
     def machine(self) -> str:
         """What tells machines apart, several hosts of a lab being one: the boot id, or the name where there is none."""
         return self.seen().place.partition(" ")[0] or self.name

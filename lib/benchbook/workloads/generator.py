@@ -172,9 +172,9 @@ class LoadGenerator(ABC, Generic[S]):
         """Folders of env/systems/ that it is built from for these hosts."""
         return cls.builds if inventory.program(cls.program) == cls.program else ()
 
-    @abstractmethod
     def version(self, client: RemoteHost) -> str:
-        """Name and version, as the found program says them."""
+        """Name and version, as the found program says them; most do with this option."""
+        return client.run([self.programs[client.name], "--version"]).stdout.strip()
 
     @classmethod
     @abstractmethod

@@ -82,9 +82,6 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         psql.program(client, "psql", package="postgresql-client")
         return self.version(client)
 
-    def version(self, client: RemoteHost) -> str:
-        return client.run([self.programs[client.name], "--version"]).stdout.strip()
-
     @classmethod
     def asked(cls, size: PgbenchSize) -> dict[str, object]:
         return {"scale": size.scale, "logged": size.logged, "report_interval_s": 1}

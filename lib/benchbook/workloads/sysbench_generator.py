@@ -41,9 +41,6 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     def size_in(cls, profile: Profile) -> SysbenchSize:
         return profile.sysbench
 
-    def version(self, client: RemoteHost) -> str:
-        return client.run([self.programs[client.name], "--version"]).stdout.strip()
-
     @classmethod
     def asked(cls, size: SysbenchSize) -> dict[str, object]:
         return {"tables": size.tables, "table_size": size.table_size, "report_interval_s": 1}
