@@ -95,7 +95,7 @@ def test_a_series_shorter_than_the_rule_is_judged_as_it_is():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"minimum_s": 700}, {"minimum_s": 0}, {"target": 0}, {"growth": 1}, {"consecutive": 0}, {"error_share": 2}],
+    [{"minimum_s": 700}, {"minimum_s": 0}, {"target": 0}, {"consecutive": 0}],
 )
 def test_a_rule_that_cannot_be_followed_is_refused(wrong):
     with pytest.raises(BadInput):

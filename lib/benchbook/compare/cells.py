@@ -17,10 +17,10 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare.cell_row import Outcome, better_side, direction
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
-from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
+from benchbook.stats.cellwise import CONFIDENCE, coefficient_of_variation, compare_cells, repetitions_needed
 from benchbook.stats.estimates import DegenerateDataWarning
 
-MARGIN, CONFIDENCE = 0.05, 0.95
+MARGIN = 0.05
 
 CELL = ["table", "system", "levels", "metric", "unit"]
 # Cells of one table, system and metric share their spread: a few repetitions of one cell say little of it.
@@ -187,17 +187,15 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(by_cell.value.transform("min") > 0) & (by_cell.arm.transform("nunique") == 2)]
 
 
-def differences(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, confidence: float = CONFIDENCE
-) -> pd.DataFrame:
+def differences(frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN) -> pd.DataFrame:
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
     With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
     campaigns differ too much for any number of repetitions to do. A cell that varies unlike the others of its group is
     told by its own spread, as it was judged.
     """
-    table = outcomes(frame, effects=effects, margin=margin, confidence=confidence)
-    undecided, alpha = table.outcome == "undecided", (1 - confidence) / len(table)
+    table = outcomes(frame, effects=effects, margin=margin)
+    undecided, alpha = table.outcome == "undecided", (1 - CONFIDENCE) / len(table)
     alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
 
     @cache
@@ -219,9 +217,7 @@ def _groups(table: pd.DataFrame) -> list[Group]:
     return [Group(*key) for key in table[GROUP].itertuples(index=False, name=None)]
 
 
-def outcomes(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, confidence: float = CONFIDENCE
-) -> pd.DataFrame:
+def outcomes(frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
     [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, own_spread, outcome].
@@ -233,9 +229,7 @@ def outcomes(
     keys = usable[CELL].drop_duplicates(ignore_index=True)
     numbered = usable.merge(keys.reset_index(names="cell"), on=CELL)
     known = {cell: effects[group] for cell, group in enumerate(_groups(keys)) if effects and group in effects}
-    found = compare_cells(
-        numbered.assign(kind=numbered.metric), arms=("b", "a"), effects=known, margin=margin, confidence=confidence
-    )
+    found = compare_cells(numbered.assign(kind=numbered.metric), arms=("b", "a"), effects=known, margin=margin)
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found, how="inner")
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})

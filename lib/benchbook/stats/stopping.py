@@ -19,6 +19,11 @@ from benchbook.stats.background import UNKNOWN, Background, missed, stalls_in, w
 from benchbook.stats.estimates import Array, Interval, Values, vector
 from benchbook.stats.steady import SteadyState, steady_state
 
+# Each look is so many times as late as the last one; the interval at a look has this share of the error that the one at
+# the stop may have.
+_GROWTH, _CONFIDENCE, _ERROR_SHARE = 1.25, 0.95, 0.6
+# A load is judged over so many periods of the system's background work or more.
+PERIODS = 5
 # Where no period is known, the level is looked at over so many parts of the series.
 _BATCHES = 6
 # What differs at the beginning for longer than this share is taken for a level that the system goes back to.
@@ -41,30 +46,24 @@ class StopRule:
     maximum_s: float
     minimum_s: float = 30.0
     target: float = 0.02
-    confidence: float = 0.95
-    growth: float = 1.25
     consecutive: int = 2
-    error_share: float = 0.6
     minimum_freedom: float = 10.0
     background: Background = UNKNOWN
-    periods: int = 5
     unsteady: float = 0.1
 
     def __post_init__(self) -> None:
         if not 0 < self.minimum_s <= self.maximum_s:
             raise BadInput("needs 0 < minimum_s <= maximum_s", key="minimum_s", value=(self.minimum_s, self.maximum_s))
-        if not (0 < self.target < 1 and self.growth > 1 and self.consecutive >= 1 and 0 < self.error_share <= 1):
-            raise BadInput(
-                "needs 0 < target < 1 < growth, consecutive >= 1, 0 < error_share <= 1", key="rule", value=self
-            )
+        if not (0 < self.target < 1 and self.consecutive >= 1):
+            raise BadInput("needs 0 < target < 1, consecutive >= 1", key="rule", value=self)
 
     def looks(self) -> list[float]:
         """The seconds at which the series is judged, the last being the maximum."""
         found: list[float] = []
-        at = max(self.minimum_s, self.periods * self.background.period_s)
+        at = max(self.minimum_s, PERIODS * self.background.period_s)
         while at < self.maximum_s:
             found.append(at)
-            at *= self.growth
+            at *= _GROWTH
         return [*found, self.maximum_s]
 
 
@@ -128,7 +127,7 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
         return _State(steady, why=f"no steady state: the first {steady.start * interval_s:.0f} s differ from the rest")
     period = round(rule.background.period_s / interval_s)
     turns = steady.of(values).size // period if period else 0
-    if period and turns < rule.periods:
+    if period and turns < PERIODS:
         return _State(steady, why=_too_short(rule))
     judged = steady.of(values)[-turns * period :]
     noise = without_period(judged, period) if period else judged
@@ -139,13 +138,13 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
 
 
 def _interval(noise: Array, stalls: int, rule: StopRule, interval_s: float) -> Interval:
-    widened = series_interval(noise, confidence=1 - rule.error_share * (1 - rule.confidence))
-    below, above = missed(rule.background, stalls, noise.size * interval_s, confidence=rule.confidence)
+    widened = series_interval(noise, confidence=1 - _ERROR_SHARE * (1 - _CONFIDENCE))
+    below, above = missed(rule.background, stalls, noise.size * interval_s, confidence=_CONFIDENCE)
     return replace(
         widened,
         low=widened.low - below * widened.estimate,
         high=widened.high + above * widened.estimate,
-        confidence=rule.confidence,
+        confidence=_CONFIDENCE,
         method="autoregressive, sequential",
     )
 
@@ -153,7 +152,7 @@ def _interval(noise: Array, stalls: int, rule: StopRule, interval_s: float) -> I
 def _too_short(rule: StopRule) -> str:
     if not rule.background.period_s:
         return "too few samples"
-    return f"shorter than {rule.periods} periods of {rule.background.period_s:.0f} s of the system's background work"
+    return f"shorter than {PERIODS} periods of {rule.background.period_s:.0f} s of the system's background work"
 
 
 def _tight(state: _State, rule: StopRule) -> bool:
