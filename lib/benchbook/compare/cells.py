@@ -141,25 +141,24 @@ def _levels(table: str, levels: Levels, without: frozenset[str]) -> str:
 
 def _chosen(frame: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Series[bool]:
     """Which rows are of a metric that their table is compared by."""
-    there = {str(table): list(found.unique()) for table, found in frame.groupby("table").metric}
+    there = {str(table): dict(zip(found.metric, found.unit, strict=True)) for table, found in frame.groupby("table")}
     mine = {table: metrics_of(table, recorded, wanted) for table, recorded in there.items()}
-    return pd.Series(
-        [metric in mine[table] for table, metric in zip(frame.table, frame.metric, strict=True)],
-        frame.index,
-        dtype=bool,
-    )
+    rows = zip(frame.table, frame.metric, strict=True)
+    return pd.Series([metric in mine[table] for table, metric in rows], index=frame.index, dtype=bool)
 
 
-def metrics_of(table: str, recorded: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> list[str]:
-    """Of the metrics that trials of a table have, its own; `wanted` are those of each published table.
+def metrics_of(table: str, recorded: Mapping[str, str], wanted: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of the metrics that trials of a table have (with their units), its own; `wanted`: those of each published table.
 
     A scenario that was not published has those of all tables. Of a table with a row per component, records have no such
-    metric, but one for each component: `mysql_tps` for `tps`.
+    metric, but one for each component: `mysql_tps` for `tps`. Where they have neither (a speed that is printed, and of
+    which bytes and time are recorded), every rate and every time is one: no table is passed over.
     """
     anywhere = sorted({metric for metrics in wanted.values() for metric in metrics})
     names = wanted.get(table, anywhere)
     parts = tuple(f"_{name}" for name in names)
-    return [name for name in names if name in recorded] or [name for name in recorded if name.endswith(parts)]
+    own = [name for name in names if name in recorded] or [name for name in recorded if name.endswith(parts)]
+    return own or [name for name, unit in recorded.items() if better_side(unit)]
 
 
 def published_metrics(report: str) -> dict[str, list[str]]:

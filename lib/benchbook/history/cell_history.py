@@ -14,7 +14,8 @@ from benchbook.frames.schema import RUN_TRIALS
 from benchbook.stats.level_changes import LevelChange, level_changes
 from benchbook.stats.tails import t_quantile
 
-_FIXED = {column.name for column in RUN_TRIALS.columns}
+# The columns of every trial; what else a frame has are levels and metrics.
+FIXED = {column.name for column in RUN_TRIALS.columns}
 POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "error2"]
 CHANGES = [*CELL, "before", "campaign", "ratio", "low", "high", "p_value", "called"]
 
@@ -39,7 +40,7 @@ def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Data
 def _long(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """[*CELL, campaign, value], cells in the order of the report and by rising levels, campaigns in that of time."""
     units: Mapping[str, str] = trials.attrs["units"]
-    levels = [name for name in trials.columns if name not in _FIXED and name not in units]
+    levels = [name for name in trials.columns if name not in FIXED and name not in units]
     known = trials.assign(levels=_in_words(trials, levels), place=trials["table"].map(_places(wanted)))
     known = known.sort_values(["place", "table", "system", *levels, "campaign", "order"], kind="stable")
     parts = [

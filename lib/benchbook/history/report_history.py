@@ -18,6 +18,7 @@ from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
 from benchbook.given.named import one_of
 from benchbook.history import cell_history
+from benchbook.history.cell_history import FIXED
 from benchbook.memory import recorded_runs
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS
 
@@ -114,11 +115,15 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
 
 def _wanted(report: str, trials: pd.DataFrame, metrics: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Table -> the metrics that it is looked at by: those that were asked for, else those that `compare` takes."""
-    known = [str(column) for column in trials.columns if column in trials.attrs["units"]]
     for name in metrics:
-        one_of(name, known, "metric")
+        one_of(name, [column for column in trials.columns if column in trials.attrs["units"]], "metric")
     printed = published_metrics(report)
     there = {str(table): mine for table, mine in trials.groupby("table", observed=True)}
-    recorded = {table: [name for name in known if mine[name].notna().any()] for table, mine in there.items()}
     order = [*(table for table in printed if table in there), *sorted(there.keys() - printed.keys())]
-    return {table: metrics or metrics_of(table, recorded[table], printed) for table in order}
+    return {table: metrics or metrics_of(table, _recorded(there[table]), printed) for table in order}
+
+
+def _recorded(trials: pd.DataFrame) -> dict[str, str]:
+    """The metrics that any of these trials has, with their units."""
+    named = {name: unit for name, unit in trials.attrs["units"].items() if name not in FIXED and name in trials}
+    return {name: unit for name, unit in named.items() if trials[name].notna().any()}
