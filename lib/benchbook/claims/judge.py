@@ -76,7 +76,7 @@ def of_campaign(
             published,
             found,
             replace(system, beside=beside),
-            looks=campaign.looks,
+            shares=campaign.shares,
             busy=busy,
             scaling=campaign.scaling,
         )
@@ -98,7 +98,7 @@ def judge(
     found: Evidence,
     system: JudgedSystem,
     *,
-    looks: int = 1,
+    shares: int = 1,
     busy: Sequence[BusyCell] = (),
     scaling: LevelScaling | None = None,
 ) -> list[results.JudgedClaim]:
@@ -127,7 +127,7 @@ def judge(
     parts = dict(
         zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
     )
-    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, looks=looks), strict=True))
+    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, shares=shares), strict=True))
     notes: dict[str, str] = {}
     for claim in claims:
         if claim.id in parts:
