@@ -67,7 +67,7 @@ def test_seconds_and_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"metric": "run"}, "a histogram is not of a metric in ms, s or us"),
+        ({"metric": "run"}, "a histogram is not of a metric that is a time"),
         ({"rows": {"x": 1}}, "buckets are limited to rows by an unknown level"),
         ({"of": "ab"}, "buckets.0.of"),
     ],

@@ -100,7 +100,10 @@ def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
     ("report", "cores"),
     [
         ("tidb_v7_1_3_sysbench", 80),  # 2 TiDB and 3 TiKV nodes with 16 each; of the load's host none are printed
-        ("dtm_mysql", 4),
+        ("tidb_v7_1_3_tpcc", 80),
+        ("tidb_v6_2_vs_v6_1_sysbench", 108),  # 3 TiDB, 3 TiKV with 16 each, 3 PD with 4; not 36 of the load
+        ("etcd_3_2_performance", 24),  # 3 members with 8; not the 16 of the client
+        ("dtm_mysql", 4),  # the load ran beside the servers
         ("ddt_full_scale", 40),
         ("dm_1_0_ga", 240),
         ("dm_1_0_alpha", 36),  # three hosts with 4, three with 8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchbook.campaign.allotment import WORTH
-from benchbook.campaign.repetitions import LOOKS
+from benchbook.campaign.repetitions import SHARES
 from benchbook.claims.ahead import MOST_AHEAD, chances
 from benchbook.claims.parts import Part, Spread, interval
 from benchbook.stats.tails import t_quantile, t_tail
@@ -67,7 +67,7 @@ def test_repetitions_that_are_added_where_they_are_likely_to_decide_keep_the_err
     each of the two looks alone 6.8% of ledgers would be wrong. One standard error of the share is 0.25%.
     """
     claims, first, most, prior, draws = 16, 2, 12, 4, 120_000
-    level = 0.05 / LOOKS / claims
+    level = 0.05 / SHARES / claims
     rng = np.random.default_rng(8)
     sigma = np.sqrt(prior / rng.chisquare(prior, draws))[:, None]
     effects = sigma * rng.standard_normal((draws, first + most))

@@ -167,7 +167,7 @@ def test_a_contradicted_rise_says_so_where_nobody_saw_the_servers_cpu(
 
 def test_many_looks_share_the_error_rate(toy: Published) -> None:
     found = [
-        judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.JudgedSystem("s"), looks=n)[0] for n in (1, 5)
+        judge.judge(ledger(RATIO), toy, evidence(y(SATURATED)), judge.JudgedSystem("s"), shares=n)[0] for n in (1, 5)
     ]
     assert [claim.confidence for claim in found] == pytest.approx([0.95, 0.99])
 
@@ -176,7 +176,7 @@ def test_many_looks_share_the_error_rate(toy: Published) -> None:
 def test_a_p_value_below_5_percent_is_a_verdict_however_often_was_looked(toy: Published, looks: int) -> None:
     """Else a page says "p = 0.03, adjusted for all claims" of a claim that it leaves open."""
     noisy = [evidence(y(SATURATED), cv=0.12, repetitions=3, seed=seed) for seed in range(40)]
-    found = [judge.judge(ledger(RATIO), toy, one, judge.JudgedSystem("s"), looks=looks)[0] for one in noisy]
+    found = [judge.judge(ledger(RATIO), toy, one, judge.JudgedSystem("s"), shares=looks)[0] for one in noisy]
     assert {claim.verdict for claim in found} == {"reproduced", "inconclusive"}
     assert all((claim.p_value < 0.05) == (claim.verdict == "reproduced") for claim in found if claim.p_value)
 

@@ -208,11 +208,17 @@ def cell_frame(values: dict[str, tuple[Any, Any]], metric: str = "tps", unit: st
 
 def test_of_a_table_with_a_row_per_component_each_component_s_own_metrics_are_held_against_each_other() -> None:
     """The result of DM 1.0-alpha: a row for MySQL, one for DM, one for TiDB; a record has mysql_tps and so on."""
-    of_result = ["mysql_tps", "mysql_events", "tidb_p95_ms", "jobs"]
-    rows = [("result", metric) for metric in of_result] + [("plain", "tps"), ("plain", "other_tps")]
-    frame = pd.DataFrame(rows, columns=["table", "metric"])
+    result = [("mysql_tps", "1/s"), ("mysql_events", ""), ("tidb_p95_ms", "ms"), ("jobs", "")]
+    plain = [("tps", "1/s"), ("other_tps", "1/s")]
+    rows = [("result", *metric) for metric in result] + [("plain", *metric) for metric in plain]
+    frame = pd.DataFrame(rows, columns=["table", "metric", "unit"])
     chosen = cells._chosen(frame, {"result": ["tps", "p95_ms"], "plain": ["tps"]})
     assert frame.metric[chosen].tolist() == ["mysql_tps", "tidb_p95_ms", "tps"]
+
+
+def test_a_table_without_a_metric_that_it_prints_is_compared_by_its_rates_and_times() -> None:
+    recorded = {"dump_mb_s": "MB/s", "rows": "", "dump_time_s": "s"}
+    assert cells.metrics_of("dump", recorded, {"dump": ["speed_mb_s"]}) == ["dump_mb_s", "dump_time_s"]
 
 
 def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:

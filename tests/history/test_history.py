@@ -16,7 +16,8 @@ from kit import FIXTURES, Home
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from benchbook.campaign.store import recorded
+from benchbook.campaign.store import Campaign, recorded
+from benchbook.compare import cells
 from benchbook.compare.cells import CELL
 from benchbook.errors import BadInput
 from benchbook.frames.schema import RUN_TRIALS, typed
@@ -57,6 +58,38 @@ def test_points_are_means_over_repetitions_with_intervals() -> None:
     assert (two["mean"], two.low, two.high) == pytest.approx((100, 100 - 127.06, 100 + 127.06), abs=0.01)
     assert two.log == pytest.approx((np.log(90) + np.log(110)) / 2)
     assert two.error2 == pytest.approx((np.log(110 / 90) ** 2 / 2) / 2)
+
+
+def test_a_level_that_other_tables_lack_is_named_with_all_of_its_digits() -> None:
+    rows = [
+        {"campaign": "a", "trial": f"r{n}", "table": "t", "system": "s", "rows": rows, "repetition": 1, "tps": 1.0}
+        for n, rows in enumerate([1_234_567, 1_234_568, None])
+    ]
+    found = cell_history.points(trials(rows, {"tps": "1/s"}, ["rows"]), {"t": ["tps"]})
+    # As `compare` has them; told apart by six digits, the first two would be one cell.
+    assert found.levels.tolist() == ["rows 1234567", "rows 1234568", ""]
+
+
+@pytest.mark.parametrize(
+    ("report", "table", "some"),
+    [
+        # Printed are tps, qps, ... of MySQL, DM and TiDB; recorded are mysql_tps, dm_qps, ...
+        ("dm_1_0_alpha", "result", {"mysql_tps", "dm_qps", "tidb_p95_ms"}),
+        # Printed is a speed; recorded are how long it took, and its speed under another name.
+        ("dm_1_0_ga", "dump", {"dump_time_s", "dump_mb_s"}),
+    ],
+)
+def test_what_is_recorded_under_other_names_than_printed_is_compared_and_has_a_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str, table: str, some: set[str]
+) -> None:
+    home = Home.make(tmp_path / "home")
+    shutil.copytree(FIXTURES / "replays" / report, home.path / "data" / "runs" / report)
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    campaign = Campaign(recorded(report)[0])
+    compared = cells.values(campaign, {record.system: record.system for record in campaign.records()})
+    assert some <= set(compared[compared["table"] == table].metric)
+    found = report_history(HistoryParameters(report=report)).points
+    assert sorted(found[CELL].values.tolist()) == sorted(compared[CELL].values.tolist())
 
 
 def test_changes_name_the_campaigns_around_them_and_say_which_way() -> None:

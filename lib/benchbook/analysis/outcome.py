@@ -101,12 +101,15 @@ def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]
 
 
 def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:
-    """Cores in use: of the one machine where all hosts are one, else summed over the hosts, second by second."""
-    if not busy:
+    """Cores in use, second by second, summed over the machines: of hosts that share one, each has seen all of it."""
+    # Where its client runs, the client speaks for the machine: the last one to be named does.
+    named = sorted(busy, key=lambda host: host == record.client)
+    machines = {environment.machine_of(host): busy[host] for host in named}
+    if not machines:
         return np.empty(0), np.empty(0)
-    if environment.shares_machine(record.client):
-        return busy.get(record.client, (np.empty(0), np.empty(0)))
-    t, cores = (np.concatenate(column) for column in zip(*busy.values(), strict=True))
+    if len(machines) == 1:
+        return next(iter(machines.values()))
+    t, cores = (np.concatenate(column) for column in zip(*machines.values(), strict=True))
     seconds, at = np.unique(t.round(), return_inverse=True)
     return seconds, np.bincount(at, weights=cores).astype(np.float64)
 

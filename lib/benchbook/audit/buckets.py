@@ -15,12 +15,11 @@ from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
 from benchbook.published.declarations import Buckets, Severity
 from benchbook.published.reading import resolution
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.published.time_units import SECONDS
+from benchbook.stats.rounding import BUCKET_STEP, FIRST_MS
 
-FIRST_MS, LAST_MS, COUNT = 1e-3, 1e5, 1024
-STEP = math.log(LAST_MS / FIRST_MS) / (COUNT - 1)
 PRINTED = 0.01
 """What sysbench itself rounds to, in ms: a shorter figure was rounded twice."""
-_MS = {"ms": 1.0, "s": 1000.0, "us": 0.001, "µs": 0.001}
 
 
 class BucketCell(NamedTuple):
@@ -49,7 +48,7 @@ def bucket_cells(table: PublishedTable, declared: Buckets) -> list[BucketCell]:
 
 
 def _cell(table: PublishedTable, row: int, declared: Buckets) -> BucketCell | None:
-    scale = _MS[table.fields[declared.metric].unit]
+    scale = SECONDS[table.fields[declared.metric].unit] * 1000
     value = float(numbers.raw(table, row, declared.metric))
     place = resolution(value, numbers.text(table, row, declared.metric)) * scale
     value *= scale
@@ -64,8 +63,8 @@ def _cell(table: PublishedTable, row: int, declared: Buckets) -> BucketCell | No
 
 
 def _around(value: float) -> tuple[float, float]:
-    place = math.log(value / FIRST_MS) / STEP
-    below, above = (FIRST_MS * math.exp(STEP * at) for at in (math.floor(place), math.floor(place) + 1))
+    place = math.log(value / FIRST_MS) / BUCKET_STEP
+    below, above = (FIRST_MS * math.exp(BUCKET_STEP * at) for at in (math.floor(place), math.floor(place) + 1))
     return below, above
 
 
@@ -83,7 +82,7 @@ def _checked(published: Published, table: PublishedTable, declared: Buckets) -> 
             kind="buckets",
             severity=severity,
             sentence=f"In {len(wrong)} of {len(cells)} rows {declared.metric} is no value that {declared.of} prints: "
-            f"its histogram has steps of {math.expm1(STEP):.1%}; {declared.why}.",
+            f"its histogram has steps of {math.expm1(BUCKET_STEP):.1%}; {declared.why}.",
             arithmetic=[_line(table, declared, cell) for cell in wrong],
         )
 

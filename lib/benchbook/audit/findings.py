@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook.published.declarations import Severity
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.published.tables import PublishedTable
 
 Kind = Literal[
     "identity",
@@ -72,6 +76,12 @@ class Touched(NamedTuple):
 
     table: str
     cells: frozenset[tuple[int, str]]
+
+
+def touched(table: PublishedTable, rows: Iterable[int | None], columns: Iterable[str]) -> Touched:
+    """The metrics among these columns, in these rows."""
+    metrics = [name for name in columns if name in table.metrics]
+    return Touched(table.id, frozenset((row, name) for row in rows if row is not None for name in metrics))
 
 
 Outcomes = Iterator[Finding | Passed | Touched]

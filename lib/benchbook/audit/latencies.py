@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
-from benchbook.audit.judgement import Case, case_of
+from benchbook.audit.findings import Finding, Outcomes, Passed, touched
+from benchbook.audit.judgement import case_of
 from benchbook.published.arithmetic import above, evaluate, figure, names, spelled
 from benchbook.published.declarations import Severity
 from benchbook.published.tables import Published, PublishedTable
@@ -67,7 +67,7 @@ def _ordered(published: Published, table: PublishedTable, low: PrintedPercentile
     cases = [case_of(published, table, row) for row in numbers.rows(table) if numbers.has(table, row, *columns)]
     wrong = [case for case in cases if above(case.known[low.column], case.known[high.column])]
     yield Passed("percentiles", len(cases) - len(wrong))
-    yield _touched(table, cases, list(columns))
+    yield touched(table, [case.row for case in cases], columns)
     if wrong:
         yield Finding(
             id=f"{table.id}.{low.column}.above.{high.column}",
@@ -79,11 +79,6 @@ def _ordered(published: Published, table: PublishedTable, low: PrintedPercentile
             "a higher percentile of the same times is never smaller.",
             arithmetic=[f"{case.label}: {case.words[low.column]} > {case.words[high.column]}" for case in wrong],
         )
-
-
-def _touched(table: PublishedTable, cases: list[Case], columns: list[str]) -> Touched:
-    metrics = [name for name in columns if name in table.metrics]
-    return Touched(table.id, frozenset((case.row, name) for case in cases if case.row is not None for name in metrics))
 
 
 def _means(table: PublishedTable, percentile: PrintedPercentile) -> list[Mean]:
@@ -117,7 +112,7 @@ def _markov(published: Published, table: PublishedTable, percentile: PrintedPerc
     bounds = [(case, bound) for case in cases if (bound := evaluate(f"({mean.expression}) * {times:g}", case.known))]
     wrong = [(case, bound) for case, bound in bounds if above(case.known[percentile.column], bound)]
     yield Passed("Markov's inequality", len(bounds) - len(wrong))
-    yield _touched(table, [case for case, _ in bounds], [percentile.column, *names(mean.expression)])
+    yield touched(table, [case.row for case, _ in bounds], [percentile.column, *names(mean.expression)])
     if wrong:
         text = spelled(mean.expression, lambda name: name)
         yield Finding(

@@ -107,7 +107,7 @@ def _off(curve: LevelCurve, place: int, *, time: bool) -> Off:
     if 0 < place < len(y) - 1:
         return Off(_beyond(y[place], y[place - 1], y[place + 1]), max(math.log(INSIDE), step + math.log(2)))
     near, far = (1, 2) if place == 0 else (-2, -3)
-    expected = _further(curve.x, place, near, y[near] + (y[near] - y[far]), slope=(y[near] - y[far]))
+    expected = y[near] + (y[near] - y[far]) * _steps_on(curve.x, place, near, far)
     distance = _beyond(y[place], y[near], expected)
     limit = max(math.log(END), step + math.log(2.5))
     if min(curve.x) > 0:  # a longer step of the level explains a larger change
@@ -116,13 +116,15 @@ def _off(curve: LevelCurve, place: int, *, time: bool) -> Off:
     return Off(distance, max(limit, math.log(QUEUE)) if time and rises else limit)
 
 
-def _further(x: list[float], place: int, near: int, even: float, *, slope: float) -> float:
-    """A straight line through the two nearest points in logarithms, drawn on; by rows where a level is not above 0."""
-    far = near + (1 if place == 0 else -1)
+def _steps_on(x: list[float], place: int, near: int, far: int) -> float:
+    """How many of the steps between the two nearest points lie before an end, in logarithms of the level.
+
+    One, by rows, where a level is not above 0.
+    """
     if min(x) <= 0:
-        return even
+        return 1.0
     here, first, second = (math.log(x[at]) for at in (place, near, far))
-    return even - slope + slope * (here - first) / (first - second)
+    return (here - first) / (first - second)
 
 
 def _beyond(value: float, one: float, other: float) -> float:

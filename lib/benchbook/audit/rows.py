@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import combinations, permutations
 from statistics import median
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
+from benchbook.audit.findings import Finding, Outcomes, Passed, touched
 from benchbook.audit.judgement import Case, case_of
 from benchbook.published.arithmetic import Number, evaluate, figure, names, spelled
 from benchbook.published.declarations import Companion, Constant, Trend
@@ -35,10 +34,6 @@ def shapes(published: Published) -> Outcomes:
             yield from _companion(published, table, companion)
 
 
-def _touched(table: PublishedTable, rows: Iterable[int], columns: list[str]) -> Touched:
-    return Touched(table.id, frozenset((row, name) for row in rows for name in columns if name in table.metrics))
-
-
 # -- the same in all rows -----------------------------------------------------------------------------------------
 
 
@@ -49,7 +44,7 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
     middle = median(value.value for _, value in values)
     off = [(case, value) for case, value in values if _distance(value, middle) > constant.tolerance]
     yield Passed("constant", len(values) - len(off))
-    yield _touched(table, [case.row for case, _ in values if case.row is not None], names(constant.expression))
+    yield touched(table, [case.row for case, _ in values], names(constant.expression))
     if off:
         text = spelled(constant.expression, lambda name: name)
         yield Finding(
@@ -94,7 +89,7 @@ def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcome
     pairs = trend_pairs(table, trend)
     wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
     yield Passed("trend", len(pairs) - len(wrong))
-    yield _touched(table, [row for pair in pairs for row in pair[:2]], [trend.metric])
+    yield touched(table, [row for pair in pairs for row in pair[:2]], [trend.metric])
     while wrong:
         suspect = max(numbers.rows(table), key=lambda row: sum(row in pair[:2] for pair in wrong))
         mine = [pair for pair in wrong if suspect in pair[:2]]
@@ -187,7 +182,7 @@ def _companion(published: Published, table: PublishedTable, companion: Companion
     rates, pairs = _rates(table, companion), compared(table, companion)
     apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]
     yield Passed("same value", len(pairs) - len(apart))
-    yield _touched(table, [row for pair in pairs for row in pair], [companion.metric, companion.beside])
+    yield touched(table, [row for pair in pairs for row in pair], [companion.metric, companion.beside])
     for pair in apart:
         yield _alike(published, table, companion, rates, pair)
 

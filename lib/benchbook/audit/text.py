@@ -77,9 +77,8 @@ def _results(published: Published, fact: TextFact, table: PublishedTable) -> Out
     said = {name: value for name, value in fact.values.items() if name in table.metrics}
     if not said:
         return
-    if any(_has_all(table, row, said) for row in numbers.rows(table)):
+    if rows := [row for row in numbers.rows(table) if _has_all(table, row, said)]:
         yield Passed("text against table", 1)
-        rows = [row for row in numbers.rows(table) if _has_all(table, row, said)]
         yield Touched(table.id, frozenset((row, name) for row in rows for name in said))
         return
     yield Finding(

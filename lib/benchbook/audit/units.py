@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+from benchbook.published.time_units import SECONDS
+
 _BYTES = {"b": 0, "byte": 0, "bytes": 0, "kb": 1, "mb": 2, "gb": 3, "tb": 4}
 _SUFFIX = re.compile(r"_(?:(?P<bytes>[kmgt]b|bytes)(?P<rate>_s)?|(?P<time>ns|us|ms|s|min|h))$")
 
@@ -29,10 +30,10 @@ def of_unit(unit: str) -> Measure | None:
         return None
     kilo = _BYTES.get(above.lower())
     if below:
-        per = _SECONDS.get(below)
+        per = SECONDS.get(below)
         return Measure(int(kilo is not None), -1, 1 / per, kilo or 0) if per else None
-    if above in _SECONDS:
-        return Measure(0, 1, _SECONDS[above])
+    if above in SECONDS:
+        return Measure(0, 1, SECONDS[above])
     return Measure(int(kilo is not None), 0, 1.0, kilo or 0)
 
 
@@ -42,5 +43,5 @@ def of_name(name: str) -> Measure:
     if not found:
         return Measure()
     if found["time"]:
-        return Measure(0, 1, _SECONDS[found["time"]])
+        return Measure(0, 1, SECONDS[found["time"]])
     return Measure(1, -1 if found["rate"] else 0, 1.0, _BYTES[found["bytes"]])

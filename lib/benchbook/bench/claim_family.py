@@ -24,10 +24,9 @@ from benchbook.errors import BadInput
 from benchbook.published.tables import Published
 from benchbook.published.time_units import is_time
 from benchbook.stats.estimates import Array
-from benchbook.stats.latency import SYSBENCH_BUCKET
+from benchbook.stats.rounding import BUCKET_STEP, FIRST_MS
 
 SIMULATED = "simulated"
-_STEP, _LEAST_MS = math.log1p(SYSBENCH_BUCKET), 0.001
 _EXACT, _HAIR = 1e-9, 1e-6
 Truth = Literal["holds", "fails", "on its bound"]
 
@@ -60,8 +59,8 @@ class ClaimFamily:
         return [[replace(part, effects=next(effects)) for part in parts] for parts in self.claims]
 
     def _recorded(self, logs: Array) -> Array:
-        steps = np.ceil((logs - math.log(_LEAST_MS)) / _STEP)
-        return np.where(self.times[:, None], steps * _STEP + math.log(_LEAST_MS), logs)
+        steps = np.ceil((logs - math.log(FIRST_MS)) / BUCKET_STEP)
+        return np.where(self.times[:, None], steps * BUCKET_STEP + math.log(FIRST_MS), logs)
 
     def judged_spreads(self, measured: list[list[Part]], logs: Array) -> list[list[Part]]:
         """What a judge makes of measured parts: drifts named, spreads moderated; `logs` as in `campaign`."""
@@ -139,7 +138,7 @@ def _one_by_one(published: Published, figures: list[tuple[str, int, str]]) -> Ev
 def _simulated(part: Part, published: Published) -> Part:
     """The part with the resolution of what is simulated: latencies in buckets, rates with all of their digits."""
     bucketed = sum(is_time(unit(term, published)) for term in part.terms)
-    return replace(part, resolution=bucketed * _STEP**2 / 12)
+    return replace(part, resolution=bucketed * BUCKET_STEP**2 / 12)
 
 
 def _truth(parts: list[tuple[Part, float]]) -> Truth:

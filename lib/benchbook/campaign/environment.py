@@ -44,7 +44,7 @@ class RunTimes(Noted):
 class Environment(Survey):
     """Hosts, what is off about them and what was set, systems, load generator, and the runs that it took.
 
-    `looks`: how often the claims were judged, where that are fewer times than were planned.
+    `looks`: among how many looks the claims' error rate is shared out, where that are fewer than were planned.
     """
 
     load_generator: str | None = None

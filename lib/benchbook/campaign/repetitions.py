@@ -2,8 +2,8 @@
 
 The claims are looked at twice: when the plan is through, where the blocks to add are decided on, and at the end. In
 between nothing is judged, and how many of the blocks are added hangs on the time that they take and not on what they
-show: so few looks are all that the verdicts' error rate is shared among (`LOOKS`), where a look after every block would
-leave each of them a fraction of it. A plan that uses the budget up is looked at once.
+show: so few looks are all that the verdicts' error rate is shared among (`SHARES`), where a look after every block
+would leave each of them a fraction of it. A plan that uses the budget up is looked at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchbook.profiles import Repeating
 # are added hangs on what the first look showed (as many as are likely to be enough), which counts as one look more.
 # Simulated, 16 claims on their bounds, 2 or 4 repetitions and up to 12 more: with two shares 6.0 to 6.8% of ledgers are
 # wrong, with three 4.0 to 4.6%. Sample sizes that follow the data: Proschan & Hunsberger (1995), Biometrics 51(4).
-LOOKS = 3
+SHARES = 3
 
 
 def run_until_decided(

@@ -162,8 +162,8 @@ class Campaign:
         return of_plan(self.asked)
 
     @property
-    def looks(self) -> int:
-        """How often at most the claims of this campaign are judged, with the data so far each time; 1 if planned so.
+    def shares(self) -> int:
+        """Among how many looks at the claims of this campaign their error rate is shared out; 1 if there is but one.
 
         A rule without `looks` is of a campaign from when the claims were judged after every block that was added.
         """

@@ -74,9 +74,6 @@ class Along(Hypothesis, Figure):
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [("rows", term) for level in self.levels_in(published) for term in self.terms(level)]
 
-    def in_tables(self) -> set[str]:
-        return {term.table for term in self.terms()}
-
     def check(self, published: Published, file: Path) -> None:
         check_factors(self, self.factors(), self.levels, published, self.id, file)
         levels = self.levels_in(published)

@@ -33,9 +33,6 @@ class Ratio(Hypothesis, Figure):
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [("rows", term) for term in self.terms()]
 
-    def in_tables(self) -> set[str]:
-        return {term.table for term in self.terms()}
-
     def room(self, published: Published) -> list[Term]:
         return rises_from(self)
 
@@ -54,9 +51,6 @@ class Order(Hypothesis):
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [(f"figures.{i}", term) for i, figure in enumerate(self.figures) for term in figure.terms()]
-
-    def in_tables(self) -> set[str]:
-        return {term.table for figure in self.figures for term in figure.terms()}
 
     def room(self, published: Published) -> list[Term]:
         return [term for figure in self.figures for term in rises_from(figure)]
@@ -81,9 +75,6 @@ class Dominates(Hypothesis):
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         figures = [self.figure, *self.above]
         return [("rows", t) for level in self._levels(published) for figure in figures for t in figure.terms(level)]
-
-    def in_tables(self) -> set[str]:
-        return {term.table for figure in (self.figure, *self.above) for term in figure.terms()}
 
     def check(self, published: Published, file: Path) -> None:
         check_factors(self.figure, self._factors(), self.levels, published, self.id, file)

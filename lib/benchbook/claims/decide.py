@@ -55,22 +55,22 @@ class _Tested:
         return min(self.inside, self.outside)
 
 
-def decide(claims: Sequence[Sequence[Part]], *, alpha: float = 0.05, looks: int = 1) -> list[Decision]:
+def decide(claims: Sequence[Sequence[Part]], *, alpha: float = 0.05, shares: int = 1) -> list[Decision]:
     """A verdict per claim; a claim is its parts, of which every one must hold.
 
-    Each of `looks` at the claims has an equal share of `alpha` (Bonferroni), which p values count as intervals do.
+    They have one of `shares` equal shares of `alpha` (Bonferroni), which p values count as intervals do.
     """
     tested = [_test(parts) for parts in claims]
     each = np.array([t.p if t is not None else math.nan for t in tested])
     # Holm (1979), Scand. J. Statist. 6(2); that it also bounds wrong directions: Shaffer (1980), Ann. Statist. 8(6).
     # Twice: the last claims of a ledger have a 95% interval inside their region, too, and not one of 90%.
-    adjusted = np.minimum(1.0, looks * np.maximum(holm(each), 2 * each))
+    adjusted = np.minimum(1.0, shares * np.maximum(holm(each), 2 * each))
     known = sorted(p for p in adjusted if not math.isnan(p))
     rejected = sum(p < alpha for p in known)
     order = sorted((t.p, i) for i, t in enumerate(tested) if t is not None)
     rank = {index: place for place, (_, index) in enumerate(order)}
     decisions = [
-        _decision(parts, t, float(p), _level(rank.get(i, 0), rejected, len(known), alpha / looks), alpha)
+        _decision(parts, t, float(p), _level(rank.get(i, 0), rejected, len(known), alpha / shares), alpha)
         for i, (parts, t, p) in enumerate(zip(claims, tested, adjusted, strict=True))
     ]
     return [replace(d, leaning=leaning(parts)) for d, parts in zip(decisions, claims, strict=True)]

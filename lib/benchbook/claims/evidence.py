@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from benchbook.analysis.results import Row, Table
+from benchbook.analysis.records_at import RecordsAt
+from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.campaign.taken import lost_share
 from benchbook.claims.ran_by import ran_by
-from benchbook.claims.terms import Rows, Term
+from benchbook.claims.terms import Term
 from benchbook.errors import BenchbookError
-from benchbook.grouping import grouped
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 from benchbook.stats.latency import percentile
@@ -70,15 +70,14 @@ class Evidence:
 
         The mean over repetitions; 0 for other metrics, and where no histogram was recorded. Raises NotMeasured.
         """
-        column = _sampling(term.metric)
-        if column not in self.frames.get(term.table, pd.DataFrame()).columns:
-            return 0.0
-        found = self._rows(term, system)[column].dropna()
-        return float(found.mean()) if len(found) else 0.0
+        return self._mean(term, system, _sampling(term.metric))
 
     def lost(self, term: Term, system: str) -> float:
         """Share of CPU that others took while `term`, a column, was measured: the mean over repetitions, else 0."""
-        column = lost_beside(term.metric)
+        return self._mean(term, system, lost_beside(term.metric))
+
+    def _mean(self, term: Term, system: str, column: str) -> float:
+        """Of a column in the rows of `term`; 0 where the table has no such column, or the rows nothing in it."""
         if column not in self.frames.get(term.table, pd.DataFrame()).columns:
             return 0.0
         found = self._rows(term, system)[column].dropna()
@@ -177,14 +176,14 @@ def measured(
 def _wide(table: Table, repetition: int, records: Sequence[Record], errors: Errors) -> list[dict[str, Any]]:
     """One mapping per system and levels with all metrics that this repetition has."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    at = _ByLevels(records)
-    for row in table.rows:
-        if row.measured is not None:
-            levels: Rows = dict(row.model_extra or {})
-            line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
-            line[row.metric] = row.measured.value
-            if record := at.record(row):
-                line |= _about(row.metric, record, errors)
+    rows = [(row.model_extra or {}, row.metric, row.measured) for row in table.rows if row.measured is not None]
+    at = RecordsAt(set.intersection(*(set(levels) - {"system"} for levels, *_ in rows)) if rows else (), records)
+    for levels, metric, measured in rows:
+        line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
+        line[metric] = measured.value
+        mine = [r for r in at.records(str(levels.get("system")), levels) if metric in r.summary]
+        if len(mine) == 1:
+            line |= _about(metric, mine[0], errors)
     return list(found.values())
 
 
@@ -206,28 +205,6 @@ def lost_beside(metric: str) -> str:
 def _sampling(metric: str) -> str:
     """The column that holds what a percentile's number of requests makes of its log variance."""
     return f"{metric} by its requests"
-
-
-class _ByLevels:
-    """Records of one table and repetition by what they ran."""
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = list(records)
-        self._names = sorted({name for r in self._records for name in r.levels})
-        self._whole = all(name in r.levels for r in self._records for name in self._names)
-        self._by_levels = grouped(self._records, lambda r: (r.system, *(r.levels.get(name) for name in self._names)))
-
-    def record(self, row: Row) -> Record | None:
-        """The one record that a row's figure was read off, if there is one."""
-        found = [r for r in self._at(row.model_extra or {}) if row.metric in r.summary]
-        return found[0] if len(found) == 1 else None
-
-    def _at(self, levels: Mapping[str, Any]) -> list[Record]:
-        if self._whole and all(name in levels for name in self._names):
-            return self._by_levels.get((levels.get("system"), *(levels[name] for name in self._names)), [])
-        # A record, or a row, may lack a level: it goes with every value of it.
-        mine = [r for r in self._records if r.system == levels.get("system")]
-        return [r for r in mine if all(r.levels.get(name, value) == value for name, value in levels.items())]
 
 
 @lru_cache(maxsize=16)

@@ -172,9 +172,9 @@ class Hypothesis(Strict, ABC):
     def tested_as(self) -> str:
         """The test with its bounds, as a clause: "at least 1.2x from the fewest to the most threads"."""
 
-    @abstractmethod
     def in_tables(self) -> set[str]:
-        """The published tables that the claim speaks of: they are repeated together."""
+        """Where `speaks_of` names no figure, the tables that the claim is about as a whole."""
+        return set()
 
     def check(self, published: Published, file: Path) -> None:
         """What its terms alone do not show: that its levels are printed, in an order that makes sense. BadInput."""

@@ -76,7 +76,7 @@ def of_campaign(
             published,
             found,
             replace(system, beside=beside),
-            looks=campaign.looks,
+            shares=campaign.shares,
             busy=busy,
             scaling=campaign.scaling,
         )
@@ -84,7 +84,8 @@ def of_campaign(
 
 
 def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
-    boots = {name: about.boot_id or name for name, about in campaign.environment().hosts.items()}
+    environment = campaign.environment()
+    boots = {name: environment.machine_of(name) for name in environment.hosts}
     with cpu_use.of_campaign(campaign) as use:
         found = headroom.busy_cells(records, use, boots)
     scaling = campaign.scaling
@@ -97,7 +98,7 @@ def judge(
     found: Evidence,
     system: JudgedSystem,
     *,
-    looks: int = 1,
+    shares: int = 1,
     busy: Sequence[BusyCell] = (),
     scaling: LevelScaling | None = None,
 ) -> list[results.JudgedClaim]:
@@ -126,7 +127,7 @@ def judge(
     parts = dict(
         zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
     )
-    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, looks=looks), strict=True))
+    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, shares=shares), strict=True))
     notes: dict[str, str] = {}
     for claim in claims:
         if claim.id in parts:
@@ -181,11 +182,6 @@ def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[
         if not part.n:
             raise NotMeasured(f"no repetition has all of: {part.what}")
     return [part.published_as(other.mean) for part, other in zip(mine, theirs, strict=True)]
-
-
-def agrees_with_its_table(claim: Hypothesis, published: Published) -> bool:
-    """Whether the published figures themselves, as exact as they are printed, satisfy the claim."""
-    return ledger_check.refuted_by_its_table(claim, published) is None
 
 
 def _system(name: str, campaign: Campaign) -> JudgedSystem:

@@ -55,9 +55,6 @@ class MeanRatio(Hypothesis, Figure):
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [("rows", term) for level in self._levels(published) for term in self.terms(level)]
 
-    def in_tables(self) -> set[str]:
-        return {term.table for term in self.terms()}
-
     def check(self, published: Published, file: Path) -> None:
         check_factors(self, [self.factor], self.levels, published, self.id, file)
 

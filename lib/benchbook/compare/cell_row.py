@@ -55,6 +55,12 @@ def better_side(unit: str) -> int:
     return int(is_rate(unit)) - int(is_time(unit))
 
 
+def direction(unit: str, ratio: float) -> Literal["faster", "slower", "changed"]:
+    """What a difference is called, of a ratio new over old; a metric without a better side has changed."""
+    better = better_side(unit)
+    return "changed" if better == 0 else "faster" if (ratio > 1) == (better > 0) else "slower"
+
+
 def in_words(row: CellRow, called: str) -> str:
     """What a cell is called, with what it would need, or that campaigns of one system may differ as much."""
     if called == "undecided" and row.needed is not None:

@@ -14,13 +14,13 @@ from benchbook.analysis import measured
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.compare.cell_row import Outcome, better_side
+from benchbook.compare.cell_row import Outcome, better_side, direction
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
-from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
+from benchbook.stats.cellwise import CONFIDENCE, coefficient_of_variation, compare_cells, repetitions_needed
 from benchbook.stats.estimates import DegenerateDataWarning
 
-MARGIN, CONFIDENCE = 0.05, 0.95
+MARGIN = 0.05
 
 CELL = ["table", "system", "levels", "metric", "unit"]
 # Cells of one table, system and metric share their spread: a few repetitions of one cell say little of it.
@@ -106,7 +106,7 @@ def values(
     """
     records = [record for record in campaign.records() if record.system in names]
     _known(metrics, records)
-    wanted = _published(campaign.report)
+    wanted = published_metrics(campaign.report)
     frame = measured.trials(_in_order(records, list(wanted)))
     left_out = apart or {}
     levels = {
@@ -139,24 +139,30 @@ def _levels(table: str, levels: Levels, without: frozenset[str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
-def _chosen(frame: pd.DataFrame, wanted: Mapping[str, list[str]]) -> pd.Series[bool]:
-    """A table's own metrics; a scenario that was not published has those of all published tables.
+def _chosen(frame: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Series[bool]:
+    """Which rows are of a metric that their table is compared by."""
+    there = {str(table): dict(zip(found.metric, found.unit, strict=True)) for table, found in frame.groupby("table")}
+    mine = {table: metrics_of(table, recorded, wanted) for table, recorded in there.items()}
+    rows = zip(frame.table, frame.metric, strict=True)
+    return pd.Series([metric in mine[table] for table, metric in rows], index=frame.index, dtype=bool)
 
-    Of a table with a row per component, records have no such metric, but one for each component: `mysql_tps` for `tps`.
+
+def metrics_of(table: str, recorded: Mapping[str, str], wanted: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of the metrics that trials of a table have (with their units), its own; `wanted`: those of each published table.
+
+    A scenario that was not published has those of all tables. Of a table with a row per component, records have no such
+    metric, but one for each component: `mysql_tps` for `tps`. Where they have neither (a speed that is printed, and of
+    which bytes and time are recorded), every rate and every time is one: no table is passed over.
     """
     anywhere = sorted({metric for metrics in wanted.values() for metric in metrics})
-    there = {str(table): set(found) for table, found in frame.groupby("table").metric}
-    names = {table: tuple(wanted.get(table, anywhere)) for table in there}
-    apart = {table for table in there if there[table].isdisjoint(names[table])}
-
-    def belongs(table: str, metric: str) -> bool:
-        mine = names[table]
-        return metric.endswith(tuple(f"_{name}" for name in mine)) if table in apart else metric in mine
-
-    return pd.Series(map(belongs, frame.table, frame.metric), index=frame.index, dtype=bool)
+    names = wanted.get(table, anywhere)
+    parts = tuple(f"_{name}" for name in names)
+    own = [name for name in names if name in recorded] or [name for name in recorded if name.endswith(parts)]
+    return own or [name for name, unit in recorded.items() if better_side(unit)]
 
 
-def _published(report: str) -> dict[str, list[str]]:
+def published_metrics(report: str) -> dict[str, list[str]]:
+    """The metrics of each published table."""
     return {name: table.metrics for name, table in published.load(report).tables.items()}
 
 
@@ -180,17 +186,15 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(by_cell.value.transform("min") > 0) & (by_cell.arm.transform("nunique") == 2)]
 
 
-def differences(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, confidence: float = CONFIDENCE
-) -> pd.DataFrame:
+def differences(frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN) -> pd.DataFrame:
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
     With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
     campaigns differ too much for any number of repetitions to do. A cell that varies unlike the others of its group is
     told by its own spread, as it was judged.
     """
-    table = outcomes(frame, effects=effects, margin=margin, confidence=confidence)
-    undecided, alpha = table.outcome == "undecided", (1 - confidence) / len(table)
+    table = outcomes(frame, effects=effects, margin=margin)
+    undecided, alpha = table.outcome == "undecided", (1 - CONFIDENCE) / len(table)
     alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
 
     @cache
@@ -212,9 +216,7 @@ def _groups(table: pd.DataFrame) -> list[Group]:
     return [Group(*key) for key in table[GROUP].itertuples(index=False, name=None)]
 
 
-def outcomes(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, confidence: float = CONFIDENCE
-) -> pd.DataFrame:
+def outcomes(frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
     [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, own_spread, outcome].
@@ -226,9 +228,7 @@ def outcomes(
     keys = usable[CELL].drop_duplicates(ignore_index=True)
     numbered = usable.merge(keys.reset_index(names="cell"), on=CELL)
     known = {cell: effects[group] for cell, group in enumerate(_groups(keys)) if effects and group in effects}
-    found = compare_cells(
-        numbered.assign(kind=numbered.metric), arms=("b", "a"), effects=known, margin=margin, confidence=confidence
-    )
+    found = compare_cells(numbered.assign(kind=numbered.metric), arms=("b", "a"), effects=known, margin=margin)
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found, how="inner")
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})
@@ -278,14 +278,11 @@ def _called(table: pd.DataFrame) -> list[Outcome]:
 
 
 def _outcome(unit: str, ratio: float, equivalent: bool, different: bool, not_below: bool, not_above: bool) -> Outcome:
-    better = better_side(unit)
     if equivalent:
         return "equivalent"
-    if different and better == 0:
-        return "changed"
     if different:
-        return "faster" if (ratio > 1) == (better > 0) else "slower"
-    kept = {1: not_below, -1: not_above, 0: False}[better]
+        return direction(unit, ratio)
+    kept = {1: not_below, -1: not_above, 0: False}[better_side(unit)]
     return "not slower" if kept else "undecided"
 
 

@@ -64,11 +64,10 @@ def _campaigns(listing: Listing) -> Lines:
 
 
 def _effects(listing: Listing) -> Lines:
-    head = ["table", "system", "metric", "campaigns", "standard deviation", "degrees of freedom"]
-    table = _table("What campaigns of the same system differ by, beside repetitions", *head)
-    for group, effect in listing.effects.items():
-        figures = [str(effect.campaigns), f"{effect.variance**0.5:.1%}", f"{effect.df:.1f}"]
-        table.add_row(*map(escape, group), *figures)
+    rows = history.effect_rows(listing.effects)
+    table = _table("What campaigns of the same system differ by, beside repetitions", *rows[0])
+    for row in rows:
+        table.add_row(*map(escape, row.values()))
     return table
 
 

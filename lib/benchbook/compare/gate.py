@@ -68,7 +68,7 @@ class Gate:
 def check(
     a: Campaign, b: Campaign, systems: Mapping[str, str], *, accept: Sequence[str] = (), subject: Sequence[str] = ()
 ) -> Gate:
-    """Hold two environments against each other. `systems` as in `facts.of_pair`; another system is the subject itself.
+    """Hold two environments against each other. `systems` as `of_pair` has them; another system is the subject itself.
 
     `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. Raises
     BadInput for a name that neither environment has.

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchbook.compare.cell_row import better_side
+from benchbook.compare.cell_row import direction
 from benchbook.compare.cells import CELL
 from benchbook.frames.schema import RUN_TRIALS
 from benchbook.stats.level_changes import LevelChange, level_changes
 from benchbook.stats.tails import t_quantile
 
-_FIXED = {column.name for column in RUN_TRIALS.columns}
+# The columns of every trial; what else a frame has are levels and metrics.
+FIXED = {column.name for column in RUN_TRIALS.columns}
 POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "error2"]
 CHANGES = [*CELL, "before", "campaign", "ratio", "low", "high", "p_value", "called"]
 
@@ -39,7 +40,7 @@ def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Data
 def _long(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """[*CELL, campaign, value], cells in the order of the report and by rising levels, campaigns in that of time."""
     units: Mapping[str, str] = trials.attrs["units"]
-    levels = [name for name in trials.columns if name not in _FIXED and name not in units]
+    levels = [name for name in trials.columns if name not in FIXED and name not in units]
     known = trials.assign(levels=_in_words(trials, levels), place=trials["table"].map(_places(wanted)))
     known = known.sort_values(["place", "table", "system", *levels, "campaign", "order"], kind="stable")
     parts = [
@@ -72,9 +73,10 @@ def _in_words(trials: pd.DataFrame, levels: Sequence[str]) -> list[str]:
 
 
 def _text(value: Any) -> str:
+    """As it was set: a whole number is one with a point where other trials lack the level."""
     if pd.isna(value):
         return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def changes(found: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
@@ -93,8 +95,6 @@ def changes(found: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object]:
-    better = better_side(unit)
-    called = "changed" if better == 0 else "faster" if (change.ratio > 1) == (better > 0) else "slower"
     names = part.campaign.tolist()
     return {
         "before": names[change.at - 1],
@@ -103,5 +103,5 @@ def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object
         "low": change.low,
         "high": change.high,
         "p_value": change.p_value,
-        "called": called,
+        "called": direction(unit, change.ratio),
     }

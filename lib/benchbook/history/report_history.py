@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict
 from benchbook import published
 from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
-from benchbook.compare.cells import CELL
+from benchbook.compare.cells import CELL, metrics_of, published_metrics
 from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
 from benchbook.given.named import one_of
 from benchbook.history import cell_history
+from benchbook.history.cell_history import FIXED
 from benchbook.memory import recorded_runs
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS
 
@@ -113,10 +114,16 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
 
 
 def _wanted(report: str, trials: pd.DataFrame, metrics: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Table -> metrics: the table's own; a scenario that was not published has those of all published tables."""
+    """Table -> the metrics that it is looked at by: those that were asked for, else those that `compare` takes."""
     for name in metrics:
         one_of(name, [column for column in trials.columns if column in trials.attrs["units"]], "metric")
-    known = {name: table.metrics for name, table in published.load(report).tables.items()}
-    anywhere = sorted({metric for names in known.values() for metric in names})
-    tables = [*known, *sorted(set(trials["table"].astype(str)) - known.keys())]
-    return {table: metrics or known.get(table, anywhere) for table in tables}
+    printed = published_metrics(report)
+    there = {str(table): mine for table, mine in trials.groupby("table", observed=True)}
+    order = [*(table for table in printed if table in there), *sorted(there.keys() - printed.keys())]
+    return {table: metrics or metrics_of(table, _recorded(there[table]), printed) for table in order}
+
+
+def _recorded(trials: pd.DataFrame) -> dict[str, str]:
+    """The metrics that any of these trials has, with their units."""
+    named = {name: unit for name, unit in trials.attrs["units"].items() if name not in FIXED and name in trials}
+    return {name: unit for name, unit in named.items() if trials[name].notna().any()}

@@ -159,6 +159,11 @@ class RemoteHost:
         )
 
     @property
+    def is_root(self) -> bool:
+        """Whether the login is root."""
+        return self.run(["id", "-u"]).stdout.strip() == "0"
+
+    @property
     def machine(self) -> str:
         """What tells machines apart, several hosts of a lab being one: the boot id, or the name where there is none."""
         return self.seen().place.partition(" ")[0] or self.name
@@ -245,11 +250,6 @@ class RemoteHost:
         """
         if self.hold:
             self.hold.reservation.verify()
-
-    def make_folder(self, path: str) -> None:
-        """One new folder, without starting a shell for it."""
-        with self._lock, self._guard(path):
-            self.sftp.mkdir(path, 0o700)
 
     def mkdir(self, *paths: str) -> None:
         self.run(["mkdir", "-p", "-m", "700", *paths])

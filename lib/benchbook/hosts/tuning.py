@@ -32,7 +32,7 @@ def tune(session: Session) -> dict[str, Tuned]:
 
 def _tune(session: Session, host: RemoteHost) -> Tuned:
     program = host.push(remote_program("hosts", "tune.py"))
-    is_root = host.run(["id", "-u"]).stdout.strip() == "0"
+    is_root = host.is_root
     lab = session.inventory.lab
     argv = ["python3", program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
     job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))

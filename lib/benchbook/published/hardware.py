@@ -16,15 +16,21 @@ def cores(host: HostFact) -> int | None:
 
 
 def server_cores(report: Report) -> int | None:
-    """Cores of all published hosts together that print them; None where none does.
+    """Cores of all published hosts together that served and print them; None where none does.
 
-    A load generator's host counts only if its cores are printed: reports that leave them out mean the servers.
+    What ran a load generator alone did not serve: its cores are no part of what the published load met.
     """
-    found = [count * host.count for host in report.hosts if (count := cores(host)) is not None]
-    return sum(found) or None
+    loads = _loads(report)
+    serving = [host for host in report.hosts if not host.runs or set(host.runs) - loads]
+    return sum(count * host.count for host in serving if (count := cores(host)) is not None) or None
 
 
 def loads_itself(report: Report) -> bool:
     """Whether a published server carried its own load: a load generator ran there beside something else."""
-    loads = {experiment.load for experiment in report.design}
+    loads = _loads(report)
     return any(loads & set(host.runs) and set(host.runs) - loads for host in report.hosts)
+
+
+def _loads(report: Report) -> set[str]:
+    """The load generators of its design, under the names that `runs` of a host has them by."""
+    return {experiment.load for experiment in report.design}

@@ -61,7 +61,10 @@ class SystemFact(Strict):
 
 
 class HostFact(Strict):
-    """A published host, or `count` equal ones: its address or a name for it, its hardware, and what ran there."""
+    """A published host, or `count` equal ones: its address or a name for it, its hardware, and what ran there.
+
+    `runs` has a load generator by the name that `load` of the design has: whose host runs nothing else did not serve.
+    """
 
     name: str | None = None
     address: str | None = None

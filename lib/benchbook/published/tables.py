@@ -112,15 +112,6 @@ class PublishedTable:
         value, row = self.value(metric, **levels), self._row(metric, levels)
         return None if value is None else resolution(value, str(self.printed.at[row, metric]))
 
-    def evaluate(self, expression: str, rows: Mapping[str, Scalar] | None = None) -> pd.Series[float]:
-        """Arithmetic over columns and fixed levels, as in `identities`: one float per row, missing where a part is.
-
-        `rows` limits it to the rows with these levels; the index is that of `frame`.
-        """
-        frame = self.frame.loc[self.matching(rows or {})]
-        result = frame.select_dtypes("number").astype("float64").assign(**self.fixed).eval(expression, engine="python")
-        return pd.Series(result, index=frame.index, dtype="float64")
-
     def long(self) -> pd.DataFrame:
         """One row per printed number: table, metric, unit, value, then the levels and the fixed levels."""
         levels = self.frame[self.levels].assign(**self.fixed)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from benchbook.errors import BadInput
 from benchbook.published.arithmetic import aggregates, of_the_table
 from benchbook.published.reading import known, names_in
+from benchbook.published.time_units import is_time
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.published.declarations import Buckets, Companion, Constant, Identity, Trend
     from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
-
-_TIMES = ("ms", "s", "us", "µs")
 
 
 def check_declarations(package: PackageMeta, report: Report, folder: Path) -> None:
@@ -110,11 +109,11 @@ def _columns(resource: ResourceMeta, path: Path) -> None:
     for companion in resource.companions:
         for metric in (companion.metric, companion.beside):
             known(metric, metrics, "a companion is no metric", f"{resource.name}.{companion.id}", path)
-    times = [field.name for field in fields if field.role == "metric" and field.unit in _TIMES]
+    times = [field.name for field in fields if field.role == "metric" and is_time(field.unit)]
     settings = [*(field.name for field in fields if field.role == "level"), *resource.fixed]
     for buckets in resource.buckets:
         key = f"{resource.name}.{buckets.id}"
-        known(buckets.metric, times, "a histogram is not of a metric in ms, s or us", key, path)
+        known(buckets.metric, times, "a histogram is not of a metric that is a time", key, path)
         for name in buckets.rows:
             known(name, settings, "buckets are limited to rows by an unknown level", key, path)
 

@@ -48,7 +48,7 @@ def at_published_levels(asking: Asking) -> Design:
     asked = kind.asked(asking.published, parameters, asking.profile, asking.inventory)
     repeating = kind.repeating(asking.profile)
     if repeating and not parameters.repetitions:
-        asked = {**asked, "repeat": {**repeating.model_dump(), "looks": repetitions.LOOKS}}
+        asked = {**asked, "repeat": {**repeating.model_dump(), "looks": repetitions.SHARES}}
     return Design(kind.cells(asking.published, parameters), asked)
 
 

@@ -18,6 +18,8 @@ from benchbook.stats.tails import t_quantile, t_tail
 
 _MOST_REPETITIONS = 10_000
 _LARGEST = 700.0
+# Of every interval and, after Holm, of every statement; with what probability a difference is to be seen.
+CONFIDENCE, POWER = 0.95, 0.8
 
 
 def compare_cells(
@@ -26,7 +28,6 @@ def compare_cells(
     arms: tuple[object, object],
     effects: Mapping[int, CampaignEffect] | None = None,
     margin: float = 0.05,
-    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Compare two arms in every cell of a table; every statement is corrected by Holm over its cells.
 
@@ -42,12 +43,12 @@ def compare_cells(
     positive, and no common cell.
     """
     columns(frame, "cell", "kind", "arm", "value")
-    share(margin, key="margin"), share(confidence, key="confidence")
+    share(margin, key="margin")
     new, base = (_moderated(frame[frame["arm"] == name]) for name in arms)
     both = new.add_suffix("_new").join(base.add_suffix("_baseline"), how="inner").sort_index()
     if both.empty:
         raise BadInput("no cell holds both arms", key="arm", value=arms, fix=f"seen: {frame['arm'].unique().tolist()}")
-    return _judged(_errors(both, effects or {}), margin, confidence)
+    return _judged(_errors(both, effects or {}), margin)
 
 
 def _moderated(frame: pd.DataFrame) -> pd.DataFrame:
@@ -93,9 +94,9 @@ def _errors(both: pd.DataFrame, effects: Mapping[int, CampaignEffect]) -> pd.Dat
     )
 
 
-def _judged(found: pd.DataFrame, margin: float, confidence: float) -> pd.DataFrame:
+def _judged(found: pd.DataFrame, margin: float) -> pd.DataFrame:
     shift = pd.Series(np.log(found.ratio), index=found.index)
-    edge, alpha = -math.log(1 - margin), 1 - confidence
+    edge, alpha = -math.log(1 - margin), 1 - CONFIDENCE
     # A few degrees of freedom can ask for more than a float holds.
     half = np.minimum(t_quantile(1 - alpha / 2, found.df) * found.error, _LARGEST)
     p_value = (2 * _tail(shift.abs(), found)).clip(upper=1.0)
@@ -138,25 +139,23 @@ def coefficient_of_variation(values: Values, *, groups: Sequence[object] | None 
     return math.sqrt(sum(float(((part - part.mean()) ** 2).sum()) for part in parts) / freedom)
 
 
-def repetitions_needed(
-    *, cv: float, ratio: float, power: float = 0.8, alpha: float = 0.05, effect: CampaignEffect | None = None
-) -> int:
-    """Repetitions per arm for a t test at `alpha` to see a true `ratio` with probability `power`; at least 2.
+def repetitions_needed(*, cv: float, ratio: float, alpha: float = 0.05, effect: CampaignEffect | None = None) -> int:
+    """Repetitions per arm for a t test at `alpha` to see a true `ratio` with probability POWER; at least 2.
 
     `cv` is the relative standard deviation between repetitions; correct `alpha` for the family by hand (alpha / cells).
     With `effect`, for arms that are campaigns, which differ by themselves. Raises BadInput where 10,000 would not do.
     """
-    share(power, key="power"), share(alpha, key="alpha")
+    share(alpha, key="alpha")
     if cv <= 0 or ratio <= 0 or ratio == 1:
         raise BadInput("needs cv > 0 and a ratio above 0 and not 1", value=(cv, ratio), fix="name the difference")
     shift = abs(math.log(ratio))
     if effect is not None:
-        return _first(lambda n: _power(shift, effect.widened(2 * cv**2 / n, 2 * n - 2), alpha) >= power)
+        return _first(lambda n: _power(shift, effect.widened(2 * cv**2 / n, 2 * n - 2), alpha) >= POWER)
     from statsmodels.stats.power import TTestIndPower  # noqa: PLC0415 - a second, for what few ask
 
     # Cohen (1988), Statistical Power Analysis, ch. 2, by the noncentral t of statsmodels; the power rises with n.
     solver = TTestIndPower()
-    return _first(lambda n: float(solver.power(shift / cv, n, alpha)) >= power)
+    return _first(lambda n: float(solver.power(shift / cv, n, alpha)) >= POWER)
 
 
 def _power(shift: float, error: tuple[float, float], alpha: float) -> float:

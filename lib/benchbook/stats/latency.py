@@ -1,8 +1,7 @@
 """Latency percentiles from histograms, as deep and as fine as the samples allow, and Little's law.
 
 Percentiles of clients cannot be averaged; their histograms can be added. A histogram is a sequence of (bucket's
-latency in ms, count), as `sysbench --histogram` prints it. Those buckets are 1.8% wide: sysbench spreads 1,024
-of them evenly over the logarithm of 0.001 to 100,000 ms, exp(ln(1e8) / 1023) = 1.0182 apart.
+latency in ms, count), as `sysbench --histogram` prints it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from benchbook.errors import BadInput
 
 Histogram: TypeAlias = Sequence[tuple[float, int]]
 
-SYSBENCH_BUCKET = 0.0182
 BEYOND = 10
 _TAIL, _Z = 0.025, 1.96
 
@@ -29,18 +27,11 @@ _TAIL, _Z = 0.025, 1.96
 class Percentile:
     """A percentile in ms; `value` is None where the sample is too small.
 
-    `low` and `high`: its 95% interval from the number of requests, and one bucket more each way. `error`: what the
-    number of requests alone makes of its relative standard error (0 where the interval lies in one bucket). Requests
-    that follow each other are alike, so that both are the least that can be.
+    `error`: what the number of requests alone makes of its relative standard error (0 where its interval lies in one
+    bucket). Requests that follow each other are alike, so that it is the least that can be.
     """
 
-    percentile: float
     value: float | None
-    low: float | None
-    high: float | None
-    samples: int
-    beyond: int
-    reason: str
     error: float = 0.0
 
 
@@ -66,28 +57,17 @@ def merge_histograms(histograms: Iterable[Histogram]) -> list[tuple[float, int]]
     return sorted((bound, count) for bound, count in total.items() if count)
 
 
-def hdr_buckets(encoded: Iterable[str | bytes], *, ms_per_unit: float = 0.001) -> list[tuple[float, int]]:
-    """Buckets in ms of base64 HdrHistogram payloads (as in `.hlog` files), added up; the usual unit is microseconds."""
-    payloads = [item.encode() if isinstance(item, str) else item for item in encoded]
-    if not payloads:
-        raise BadInput("no histogram given", key="encoded", fix="pass at least one payload")
-    total = HdrHistogram.decode(payloads[0])
-    for payload in payloads[1:]:
-        total.add(HdrHistogram.decode(payload))
-    return [
-        (item.value_iterated_to * ms_per_unit, int(item.count_added_in_this_iter_step))
-        for item in total.get_recorded_iterator()
-    ]
+def hdr_buckets(encoded: str) -> list[tuple[float, int]]:
+    """Buckets in ms of an HdrHistogram of microseconds, as base64 (as in `.hlog` files)."""
+    steps = HdrHistogram.decode(encoded.encode()).get_recorded_iterator()
+    return [(item.value_iterated_to * 0.001, int(item.count_added_in_this_iter_step)) for item in steps]
 
 
-def percentile(
-    histogram: Histogram, percent: float, *, bucket: float = SYSBENCH_BUCKET, beyond: int = BEYOND
-) -> Percentile:
+def percentile(histogram: Histogram, percent: float, *, beyond: int = BEYOND) -> Percentile:
     """The latency that `percent` of the requests do not exceed, in ms, if at least `beyond` requests lie beyond it.
 
     With 10 requests beyond, their number itself is uncertain by 1/sqrt(10) = 32% (Poisson); with fewer, a percentile is
-    one request's story: p99 needs 1,000 samples, p99.9 10,000. Buckets are `bucket` wide (relative): no difference
-    within one is a difference.
+    one request's story: p99 needs 1,000 samples, p99.9 10,000.
     """
     if not 0 < percent < 100:
         raise BadInput("must lie between 0 and 100", key="percent", value=percent, fix="e.g. 95")
@@ -95,13 +75,10 @@ def percentile(
     samples = sum(count for _, count in rows)
     # Nearest rank: Hyndman & Fan (1996), Am. Stat. 50(4), definition 1; rounding keeps 0.95 * 200 at 190.
     rank = math.ceil(round(percent / 100 * samples, 9))
-    past = samples - rank
-    if samples == 0 or past < beyond:
-        why = f"{samples} samples leave {past} beyond p{percent:g}; {beyond} are needed"
-        return Percentile(percent, None, None, None, samples, past, why)
-    value, (least, most) = _at_rank(rows, rank), _around(rows, percent / 100, samples)
-    error = math.log(most / least) / (2 * _Z) if least > 0 else 0.0
-    return Percentile(percent, value, least / (1 + bucket), most * (1 + bucket), samples, past, "", error)
+    if samples == 0 or samples - rank < beyond:
+        return Percentile(None)
+    least, most = _around(rows, percent / 100, samples)
+    return Percentile(_at_rank(rows, rank), math.log(most / least) / (2 * _Z) if least > 0 else 0.0)
 
 
 def _binomial_quantile(tail: float, n: int, share: float) -> int:

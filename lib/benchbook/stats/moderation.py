@@ -61,19 +61,17 @@ def moderate(
     *,
     covariate: Values | None = None,
     robust: bool = True,
-    resolution: float = 0.0,
 ) -> Moderated:
     """Moderate sample variances, shape (features,), with `dfs` degrees of freedom each.
 
     A feature with 0 degrees of freedom (one repetition; its variance may be NaN) informs no prior and gets the prior's
     variance. With `covariate` (the log of the level, say), the log of the prior variance follows a line, from 8
-    features on. `robust` keeps outlying variances out of the prior, and the prior away from them. `resolution` is the
-    least variance that the metric can show (rounding to steps of w: w^2 / 12); lower ones count as that. Variances of
-    0 inform no prior, so that they cannot draw it to 0. With fewer than 3 variances above 0 nothing is moderated.
+    features on. `robust` keeps outlying variances out of the prior, and the prior away from them. Variances of 0 inform
+    no prior, so that they cannot draw it to 0. With fewer than 3 variances above 0 nothing is moderated.
 
     A posterior has at most as many degrees of freedom as all features together (limma's rule). Raises BadInput.
     """
-    found, own_df = _usable(variances, dfs, resolution)
+    found, own_df = _usable(variances, dfs)
     along = _along(covariate, found.size)
     informs = (own_df > 0) & (found > 0)
     if informs.sum() < LEAST_FEATURES:
@@ -88,16 +86,16 @@ def moderate(
     return _squeezed(found, own_df, scale * np.exp(log_trend), prior_df, belief, slope)
 
 
-def _usable(variances: Values, dfs: Values, resolution: float) -> tuple[Array, Array]:
+def _usable(variances: Values, dfs: Values) -> tuple[Array, Array]:
     own_df, found = vector(dfs, key="dfs"), np.asarray(variances, dtype=float)
     if found.shape != own_df.shape:
         raise BadInput("needs one per variance", key="dfs", value=own_df.shape, fix=f"pass {found.shape}")
-    if (own_df < 0).any() or resolution < 0:
-        raise BadInput("must not be below 0", key="dfs, resolution", value=(own_df.min(), resolution))
+    if (own_df < 0).any():
+        raise BadInput("must not be below 0", key="dfs", value=own_df.min())
     known = vector(found[own_df > 0], key="variances", minimum=0)
     if (known < 0).any():
         raise BadInput("must not be below 0", key="variances", value=float(known.min()), fix="pass variances")
-    return np.where(own_df > 0, np.maximum(found, resolution), math.nan), own_df
+    return np.where(own_df > 0, found, math.nan), own_df
 
 
 def _as_they_are(found: Array, own_df: Array) -> Moderated:

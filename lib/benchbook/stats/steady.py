@@ -16,11 +16,13 @@ import numpy as np
 
 from benchbook.stats.background import stalled
 from benchbook.stats.change_points import change_points
-from benchbook.stats.estimates import Array, Values, share, vector
+from benchbook.stats.estimates import Array, Values, vector
 
 Kind = Literal["flat", "warm-up", "slow-down", "none", "too short"]
 
 MINIMUM_SAMPLES = 10
+# Levels within this share of each other count as equal; less than the other share of the samples is no steady state.
+_TOLERANCE, _LEAST_SHARE = 0.02, 1 / 3
 _PENALTY = 5.0
 _SIGMAS = 3.0
 _LEAST_NOISE = 1e-3
@@ -64,19 +66,18 @@ class _Noise:
         return self.sigma * math.sqrt(min(self.inflation / samples, 1.0))
 
 
-def steady_state(values: Values, *, tolerance: float = 0.02, minimum_share: float = 1 / 3) -> SteadyState:
+def steady_state(values: Values) -> SteadyState:
     """Classify a series in time order, where higher is faster (tps; pass the negative of a latency).
 
     flat: steady from the first sample; warm-up: steady after a lower (or unsettled) beginning; slow-down: steady after
-    a higher beginning; none: still changing, or steady for less than `minimum_share` of the samples; too short: fewer
-    than 10 samples. Levels within `tolerance` (relative) of each other count as equal. `drift` is the relative change
-    of the fitted line from the first to the last steady sample.
+    a higher beginning; none: still changing, or steady for less than a third of the samples; too short: fewer than 10
+    samples. Levels within 2% of each other count as equal. `drift` is the relative change of the fitted line from the
+    first to the last steady sample.
 
     White noise is called flat in 97 to 100% of simulations from 10 samples on. Strong autocorrelation (0.9) in few
     samples cannot be told from drift: flat in 60% at 60 samples, 81% at 120, 98% at 300; most of the rest is "none".
     """
     found = vector(values, minimum=0)
-    share(tolerance, key="tolerance"), share(minimum_share, key="minimum_share")
     if found.size < MINIMUM_SAMPLES:
         why = f"{found.size} samples; {MINIMUM_SAMPLES} are the least that can show a change"
         return SteadyState("too short", None, math.nan, math.nan, (), found.size, why)
@@ -84,9 +85,9 @@ def steady_state(values: Values, *, tolerance: float = 0.02, minimum_share: floa
         return SteadyState("flat", 0, float(found[0]), 0.0, (), found.size, "all samples are equal")
     noise = _noise(found)
     changes = _change_points(found, noise)
-    start = _steady_start(found, changes, noise, tolerance)
+    start = _steady_start(found, changes, noise)
     rise = _straight_rise(found, changes, noise)
-    return _classify(found, changes, start if rise is None else rise, noise, tolerance, minimum_share)
+    return _classify(found, changes, start if rise is None else rise, noise)
 
 
 def _noise(values: Array) -> _Noise:
@@ -119,14 +120,14 @@ def _change_points(values: Array, noise: _Noise) -> tuple[int, ...]:
     return tuple(change_points(signal, least=2, penalty=_PENALTY * math.log(values.size)))
 
 
-def _steady_start(values: Array, changes: tuple[int, ...], noise: _Noise, tolerance: float) -> int | None:
+def _steady_start(values: Array, changes: tuple[int, ...], noise: _Noise) -> int | None:
     """Start of the earliest run of segments like the last long one, short interruptions (a checkpoint) included."""
     n = values.size
     bounds = list(zip((0, *changes), (*changes, n), strict=True))
     low, high = max(bounds, key=lambda b: b[1] - max(b[0], n // 2))
     start, like, unlike, unlike_in_all = None, 0, 0, 0
     for a, b in reversed(bounds):
-        alike = _alike(values[a:b], values[low:high], noise, tolerance)
+        alike = _alike(values[a:b], values[low:high], noise)
         if alike:
             like += b - a
         else:
@@ -140,14 +141,14 @@ def _steady_start(values: Array, changes: tuple[int, ...], noise: _Noise, tolera
     return start
 
 
-def _alike(segment: Array, reference: Array, noise: _Noise, tolerance: float) -> bool:
+def _alike(segment: Array, reference: Array, noise: _Noise) -> bool:
     gap = abs(segment.mean() - reference.mean())
     error = math.hypot(noise.error(segment.size), noise.error(reference.size))
-    if gap > max(tolerance * abs(reference.mean()), _SIGMAS * error):
+    if gap > max(_TOLERANCE * abs(reference.mean()), _SIGMAS * error):
         return False
     if min(segment.size, reference.size) < MINIMUM_SAMPLES:
         return True
-    return bool(segment.std() < _SPREAD_RATIO * reference.std() or segment.std() <= tolerance * abs(reference.mean()))
+    return bool(segment.std() < _SPREAD_RATIO * reference.std() or segment.std() <= _TOLERANCE * abs(reference.mean()))
 
 
 def _straight_rise(values: Array, changes: tuple[int, ...], noise: _Noise) -> int | None:
@@ -175,36 +176,34 @@ def _bend_errors(values: Array, bends: Array) -> Array:
     return np.asarray(float((y**2).sum()) - sum_xy**2 / (sum_xx - sum_x**2 / values.size))
 
 
-def _classify(
-    values: Array, changes: tuple[int, ...], start: int | None, noise: _Noise, tolerance: float, minimum_share: float
-) -> SteadyState:
+def _classify(values: Array, changes: tuple[int, ...], start: int | None, noise: _Noise) -> SteadyState:
     n = values.size
-    if start is None or n - start < max(minimum_share * n, MINIMUM_SAMPLES / 2):
-        why = f"still changing in the last {minimum_share:.0%} of the samples"
+    if start is None or n - start < max(_LEAST_SHARE * n, MINIMUM_SAMPLES / 2):
+        why = f"still changing in the last {_LEAST_SHARE:.0%} of the samples"
         return SteadyState("none", None, math.nan, math.nan, changes, n, why)
-    begin = _past_the_tail(values, start, noise, tolerance)
+    begin = _past_the_tail(values, start, noise)
     steady = values[start if begin is None else begin :]
     level = float(steady.mean())
     drift = _drift(steady, noise)[0] / level if level else math.nan
     if begin is None:
         return SteadyState("none", None, math.nan, drift, changes, n, f"drifts by {drift:+.1%} over its calmest part")
-    kind: Kind = "flat" if begin == 0 else "slow-down" if _higher(values[:begin], level, tolerance) else "warm-up"
+    kind: Kind = "flat" if begin == 0 else "slow-down" if _higher(values[:begin], level) else "warm-up"
     why = "no change beyond noise and tolerance" if begin == 0 else f"the first {begin} samples differ from the rest"
     return SteadyState(kind, begin, level, drift, changes, n, why)
 
 
-def _higher(before: Array, level: float, tolerance: float) -> bool:
+def _higher(before: Array, level: float) -> bool:
     """Whether the beginning lies above the level by more than tolerance and its own noise."""
     error = float(before.std()) / math.sqrt(before.size)
-    return bool(before.mean() - level > max(tolerance * abs(level), _SIGMAS * error))
+    return bool(before.mean() - level > max(_TOLERANCE * abs(level), _SIGMAS * error))
 
 
-def _past_the_tail(values: Array, start: int, noise: _Noise, tolerance: float) -> int | None:
+def _past_the_tail(values: Array, start: int, noise: _Noise) -> int | None:
     """`start`, or up to two tenths later where the slow tail of a warm-up ends; None if what is left still drifts."""
     n = values.size
     for begin in range(start, max(start, min(start + n // 5, int((1 - _LEFT_OF_TAIL) * n))) + 1, max(n // 20, 1)):
         drift, error = _drift(_without_stalls(values[begin:]), noise)
-        if abs(drift) <= max(tolerance * abs(float(values[begin:].mean())), _SIGMAS * error):
+        if abs(drift) <= max(_TOLERANCE * abs(float(values[begin:].mean())), _SIGMAS * error):
             return begin
         if start == 0:
             break

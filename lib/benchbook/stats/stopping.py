@@ -20,6 +20,11 @@ from benchbook.stats.background import UNKNOWN, Background, learned, missed, sta
 from benchbook.stats.estimates import Array, Interval, Values, vector
 from benchbook.stats.steady import SteadyState, steady_state
 
+# Each look is so many times as late as the last one; the interval at a look has this share of the error that the one at
+# the stop may have.
+_GROWTH, _CONFIDENCE, _ERROR_SHARE = 1.25, 0.95, 0.6
+# A load is judged over so many periods of the system's background work or more.
+PERIODS = 5
 # Where no period is known, the level is looked at over so many parts of the series.
 _BATCHES = 6
 # What differs at the beginning for longer than this share is taken for a level that the system goes back to.
@@ -45,30 +50,24 @@ class StopRule:
     maximum_s: float
     minimum_s: float = 30.0
     target: float = 0.02
-    confidence: float = 0.95
-    growth: float = 1.25
     consecutive: int = 2
-    error_share: float = 0.6
     minimum_freedom: float = 10.0
     background: Background = UNKNOWN
-    periods: int = 5
     unsteady: float = 0.1
 
     def __post_init__(self) -> None:
         if not 0 < self.minimum_s <= self.maximum_s:
             raise BadInput("needs 0 < minimum_s <= maximum_s", key="minimum_s", value=(self.minimum_s, self.maximum_s))
-        if not (0 < self.target < 1 and self.growth > 1 and self.consecutive >= 1 and 0 < self.error_share <= 1):
-            raise BadInput(
-                "needs 0 < target < 1 < growth, consecutive >= 1, 0 < error_share <= 1", key="rule", value=self
-            )
+        if not (0 < self.target < 1 and self.consecutive >= 1):
+            raise BadInput("needs 0 < target < 1, consecutive >= 1", key="rule", value=self)
 
     def looks(self) -> list[float]:
         """The seconds at which the series is judged, the last being the maximum."""
         found: list[float] = []
-        at = max(self.minimum_s, self.periods * self.background.period_s)
+        at = max(self.minimum_s, PERIODS * self.background.period_s)
         while at < self.maximum_s:
             found.append(at)
-            at *= self.growth
+            at *= _GROWTH
         return [*found, self.maximum_s]
 
 
@@ -81,7 +80,6 @@ class StopDecision:
     reason: str
     elapsed_s: float
     next_look_s: float
-    share_of_maximum: float
     interval: Interval | None
     steady: SteadyState
 
@@ -113,8 +111,7 @@ def _decide(states: list[_State], found: Array, rule: StopRule, interval_s: floa
     precise = len(tight) == rule.consecutive and all(tight)
     over = elapsed + 1e-9 >= rule.maximum_s
     reason = _reason(precise, over, last, rule)
-    share = elapsed / rule.maximum_s
-    return StopDecision(precise or over, precise, reason, elapsed, coming, share, last.interval, last.steady)
+    return StopDecision(precise or over, precise, reason, elapsed, coming, last.interval, last.steady)
 
 
 def replay(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDecision:
@@ -147,7 +144,7 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
         return _State(steady, why=why, moves=True)
     period = round(rule.background.period_s / interval_s)
     turns = steady.of(values).size // period if period else 0
-    if period and turns < rule.periods:
+    if period and turns < PERIODS:
         return _State(steady, why=_too_short(rule))
     judged = steady.of(values)[-turns * period :]
     noise = without_period(judged, period) if period else judged
@@ -157,20 +154,18 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
         return _State(steady, why=why, moves=True)
     # A stall before the part that is judged is known of, and yet not in its mean.
     here = stalls_in(judged) / (judged.size * interval_s)
-    allowed = missed(
-        rule.background, stalls_in(values), values.size * interval_s, here=here, confidence=rule.confidence
-    )
-    return _State(steady, _interval(noise, allowed, rule))
+    allowed = missed(rule.background, stalls_in(values), values.size * interval_s, here=here, confidence=_CONFIDENCE)
+    return _State(steady, _interval(noise, allowed))
 
 
-def _interval(noise: Array, allowed: tuple[float, float], rule: StopRule) -> Interval:
-    widened = series_interval(noise, confidence=1 - rule.error_share * (1 - rule.confidence))
+def _interval(noise: Array, allowed: tuple[float, float]) -> Interval:
+    widened = series_interval(noise, confidence=1 - _ERROR_SHARE * (1 - _CONFIDENCE))
     below, above = allowed
     return replace(
         widened,
         low=widened.low - below * widened.estimate,
         high=widened.high + above * widened.estimate,
-        confidence=rule.confidence,
+        confidence=_CONFIDENCE,
         method="autoregressive, sequential",
     )
 
@@ -178,7 +173,7 @@ def _interval(noise: Array, allowed: tuple[float, float], rule: StopRule) -> Int
 def _too_short(rule: StopRule) -> str:
     if not rule.background.period_s:
         return "too few samples"
-    return f"shorter than {rule.periods} periods of {rule.background.period_s:.0f} s of the system's background work"
+    return f"shorter than {PERIODS} periods of {rule.background.period_s:.0f} s of the system's background work"
 
 
 def _tight(state: _State, rule: StopRule) -> bool:

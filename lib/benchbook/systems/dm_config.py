@@ -184,10 +184,3 @@ def encrypted(password: str) -> str:
     encryptor = Cipher(algorithms.AES256(_KEY), CFB(iv)).encryptor()
     sealed = encryptor.update(password.encode()) + encryptor.finalize()
     return base64.b64encode(iv + b"@" + sealed).decode()
-
-
-def decrypted(text: str) -> str:
-    """The inverse of `encrypted` and of `dm-ctl -encrypt`."""
-    raw = base64.b64decode(text)
-    decryptor = Cipher(algorithms.AES256(_KEY), CFB(raw[:_IV_BYTES])).decryptor()
-    return (decryptor.update(raw[_IV_BYTES + 1 :]) + decryptor.finalize()).decode()

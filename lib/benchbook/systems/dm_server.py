@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.build import programs
@@ -20,7 +20,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import died
+from benchbook.systems.life_signs import await_answer, died
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class DM:
         """The worker first: a master that finds none backs off for seconds."""
         together(lambda: self.worker.mkdir(self.folder), lambda: self.master.mkdir(self.master.path("dm-master")))
         self._jobs[WORKER] = self._launch(self.worker, WORKER, self._worker_config())
-        self._await_port()
+        await_answer(WORKER, self._knock_at_worker, timeout_s=30)
         self._jobs[MASTER] = self._launch(self.master, MASTER, self._master_config())
 
     def _launch(self, host: RemoteHost, program: str, config: str) -> Job:
@@ -129,38 +129,29 @@ class DM:
             )
         )
 
-    def _await_port(self) -> None:
-        for attempt in Retrying(
-            stop=stop_after_delay(30), wait=wait_fixed(0.02), reraise=True, retry=retry_if_exception_type(_NotYet)
-        ):
-            with attempt:
-                self.check_alive()
-                self._knock_at_worker()
-
-    def _knock_at_worker(self) -> None:
-        """Through a tunnel, which starts no program on the host. Raises _NotYet while nobody listens."""
+    def _knock_at_worker(self) -> str | None:
+        """Through a tunnel, which starts no program on the host."""
+        self.check_alive()
         address, port = self.address(WORKER).rsplit(":", 1)
         try:
             self.worker.tunnel(address, int(port)).close()
-        except ConnectionLost as problem:
-            raise _NotYet("dm-worker does not listen") from problem
+        except ConnectionLost:
+            return "it does not listen"
+        return None
 
     def ready(self) -> None:
         """Return once the master reaches the worker and neither knows a task. Raises SystemFailed."""
-        patient = Retrying(stop=stop_after_delay(60), wait=wait_fixed(0.1), retry=retry_if_exception_type(_NotYet))
-        try:
-            patient(self._knock)
-        except RetryError as problem:
-            raise SystemFailed(f"DM does not serve: {problem.last_attempt.exception()}") from problem
+        await_answer("DM", self._knock, timeout_s=60)
 
-    def _knock(self) -> None:
+    def _knock(self) -> str | None:
         self.check_alive()
         try:
             self.ask_worker()
         except dm_status.UnknownTask:
-            return
+            return None
         except SystemFailed as problem:
-            raise _NotYet(str(problem)) from problem
+            return str(problem)
+        return None
 
     def metrics(self, beginning: str) -> str:
         """The lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
@@ -288,10 +279,6 @@ class DM:
     def free_bytes(self) -> int:
         """Free bytes where the worker writes."""
         return int(self.worker.run(["df", "--output=avail", "-B1", self.worker.root]).stdout.split()[-1])
-
-
-class _NotYet(SystemFailed):
-    """A server that is starting."""
 
 
 def _account(endpoint: Endpoint, file: str) -> dm_config.Account:

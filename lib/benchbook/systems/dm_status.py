@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
@@ -45,9 +45,9 @@ class TaskPaused(WorkloadFailed):
     """DM has paused the task, or its relay log, with an error; carries DM's own messages."""
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class BinlogPosition:
-    """A place in the upstream's binlog; ordered as the binlog is."""
+    """A place in the upstream's binlog."""
 
     file: str
     offset: int
@@ -109,16 +109,6 @@ def confirm(text: str) -> None:
     for part in (answer, *_parts(answer)):
         if not part["result"]:
             raise _refusal(str(part.get("msg", "")), part.get("worker"))
-
-
-def lag_bytes(upstream: BinlogPosition, applied: BinlogPosition, sizes: Mapping[str, int] | None = None) -> int:
-    """Bytes of binlog from `applied` to `upstream`; `sizes` (SHOW BINARY LOGS) is needed when they are in two files."""
-    if upstream.file == applied.file:
-        return upstream.offset - applied.offset
-    between = {file: size for file, size in (sizes or {}).items() if applied.file <= file < upstream.file}
-    if applied.file not in between:
-        raise OutputNotParseable(f"the size of {applied.file} is not known: the lag to {upstream.file} cannot be told")
-    return sum(between.values()) - applied.offset + upstream.offset
 
 
 def position(text: str) -> BinlogPosition | None:

@@ -49,7 +49,7 @@ class Etcd(DataServer, Quorum):
     @property
     def identity(self) -> str:
         """Its data holds the addresses of all members."""
-        where = [[host.name, self._peer(host), host.address, self.port] for host in self.carriers]
+        where = [[host.name, self.peer(host), host.address, self.port] for host in self.carriers]
         return f"{self.name}-{digest([where, self.settings.config, self.program.identity()])}"
 
     def copies(self) -> list[Endpoint]:
@@ -60,7 +60,7 @@ class Etcd(DataServer, Quorum):
 
     def options(self, host: RemoteHost) -> dict[str, Any]:
         """The member's flags on this host; those of the inventory come last."""
-        client, peer = f"http://{at(host.address, self.port)}", self._peer(host)
+        client, peer = f"http://{at(host.address, self.port)}", self.peer(host)
         return {
             "name": host.name,
             "data-dir": self.data(host),
@@ -68,7 +68,7 @@ class Etcd(DataServer, Quorum):
             "advertise-client-urls": client,
             "listen-peer-urls": peer,
             "initial-advertise-peer-urls": peer,
-            "initial-cluster": ",".join(f"{one.name}={self._peer(one)}" for one in self.carriers),
+            "initial-cluster": ",".join(f"{one.name}={self.peer(one)}" for one in self.carriers),
             "initial-cluster-token": "benchbook",
             "log-level": "warn",
             **self.settings.config,
@@ -77,9 +77,6 @@ class Etcd(DataServer, Quorum):
     def command(self, host: RemoteHost) -> Command:
         flags = [f"--{name}={value}" for name, value in self.options(host).items()]
         return Command([self.program.on(host), *flags], timeout_s=LONGEST_S, grace_s=10)
-
-    def _peer(self, host: RemoteHost) -> str:
-        return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
 
     def start(self) -> None:
         self._lost = []

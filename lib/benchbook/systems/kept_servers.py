@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from benchbook.errors import ConnectionLost, HostUnreachable, SystemFailed
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.login_shell import quote
@@ -48,6 +49,10 @@ class KeptServers(NamedServer, ABC):
     def status_port(self) -> int:
         """Where it answers about itself; 0 for a server that has no port for that."""
         return int(self.session.inventory.status_port(self.name) or 0)
+
+    def peer(self, host: RemoteHost) -> str:
+        """Where the others of its kind reach the one on this host, of those that have a port for that."""
+        return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
 
     # -- what a subclass says -----------------------------------------------------------------------------------
 

@@ -14,17 +14,13 @@ if TYPE_CHECKING:
 ACCOUNT = "postgres"
 
 
-def is_root(host: RemoteHost) -> bool:
-    return host.run(["id", "-u"]).stdout.strip() == "0"
-
-
 def words(host: RemoteHost) -> list[str]:
     """What stands before a server's command line on this host; nothing where the login is no root.
 
     The account keeps one right of root, to pass the folders that lead to the kit's own, which are root's alone. Raises
     HostUnusable where there is no such account.
     """
-    if not is_root(host):
+    if not host.is_root:
         return []
     if host.run(["id", "-u", ACCOUNT], check=False).status != 0:
         raise HostUnusable(
@@ -40,5 +36,5 @@ def words(host: RemoteHost) -> list[str]:
 
 def give(host: RemoteHost, folder: str) -> None:
     """A new folder to who runs the server."""
-    if is_root(host):
+    if host.is_root:
         host.run(["chown", f"{ACCOUNT}:", "--", folder])

@@ -53,15 +53,12 @@ class PlacementDriver(KeptServers):
             f"--name={host.name}",
             f"--data-dir={self.data(host)}",
             f"--client-urls={client}",
-            f"--peer-urls={self._peer(host)}",
-            f"--initial-cluster={','.join(f'{one.name}={self._peer(one)}' for one in self.carriers)}",
+            f"--peer-urls={self.peer(host)}",
+            f"--initial-cluster={','.join(f'{one.name}={self.peer(one)}' for one in self.carriers)}",
             "--config={job}/pd.toml",
             "-L=warn",
         ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"pd.toml": toml(self.configuration())})
-
-    def _peer(self, host: RemoteHost) -> str:
-        return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
 
     def knock(self, host: RemoteHost) -> str | None:
         """It serves once its members have a leader."""

@@ -172,9 +172,9 @@ class LoadGenerator(ABC, Generic[S]):
         """Folders of env/systems/ that it is built from for these hosts."""
         return cls.builds if inventory.program(cls.program) == cls.program else ()
 
-    @abstractmethod
     def version(self, client: RemoteHost) -> str:
-        """Name and version, as the found program says them."""
+        """Name and version, as the found program says them; most do with this option."""
+        return client.run([self.programs[client.name], "--version"]).stdout.strip()
 
     @classmethod
     @abstractmethod
@@ -261,6 +261,16 @@ def check_end(
     how = f"was killed by signal {ended.signal}" if ended.signal else f"ended with status {ended.exit}"
     outside = ended.from_outside(name)
     raise WorkloadFailed(f"{outside or f'{name} {how}'}{': ' + said if said else ''}", output=text)
+
+
+def one_port(endpoints: Sequence[Endpoint], program: str) -> int:
+    """The port of all of these servers, for a program that takes one. Raises BadInput where they have several."""
+    ports = {endpoint.port for endpoint in endpoints}
+    if len(ports) != 1:
+        fix = "give the servers of a system the same port"
+        problem = f"{program} connects to one port on all servers"
+        raise BadInput(problem, key="systems.*.port", value=sorted(ports), fix=fix)
+    return ports.pop()
 
 
 class RateReader:

@@ -21,7 +21,7 @@ from benchbook.hosts.secret_files import secret_files
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.workloads import gotpc_books, gotpc_login, gotpc_output
-from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
+from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end, one_port
 from benchbook.workloads.gotpc_books import OrderBooks
 from benchbook.workloads.gotpc_output import GoTpcOutput, Operation, Operations
 
@@ -100,7 +100,9 @@ class GoTpc(LoadGenerator[GoTpcSize]):
                 commands = [self._asking(client, [end], "prepare", ["--no-check"]) for end in ends]
                 for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
                     ended = job.wait()
-                    check_end(ended, job.stdout().decode(errors="replace") + job.stderr(), "go-tpc prepare", _failure)
+                    check_end(
+                        ended, job.stdout().decode(errors="replace") + job.stderr(), "go-tpc prepare", self.failure
+                    )
             self._count(client, store)
             say("collecting statistics, checking the consistency conditions")
             for end in ends:
@@ -119,7 +121,11 @@ class GoTpc(LoadGenerator[GoTpcSize]):
 
     def _words(self, ends: Sequence[Endpoint], verb: str, threads: int) -> list[str]:
         """Its command line but for the program, and but for how it logs in."""
-        where = [f"--host={','.join(end.address for end in ends)}", f"--port={_port(ends)}", f"--db={DATABASE}"]
+        where = [
+            f"--host={','.join(end.address for end in ends)}",
+            f"--port={one_port(ends, self.program)}",
+            f"--db={DATABASE}",
+        ]
         return ["tpcc", verb, *where, f"--warehouses={self.size.warehouses}", f"--threads={threads}"]
 
     def _asking(self, client: RemoteHost, ends: Sequence[Endpoint], verb: str, more: Sequence[str]) -> Command:
@@ -218,35 +224,16 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         held = record.proof.get("conditions", {})
         said = "; ".join(f"{end}: {len(names)} conditions hold" for end, names in held.items())
         return [
-            *([] if _waits(record) else [checks.little(_of_its_own_time(record))]),
+            *([] if _waits(record) else [checks.little(record, own_time=True)]),
             Check(record.id, "errors", share <= MOST_FAILED, f"{counts['failed'].value:g} failed ({share:.2%})"),
             Check(record.id, "new orders in time", slow <= LONGEST_MS, f"90% within {slow:g} ms, of 5,000"),
             Check(record.id, "TPC-C's conditions", bool(held), said or "were not asked"),
         ]
 
 
-def _failure(text: str) -> str | None:
-    return gotpc_output.failure(text)
-
-
-def _port(ends: Sequence[Endpoint]) -> int:
-    """It has every port at every address, so there may be one only."""
-    ports = {end.port for end in ends}
-    if len(ports) != 1:
-        fix = "give the servers of a system the same port"
-        raise BadInput("go-tpc connects to one port on all servers", key="systems.*.port", value=sorted(ports), fix=fix)
-    return ports.pop()
-
-
 def _waits(record: Record) -> bool:
     """With keying and think times threads mostly wait, outside of any transaction."""
     return "--wait" in record.command
-
-
-def _of_its_own_time(record: Record) -> Record:
-    """Its time begins with the first transaction that ended: how long threads took to begin is no part of it."""
-    total = record.summary["total_time_s"].value
-    return record.model_copy(update={"asked": {**record.asked, "time_s": total}})
 
 
 def _summary(output: GoTpcOutput) -> dict[str, Quantity]:

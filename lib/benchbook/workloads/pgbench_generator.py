@@ -82,9 +82,6 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         psql.program(client, "psql", package="postgresql-client")
         return self.version(client)
 
-    def version(self, client: RemoteHost) -> str:
-        return client.run([self.programs[client.name], "--version"]).stdout.strip()
-
     @classmethod
     def asked(cls, size: PgbenchSize) -> dict[str, object]:
         return {"scale": size.scale, "logged": size.logged, "report_interval_s": 1}
@@ -171,16 +168,10 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         books = record.proof.get("books", {})
         balanced = [f"{end}: {said['after']['rows']:,} rows of history add up" for end, said in books.items()]
         return [
-            checks.little(_of_its_own_time(_with_reconnecting(record))),
+            checks.little(_with_reconnecting(record), own_time=True),
             Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"),
             Check(record.id, "pgbench's books", bool(balanced), "; ".join(balanced) or "were not looked at"),
         ]
-
-
-def _of_its_own_time(record: Record) -> Record:
-    """All clients are busy until the end: no tail is to be allowed for, however long they took to connect."""
-    total = record.summary["total_time_s"].value
-    return record.model_copy(update={"asked": {**record.asked, "time_s": total}})
 
 
 def _with_reconnecting(record: Record) -> Record:

@@ -11,6 +11,7 @@ from benchbook.errors import HIDDEN, BadInput
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command
 from benchbook.systems import tls
+from benchbook.workloads.generator import one_port
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ class SysbenchLoad:
     threads: int
     time_s: int
     dataset: Dataset
-    report_interval_s: int = 1
     rate: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     script: str = ""
@@ -94,14 +94,6 @@ def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str
 
 
 def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
-    ports = {e.port for e in endpoints}
-    if len(ports) != 1:
-        raise BadInput(
-            "sysbench connects to one port on all servers",
-            key="systems.*.port",
-            value=sorted(ports),
-            fix="give the servers of a system the same port",
-        )
     first = endpoints[0]
     driver = _driver(first)
     # Of its two drivers, only that of MySQL has a switch for TLS; libpq is asked by an environment variable.
@@ -110,7 +102,7 @@ def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
         f"--db-driver={driver}",
         f"--{driver}-db={database}",
         f"--{driver}-host={','.join(e.address for e in endpoints)}",
-        f"--{driver}-port={first.port}",
+        f"--{driver}-port={one_port(endpoints, 'sysbench')}",
         f"--{driver}-user={first.user}",
         *safe,
     ]
@@ -189,7 +181,7 @@ def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Comm
         *_target(endpoints, load.dataset.database),
         f"--threads={load.threads}",
         f"--time={load.time_s}",
-        f"--report-interval={load.report_interval_s}",
+        "--report-interval=1",
         f"--tables={load.dataset.tables}",
         f"--table-size={load.dataset.table_size}",
         "--histogram=on",

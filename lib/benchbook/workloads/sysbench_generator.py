@@ -41,9 +41,6 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     def size_in(cls, profile: Profile) -> SysbenchSize:
         return profile.sysbench
 
-    def version(self, client: RemoteHost) -> str:
-        return client.run([self.programs[client.name], "--version"]).stdout.strip()
-
     @classmethod
     def asked(cls, size: SysbenchSize) -> dict[str, object]:
         return {"tables": size.tables, "table_size": size.table_size, "report_interval_s": 1}
@@ -99,7 +96,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         options = sysbench.also_ignoring(self.given, load.retried_errors)
         script = client.push(remote_program("workloads", "stoppable.lua")) if load.stoppable else ""
         part = sysbench.SysbenchLoad(
-            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, 1, load.rate, options, script
+            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options, script
         )
         return sysbench.run(self.programs[client.name], endpoints, part)
 

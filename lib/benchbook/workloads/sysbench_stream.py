@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
 from benchbook.workloads import generator, sysbench_output
-from benchbook.workloads.generator import RateReader
 
 
 def rate_in(line: str) -> tuple[float, float] | None:
     """Second and tps of an interval line; None for any other line."""
     seen = sysbench_output.parse_interval(line)
     return (float(seen.t), seen.tps) if seen else None
-
-
-class IntervalReader(RateReader):
-    """Cuts the stream into lines and passes each interval's rate on."""
-
-    def __init__(self, on_rate: Callable[[float, float], None]) -> None:
-        super().__init__(rate_in, on_rate)
 
 
 def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:

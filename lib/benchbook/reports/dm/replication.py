@@ -31,7 +31,8 @@ from benchbook.reports.dm.task_watch import TaskWatch
 from benchbook.systems import binlog, dm_config
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
-from benchbook.workloads.sysbench_stream import IntervalReader, check_end
+from benchbook.workloads.generator import RateReader
+from benchbook.workloads.sysbench_stream import check_end, rate_in
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
 # Per row: binlog upstream and its copy in the relay log (five events), and the row's text in a dump.
@@ -197,10 +198,10 @@ class DmReplication:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Returns command, end and output."""
         levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
         load = sysbench.SysbenchLoad(
-            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, 1, self._rate(trial), self.options
+            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, self._rate(trial), self.options
         )
         command = sysbench.run(self.pipeline.program, self.pipeline.upstream.endpoints(), load)
-        reader = IntervalReader(on_rate)
+        reader = RateReader(rate_in, on_rate)
 
         def follow(data: bytes) -> None:
             reader(data)

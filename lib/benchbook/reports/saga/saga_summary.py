@@ -13,7 +13,6 @@ from benchbook.systems.dtm import ENDS
 from benchbook.workloads.ab import AbSummary
 
 # HdrHistogram with three significant digits: buckets are at most this wide.
-BUCKET = 0.001
 PERCENTILES = (50, 95, 99)
 # Statements by type, per global transaction.
 BY_TYPE = {"Com_insert": "inserts", "Com_update": "updates", "Com_delete": "deletes", "Com_select": "selects"}
@@ -64,7 +63,7 @@ def _latencies(latency: Mapping[str, Any], prefix: str) -> dict[str, tuple[float
     if not latency["count"]:
         return {}
     histogram = buckets(latency)
-    found = {p: percentile(histogram, p, bucket=BUCKET).value for p in PERCENTILES}
+    found = {p: percentile(histogram, p).value for p in PERCENTILES}
     return {
         f"{prefix}latency_mean_ms": (latency["mean_ms"], "ms"),
         f"{prefix}latency_max_ms": (latency["max_ms"], "ms"),
@@ -74,7 +73,7 @@ def _latencies(latency: Mapping[str, Any], prefix: str) -> dict[str, tuple[float
 
 def buckets(latency: Mapping[str, Any]) -> list[tuple[float, int]]:
     """The service's histogram of one outcome in ms; empty where nothing ended so."""
-    return hdr_buckets([latency["hdr_us"]]) if latency["count"] else []
+    return hdr_buckets(latency["hdr_us"]) if latency["count"] else []
 
 
 # -- the books ------------------------------------------------------------------------------------------------------

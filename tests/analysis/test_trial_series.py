@@ -1,0 +1,35 @@
+"""The series of trials cut out for figures."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from records import record
+
+from benchbook.analysis.outcome import trial_series
+from benchbook.campaign.environment import Environment
+from benchbook.hosts.about import HostFacts
+
+
+def cores_in_use(boots: dict[str, str], busy: dict[str, float]) -> list[float]:
+    """Of one trial with client `c` and samples in two seconds; each of four cores that is not busy is idle."""
+    rows = [
+        {"t": t, "host": host, "source": "host", "metric": metric, "value": value, "unit": "cores"}
+        for host, cores in busy.items()
+        for t in (1001.0, 1002.0)
+        for metric, value in (("cpu.user", cores), ("cpu.idle", 4 - cores))
+    ]
+    facts = Environment(hosts={host: HostFacts(cores=4, boot_id=boot) for host, boot in boots.items()})
+    ran = record(client="c", started=1000.0, ended=1002.0, levels={"threads": 8})
+    frame = trial_series([ran], lambda _: pa.Table.from_pylist(rows), facts, "cpu", "", ["threads"])
+    return [float(value) for value in frame.value]
+
+
+def test_cores_in_use_are_summed_over_machines_and_no_machine_counts_twice() -> None:
+    # Two servers on one machine, which both see all of it, and the client on another one.
+    assert cores_in_use({"db1": "x", "db2": "x", "c": "y"}, {"db1": 3.0, "db2": 3.0, "c": 0.5}) == [3.5, 3.5]
+    # The client beside one of two servers, each on a machine of its own.
+    assert cores_in_use({"db1": "x", "db2": "y", "c": "y"}, {"db1": 3.0, "db2": 2.0, "c": 2.0}) == [5.0, 5.0]
+    # All on one, as in a lab.
+    assert cores_in_use({"db1": "x", "c": "x"}, {"db1": 2.0, "c": 2.0}) == [2.0, 2.0]
+    # Of hosts without a boot id nobody knows better than that each is one.
+    assert cores_in_use({"db1": "", "c": ""}, {"db1": 2.0, "c": 1.0}) == [3.0, 3.0]
