@@ -48,6 +48,11 @@ class Seen:
     logind: Sequence[tuple[str, str]]
     interpreter: str = "python3"
 
+    @property
+    def own_address(self) -> str:
+        """The host's own address that the connection came to."""
+        return self.door.rpartition(":")[0]
+
     @classmethod
     def parse(cls, text: str) -> Seen:
         """Raises KeyError or ValueError where the host said less."""
