@@ -49,6 +49,11 @@ class Seen:
     interpreter: str = "python3"
 
     @property
+    def boot(self) -> str:
+        """The machine's boot id, "" where it has none."""
+        return self.place.partition(" ")[0]
+
+    @property
     def own_address(self) -> str:
         """The host's own address that the connection came to."""
         return self.door.rpartition(":")[0]
