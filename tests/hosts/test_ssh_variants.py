@@ -3,6 +3,7 @@ a small job runs, or one sentence says what is the matter and what to do."""
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import pty
@@ -195,6 +196,14 @@ REFUSED = {
         r"the host took the key and asks for more \(password\), .*AuthenticationMethods publickey",
     ),
 }
+
+
+def test_a_host_that_is_slow_to_log_in_has_refused_nobody(tmp_path: Path, net: str, keys: Path) -> None:
+    """As one is whose DNS or PAM waits for somebody who is not there."""
+    asks = ["AuthorizedKeysCommand /bin/sleep 20", f"AuthorizedKeysCommandUser {getpass.getuser()}"]
+    slow = ["AuthorizedKeysFile none", *asks]
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(slow)) as server:
+        assert "the host did not answer the login in time" in refused(server.inventory(connect_timeout_s=1))
 
 
 @pytest.mark.parametrize("name", REFUSED)
