@@ -20,5 +20,6 @@ def lost_links(look: LookedAt) -> Iterator[Disturbance]:
     for (host, interface), counts in sorted(seen.items()):
         inside = [(a, b) for a, b in pairwise(counts) if a.t < look.ended and b.t > look.started]
         if changes := sum(abs(b.value - a.value) for a, b in inside):
-            why = f"the network link of host {host} ({interface}) went down or came up {changes:.0f} times under load"
+            times = "once" if changes == 1 else f"{changes:.0f} times"
+            why = f"the network link of host {host} ({interface}) went down or came up {times} under load"
             yield Disturbance("link", why)
