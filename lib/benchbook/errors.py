@@ -131,7 +131,10 @@ class HostReserved(HostUnusable):
 
 
 class ReservationLost(BenchbookError):
-    """This driver was silent for longer than its lease, and another has taken a host of its session meanwhile."""
+    """A host of the session is not this driver's any more.
+
+    It was silent for longer than its lease, and another has taken the host meanwhile; or the host was started anew.
+    """
 
 
 class RemoteFailed(BenchbookError):

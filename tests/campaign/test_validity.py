@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,10 +24,11 @@ from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
 from benchbook.campaign.validity.looked_at import LookedAt, SeriesRow
 from benchbook.campaign.validity.standstills import driver
 from benchbook.display import differences
-from benchbook.errors import BenchbookError, HostUnreachable, LeftStopped, TrialFailed
+from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
 from benchbook.hosts import host_facts
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.hosts.stops import Stop, of_trial, proof, stops_in
 from benchbook.probes.metric import level
 from benchbook.probes.remote import run_probe
@@ -422,6 +424,32 @@ def test_hosts_that_are_one_machine_have_one_clock_and_the_best_exchange_with_it
         "db1": HostFacts(**facts, clock_offset_s=-0.001, clock_error_s=0.004),
     }
     assert differences._machine(["client", "db1"], hosts)["clock offset"] == "-1 ± 4 ms"
+
+
+CLOCKS = {"client": (0.4, 0.1), "db1": (-1.0, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("clocks", "timed_here", "said"),
+    [
+        # 1.4 s apart, of which 0.2 s may be the way to the hosts and back.
+        (CLOCKS, False, r"of host client is ahead of that of host db1: .* \(got '1\.4 s'\)\. Fix: set both clocks"),
+        ({"client": (0.4, 0.3), "db1": (-1.0, 0.2)}, False, ""),
+        # A driver whose clock is wrong is no matter to loads that their hosts time.
+        ({"client": (-60.0, 0.1), "db1": (-60.1, 0.1)}, False, ""),
+        ({"client": (-60.0, 0.1), "db1": (-60.1, 0.1)}, True, r"of the driver is ahead of .* db1: .*'60\.1 s'"),
+    ],
+)
+def test_hosts_whose_clocks_are_apart_are_refused_before_any_load(
+    clocks: dict[str, tuple[float, float]], timed_here: bool, said: str
+) -> None:
+    about = {"cores": 2, "disk_free_bytes": 1}
+    facts = {name: HostFacts(**about, clock_offset_s=off, clock_error_s=error) for name, (off, error) in clocks.items()}
+    session = cast(
+        Session, SimpleNamespace(each=lambda *_: facts, inventory=SimpleNamespace(file="mine.yaml"), reaped={})
+    )
+    with pytest.raises(HostUnusable, match=said) if said else nullcontext():
+        host_facts.preflight(session, disk_bytes=0, timed_here=timed_here)
 
 
 # -- heartbeats -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ a small job runs, or one sentence says what is the matter and what to do."""
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import pty
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives import serialization
 from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
-from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
+from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command
@@ -106,6 +107,26 @@ def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> No
         assert small_job(server.inventory()) == "a small job\n"
 
 
+def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path: Path, net: str, keys: Path) -> None:
+    """It answers as if nothing had been, but what ran there is gone, what `tune` had set too, and the reservation."""
+    if not may_mount():
+        pytest.skip("no file system can be mounted here (unshare --mount)")
+    boot = tmp_path / "boot_id"
+    boot.write_text("first-boot\n")
+    mounts = f"mount --bind {boot} /proc/sys/kernel/random/boot_id"
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
+        with Session(server.inventory(), ["db"]) as session:
+            host = session.hosts["db"]
+            host.hang_up()
+            assert host.run(["echo", "a connection that broke"]).stdout == "a connection that broke\n"
+            boot.write_text("second-boot\n")
+            host.hang_up()
+            for _ in range(2):
+                with pytest.raises(ReservationLost, match=r"^host db was started anew \(rebooted\) during the run: "):
+                    host.run(["true"])
+        assert small_job(server.inventory()) == "a small job\n", "the same again finds the host free"
+
+
 def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
     folder = 'with a space, it\'s $(hard) "to" quote!'
     assert small_job(plain.inventory(workdir=str(tmp_path / folder))) == "a small job\n"
@@ -175,6 +196,14 @@ REFUSED = {
         r"the host took the key and asks for more \(password\), .*AuthenticationMethods publickey",
     ),
 }
+
+
+def test_a_host_that_is_slow_to_log_in_has_refused_nobody(tmp_path: Path, net: str, keys: Path) -> None:
+    """As one is whose DNS or PAM waits for somebody who is not there."""
+    asks = ["AuthorizedKeysCommand /bin/sleep 20", f"AuthorizedKeysCommandUser {getpass.getuser()}"]
+    slow = ["AuthorizedKeysFile none", *asks]
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(slow)) as server:
+        assert "the host did not answer the login in time" in refused(server.inventory(connect_timeout_s=1))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -11,6 +11,7 @@ from faulty import Victims, loses_what_was_killed, planned, reasons
 from kit import INVENTORY, REPORT, Home, until, words_of
 
 from benchbook.campaign import run as campaign_run
+from benchbook.hosts import disk_room
 from benchbook.hosts import lab as labs
 from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory
@@ -66,6 +67,18 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(
     monkeypatch.setattr(kept_servers, "DYING_S", 1.0)
     experiment, campaign = planned(short, WHAT, len(killed) + 1, "kills")
     loses_what_was_killed(campaign, experiment, killed)
+
+
+def test_a_load_that_fails_while_the_disk_of_a_server_is_full_names_the_disk(
+    victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server goes on, and what it answers ("the table is full") does not say so."""
+    full = {"db1": disk_room.NO_SPACE}
+    monkeypatch.setattr(disk_room, "lacking", lambda host, folder: full.get(host.name))
+    experiment, campaign = planned(short, WHAT, 1, "full")
+    experiment.faults = {1: victims.kill("sysbench", " run ")}
+    campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
+    assert reasons(campaign)[1].startswith("no space is left on the disk of db1: sysbench on executor was killed by")
 
 
 def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyond_it(

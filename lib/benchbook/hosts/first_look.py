@@ -48,6 +48,16 @@ class Seen:
     logind: Sequence[tuple[str, str]]
     interpreter: str = "python3"
 
+    @property
+    def boot(self) -> str:
+        """The machine's boot id, "" where it has none."""
+        return self.place.partition(" ")[0]
+
+    @property
+    def own_address(self) -> str:
+        """The host's own address that the connection came to."""
+        return self.door.rpartition(":")[0]
+
     @classmethod
     def parse(cls, text: str) -> Seen:
         """Raises KeyError or ValueError where the host said less."""

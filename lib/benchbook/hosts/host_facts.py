@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 CLOCK_OFFSET_S = 0.5
 # A clock that is known so well need not be asked again, and no clock is asked more often.
 CLOCK_ERROR_S, CLOCK_TRIES = 0.01, 8
+# Samples come once a second: of clocks further apart, one host's stand beside what another did at other times.
+CLOCKS_APART_S = 1.0
 OPEN_FILES = 4096
 
 
@@ -51,13 +53,18 @@ def _clock_offset(host: RemoteHost) -> tuple[float, float]:
 
 
 def preflight(
-    session: Session, *, disk_bytes: int, tuned: Mapping[str, Tuned] = MappingProxyType({})
+    session: Session,
+    *,
+    disk_bytes: int,
+    tuned: Mapping[str, Tuned] = MappingProxyType({}),
+    timed_here: bool = False,
 ) -> tuple[dict[str, HostFacts], list[HostFinding]]:
     """Facts per host, where these were tuned, and what is off.
 
-    Raises HostUnusable where the disk cannot hold what the run will write.
+    Raises HostUnusable where the disk cannot hold what the run will write, and where clocks are too far apart.
     """
     facts = _as_tuned(session.each("reading host facts", patiently(gather)), tuned)
+    _refuse_clocks_apart(session, facts, timed_here=timed_here)
     for name, about in facts.items():
         if about.disk_free_bytes < disk_bytes:
             raise HostUnusable(
@@ -74,6 +81,22 @@ def preflight(
     return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
+def _refuse_clocks_apart(session: Session, facts: Mapping[str, HostFacts], *, timed_here: bool) -> None:
+    """What one host did under a load is found by its clock, and the load by that of another, or of the driver."""
+    clocks = {f"host {name}": (about.clock_offset_s, about.clock_error_s) for name, about in facts.items()}
+    clocks |= {"the driver": (0.0, 0.0)} if timed_here else {}
+    behind, ahead = min(clocks, key=clocks.__getitem__), max(clocks, key=clocks.__getitem__)
+    apart_s = clocks[ahead][0] - clocks[behind][0]
+    if apart_s - clocks[ahead][1] - clocks[behind][1] > CLOCKS_APART_S:
+        raise HostUnusable(
+            f"the clock of {ahead} is ahead of that of {behind}: what is sampled would stand beside other times",
+            file=session.inventory.file,
+            key="hosts",
+            value=f"{apart_s:.1f} s",
+            fix="set both clocks by NTP (on each: sudo apt-get install chrony)",
+        )
+
+
 def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:
     """What CPUs without work do can only root read; hosts of a lab are one machine."""
     now = {facts[name].boot_id or name: knobs["idle"]["now"] for name, knobs in tuned.items() if "idle" in knobs}
@@ -83,13 +106,14 @@ def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[s
     }
 
 
-def survey(session: Session, *, disk_gb: float) -> Survey:
+def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Survey:
     """The part of a campaign's environment that every experiment has: `hosts` (facts), `findings`, what was `tuned`.
 
-    The inventory's `tune` is applied first, so that the facts are those that the run was measured under.
+    The inventory's `tune` is applied first, so that the facts are those that the run was measured under. `timed_here`:
+    loads are timed by the driver's clock.
     """
     tuned = tune(session)
-    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned)
+    facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned, timed_here=timed_here)
     return Survey(hosts=facts, findings=findings, tuned=tuned)
 
 

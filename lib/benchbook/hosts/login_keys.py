@@ -18,6 +18,11 @@ from benchbook.hosts.key_file import Locked, is_open, private_key, public_part
 _OWN = ("id_ed25519", "id_ecdsa", "id_rsa")
 
 
+def is_out_of_time(problem: paramiko.SSHException) -> bool:
+    """Did the host not answer a login within its time? paramiko tells that from a refusal by its words alone."""
+    return "timeout" in str(problem).lower()
+
+
 @dataclass(frozen=True)
 class KeysNamed:
     """Where to look for keys: `key` of the inventory, `identities` of an ssh_config (those may be missing)."""
@@ -66,10 +71,11 @@ class KeyOffer(AuthStrategy):
             more = transport.auth_publickey(self.user, key)
         except paramiko.BadAuthenticationType:
             raise
-        except paramiko.SSHException:
+        except paramiko.SSHException as problem:
             # Refused by the host, or by the agent (one that is locked signs nothing).
-            if not transport.is_active():
-                # The host hangs up after so many tries (MaxAuthTries): there is nobody left to offer a key to.
+            if is_out_of_time(problem) or not transport.is_active():
+                # The host has not answered yet, or it hangs up after so many tries (MaxAuthTries): there is nobody to
+                # offer another key to.
                 raise
             return False
         if more:

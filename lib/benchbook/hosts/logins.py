@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import fabric
 import paramiko
 
-from benchbook.errors import ConnectionLost, RemoteFailed
+from benchbook.errors import BenchbookError, ConnectionLost, RemoteFailed
 from benchbook.hosts import first_look, login_shell, whole_command
 from benchbook.hosts.connection import open_connection, silence_s
 from benchbook.hosts.file_channel import NoSession, no_session, open_sftp, other_files
@@ -46,6 +46,7 @@ class Logins:
         self._sftp: paramiko.SFTPClient | None = None
         self._files_only: fabric.Connection | None = None
         self._files_apart = False
+        self._boot = ""
 
     @property
     def inventory(self) -> Inventory:
@@ -55,12 +56,29 @@ class Logins:
         return open_connection(self.inventory, self.name)
 
     def main(self) -> fabric.Connection:
-        """The login that stays open, made if need be. Raises HostUnusable, later HostUnreachable."""
+        """The login that stays open, made if need be.
+
+        Raises HostUnusable, later HostUnreachable; ReservationLost where the host was started anew meanwhile.
+        """
         with self.lock:
             if self._main is None or not self._main.is_connected:
                 hang_up(self._main)
-                self._main, self._sftp = self._login.open(), None
+                self._main = self._sftp = None
+                opened = self._login.open()
+                try:
+                    self._see_same_boot(opened)
+                except BenchbookError:
+                    hang_up(opened)
+                    raise
+                self._main = opened
             return self._main
+
+    def _see_same_boot(self, opened: fabric.Connection) -> None:
+        """A host that was started anew answers as if nothing had been, without all that ran and was set there."""
+        if self._boot and self._host.hold:
+            found = _own_words(self._over(opened, "cat /proc/sys/kernel/random/boot_id", 60.0, ())).stdout.strip()
+            if found and found != self._boot:
+                self._host.hold.end_with_boot()
 
     @property
     def standing(self) -> fabric.Connection | None:
@@ -92,6 +110,7 @@ class Logins:
         except (KeyError, ValueError) as problem:
             raise RemoteFailed(self.name, "look.sh", done.status, done.stderr or done.stdout) from problem
         first_look.check(self.inventory, self.name, seen)
+        self._boot = seen.boot
         self._look_at_files(seen.root)
         return seen
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import paramiko
 
+from benchbook.hosts.login_keys import is_out_of_time
+
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.login_keys import KeyOffer
@@ -62,10 +64,9 @@ def _login(problem: paramiko.AuthenticationException, where: str, login: KeyOffe
         allowed = ", ".join(problem.allowed_types)
         fix = "allow keys in its sshd_config (PubkeyAuthentication yes)"
         return Why(f"SSH login refused: this host takes no keys, only {allowed}", who, fix)
-    if "timeout" in str(problem).lower():
-        return Why(
-            "the host did not answer the login in time", who, "find out what keeps it busy, or what its PAM waits for"
-        )
+    if is_out_of_time(problem):
+        fix = "find out what its sshd waits for (PAM, or DNS: `UseDNS no`), or raise ssh.connect_timeout_s"
+        return Why("the host did not answer the login in time", who, fix)
     offered = f" (offered: {', '.join(login.offered)})" if login.offered else " (there was no key to offer)"
     fix = "set ssh.user and ssh.key to an account that may log in"
     return Why(f"SSH login refused{offered}", who, fix)

@@ -60,7 +60,7 @@ class RemoteHost:
 
         Raises HostUnusable when the host cannot be reached or trusted, or, the first time, lacks what any run needs;
         HostUnreachable when it could be reached before, and has stayed away for longer than the lease;
-        ReservationLost when the session's hosts are another driver's by now.
+        ReservationLost when the session's hosts are another driver's by now, or this one was started anew.
         """
         with self._lock:
             if self.hold:
@@ -166,7 +166,7 @@ class RemoteHost:
     @property
     def machine(self) -> str:
         """What tells machines apart, several hosts of a lab being one: the boot id, or the name where there is none."""
-        return self.seen().place.partition(" ")[0] or self.name
+        return self.seen().boot or self.name
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -89,6 +89,11 @@ class Hold:
         self.lost = True
         self.reservation.lose(self.host.name, next((one for one in held if self._excludes(one)), None))
 
+    def end_with_boot(self) -> None:
+        """The host was started anew, with which every reservation there ends. Raises ReservationLost."""
+        self.lost = True
+        self.reservation.end_with_boot(self.host.name)
+
     def _excludes(self, other: Said) -> bool:
         return bool(other["door"] == self._taken["door"] or not (other["shared"] and self._taken["shared"]))
 
@@ -140,6 +145,17 @@ class Reservation:
         self._lost = (
             f"lost its reservation of {name} to {whom}. This driver had given no sign of life for longer than its "
             f"lease of {self.inventory.ssh.lease_s:g} s (stopped, or cut off), so the host has ended what it ran there"
+        )
+        self.check()
+
+    def end_with_boot(self, name: str) -> None:
+        """Raises ReservationLost; from here on, every host of the session does.
+
+        What `tune` had set is gone as well: what is measured from here on would be measured on another host.
+        """
+        self._lost = (
+            f"host {name} was started anew (rebooted) during the run: all that ran there is gone, and what was set "
+            "there for the run. Run the same again: only what is missing is run"
         )
         self.check()
 

@@ -71,7 +71,7 @@ def make(name: str, host: RemoteHost, endpoint: Endpoint | None = None, *, every
 def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:
     """As `make`, of a file that has been read: for several hosts, or servers, once."""
     if not file.of_server:
-        return Probe(file, host, about or host.name)
+        return Probe(file, host, about or host.name, _of_machine(file, host))
     if endpoint is None:
         raise BadInput("this probe watches a server", key="probes", value=file.name, fix="let a system name it")
     known = {"address": endpoint.address, "port": endpoint.port, "user": endpoint.user, "tls": False}
@@ -80,6 +80,12 @@ def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None,
     files = {"password": endpoint.password, **({"tls": endpoint.tls_ca} if endpoint.tls else {})}
     secrets = {name: content for name, content in files.items() if name in file.takes}
     return Probe(file, host, about or host.name, given, secrets)
+
+
+def _of_machine(file: ProbeFile, host: RemoteHost) -> dict[str, object]:
+    """What a probe of a machine asks for: where its servers listen, and where SSH came to."""
+    reached_at = (host.address, host.seen().own_address) if "reached_at" in file.takes else ()
+    return {"reached_at": reached_at} if reached_at else {}
 
 
 def of_profile(

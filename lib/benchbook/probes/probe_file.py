@@ -21,6 +21,8 @@ from benchbook.probes.metric import Metric, counter, level
 # What `sample` is given of the server that it watches, by the names of its parameters. `tls` is False for one that is
 # spoken to in the open, else the certificates of who may vouch for it, "" for those that the machine trusts.
 SERVER = ("address", "port", "user", "password", "tls")
+# What it is given of the machine that it runs on: the addresses by which others know that.
+MACHINE = ("reached_at",)
 _EXAMPLE = 'METRICS = {"used_memory": ("level", "B"), "commands": ("counter", "1/s")}'
 
 
@@ -44,7 +46,7 @@ class ProbeFile:
         return not set(SERVER).isdisjoint(self.takes)
 
 
-def read(path: Path, name: str, gives: Sequence[str] = SERVER) -> ProbeFile:
+def read(path: Path, name: str, gives: Sequence[str] = (*SERVER, *MACHINE)) -> ProbeFile:
     """The probe in this file; `gives` are the parameters that it may ask for. Raises BadInput for what is wrong.
 
     A file is parsed once as long as it does not change: every trial asks for its probes.

@@ -132,7 +132,7 @@ class Driver:
                 watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
                 with phase("load"):
                     ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
-            with phase("figures"), blaming_disks(self.clients):
+            with phase("figures"), blaming_disks((*self.clients, *system.hosts)):
                 outcome = self._outcome(ran)
             with phase("prove"):
                 proof = self.generator.prove(self.clients[0], system, levels, outcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from benchbook.campaign.validity import clock_steps, lost_cpu, lost_disk, rate_lines, standstills
+from benchbook.campaign.validity import clock_steps, lost_cpu, lost_disk, lost_links, rate_lines, standstills
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 from benchbook.hosts.about import Json
 
@@ -16,6 +16,7 @@ CONDITIONS: Sequence[Callable[[LookedAt], Iterable[Disturbance]]] = (
     standstills.late_heartbeats,
     standstills.gaps,
     clock_steps.clock_steps,
+    lost_links.lost_links,
     rate_lines.lost_lines,
     rate_lines.longest_request,
     lost_cpu.lost_cpu,

@@ -1,7 +1,11 @@
 """What the kernel counts of the whole host: CPU by mode, load, run queue, memory, disk and network."""
 
+import contextlib
+import fcntl
 import functools
 import os
+import socket
+import struct
 
 METRICS = {
     "cpu.*": ("counter", "cores"),  # seconds of CPU per second
@@ -17,6 +21,7 @@ METRICS = {
     "disk.busy_s": ("counter", "1"),  # seconds busy per second: a share
     "loopback.*": ("counter", "B/s"),
     "network.*": ("counter", "B/s"),
+    "link_changes.*": ("level", "1"),  # by interface: how often its link was lost or came back since it is there
 }
 CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 MEMORY = {
@@ -27,6 +32,7 @@ MEMORY = {
 }
 BLOCK, INTERFACES = "/sys/block", "/sys/class/net"
 TICK = os.sysconf("SC_CLK_TCK")
+SIOCGIFADDR = 0x8915  # netdevice(7): the IPv4 address of an interface
 
 
 @functools.lru_cache(maxsize=None)
@@ -117,8 +123,51 @@ def network():
         yield kind + ".sent_bytes", int(words[8])
 
 
-def sample():
-    values = {}
+def addresses(interface):
+    """Its IPv4 address, where it has one (else the kernel refuses), and those of IPv6."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked, contextlib.suppress(OSError):
+        yield socket.inet_ntoa(fcntl.ioctl(asked, SIOCGIFADDR, struct.pack("256s", interface.encode()))[20:24])
+    for line in lines("/proc/net/if_inet6") if os.path.exists("/proc/net/if_inet6") else ():
+        words = line.split()
+        if words[5] == interface:
+            yield socket.inet_ntop(socket.AF_INET6, bytes.fromhex(words[0]))
+
+
+def numbers(address):
+    """The numeric addresses that a name, or a number, stands for on this host."""
+    try:
+        return {str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(address, None)}
+    except OSError:
+        # Whoever reaches this host knows it by a name that it does not know itself.
+        return set()
+
+
+@functools.lru_cache(maxsize=None)
+def links(reached_at):
+    """The interface that holds the first of these addresses that one does, and below a bridge the cards in it.
+
+    Not lo, which has no link, nor what else is there: links of containers come and go, a bond does without one of its.
+    """
+    held = {each: name for _, name in socket.if_nameindex() if name != "lo" for each in addresses(name)}
+    found = [held[each] for address in reached_at for each in sorted(numbers(address)) if each in held][:1]
+    ports = [port for name in found for port in sorted(listed(INTERFACES + "/" + name + "/brif"))]
+    return found + [port for port in ports if os.path.exists(INTERFACES + "/" + port + "/device")]
+
+
+def link_changes(reached_at):
+    for name in links(tuple(reached_at)):
+        try:
+            # Opened each time: of an interface that was made anew, a file that is kept open says nothing.
+            with open(INTERFACES + "/" + name + "/carrier_changes") as source:
+                yield "link_changes." + name, int(source.read())
+        except OSError:
+            # It is gone: the next one of its name counts from its own start.
+            continue
+
+
+def sample(reached_at=()):
+    """`reached_at`: addresses by which this host is known to others, that of its servers first."""
+    values = dict(link_changes(reached_at))
     for part in (cpu(), load(), memory(), disk()):
         values.update(part)
     for name, value in network():

@@ -70,7 +70,7 @@ class DmReplication:
     def running(self) -> Iterator[Environment]:
         """Connect, check, install; leaving removes everything that DM wrote."""
         with Session(self.inventory, self.hosts()) as session:
-            surveyed = survey(session, disk_gb=self.profile.disk_gb)
+            surveyed = survey(session, disk_gb=self.profile.disk_gb, timed_here=True)
             program, version = sysbench.find(session.with_role("client")[0])
             self._pipelines = {
                 name: Pipeline(session, self.profile, self.databases, self.seed, program, upstream)
