@@ -51,7 +51,8 @@ report: setup-report ## run REPORT (or all) with PROFILE, from installing to the
 batch: setup-report ## run all that PLAN says, side by side: make batch PLAN=plan.yaml
 	@$(BENCHBOOK) batch $(PLAN)
 
-test: setup-test $(TEST_SYSTEMS:%=build-%) lint ## check style and types, then run all tests (PYTEST_ARGS)
+test: setup-test lint ## check style and types, then run all tests (PYTEST_ARGS)
+	$(if $(strip $(TEST_SYSTEMS)),@$(BENCHBOOK) build $(TEST_SYSTEMS))
 	@.venv/bin/python -m pytest $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 lint: setup-python ## check style and types only

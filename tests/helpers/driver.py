@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+from forked import NURSERY
 from kit import PATIENCE_S, Home
 
 from benchbook.errors import BenchbookError
@@ -17,10 +17,6 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-
-# What a driver imports takes a second: one process does it for all of them, and they are its children.
-NURSERY = multiprocessing.get_context("forkserver")
-NURSERY.set_forkserver_preload(["driver"])
 
 
 class Driver:

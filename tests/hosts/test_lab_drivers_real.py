@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driver import NURSERY
+from forked import NURSERY
 from kit import PATIENCE_S, Home, inventory, until
 
 from benchbook.errors import BenchbookError

@@ -15,7 +15,7 @@ from kit import INVENTORY, PROFILE, REPORT, Home, inventory
 def told(home: Home, *arguments: str, **environment: str) -> str:
     """The one paragraph that the command ends with; it names what, and its fix, and no stack."""
     before = home.record_files()
-    status, said = home.report(*arguments, **environment)
+    status, said = home.told(*home.report_words(*arguments), **environment)
     assert status == 2, said
     assert "Traceback" not in said
     paragraphs = [line for line in said.splitlines() if "Fix: " in line]

@@ -198,7 +198,7 @@ def test_it_runs_end_to_end_as_it_was_laid_down(home: Home, net: str) -> None:
     for number, host in enumerate(laid["hosts"].values()):
         host["address"] = f"{net}.{60 + number}"
     home.write(f"env/hosts/lab_{NAME}.yaml", laid)
-    status, said = home.run("report", NAME, "--profile", "tiny")
+    status, said = home.run("report", NAME, "--profile", "tiny", "-p", "time_s=1")
     assert status == 0, said
     (plan,) = (home.path / "data" / "runs" / NAME).glob("*/plan.json")
     campaign = Campaign(plan.parent)

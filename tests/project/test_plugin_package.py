@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PROFILE, ROOT, Home
+from forked import forked
+from kit import PATIENCE_S, PROFILE, ROOT, Home
 
 from benchbook.analysis import results
 from benchbook.campaign.store import Campaign
@@ -57,7 +58,7 @@ def installed(site: Path) -> dict[str, str]:
 
 def report_of_redis(home: Home, net: str) -> None:
     """`benchbook new`, and what a user changes in its files: another system, another load generator."""
-    status, said = home.run("new", NAME)
+    status, said = home.told("new", NAME)
     assert status == 0, said
     published = home.path / "data" / "published" / NAME
     for old, new in TABLES.items():
@@ -164,7 +165,7 @@ def test_its_page_and_json_are_made_and_its_checks_passed(restaged: tuple[Home, 
 
 def test_without_the_package_its_names_are_unknown_and_the_known_ones_are_said(home: Home) -> None:
     report_of_redis(home, "127.0.90")
-    status, said = home.run(*WORDS)
+    status, said = home.told(*WORDS)
     assert status == 2
     assert "no such part of benchbook.workloads" in said
     assert "redis_benchmark" in said
@@ -172,15 +173,9 @@ def test_without_the_package_its_names_are_unknown_and_the_known_ones_are_said(h
 
 def _in_child(site: Path, home: Home, code: str) -> Any:
     """What `code` prints as JSON in a process that has the package."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**home.environment, **installed(site)},
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return json.loads(done.stdout)
+    status, said = forked([], {**home.environment, **installed(site)}, home.path, within_s=PATIENCE_S, code=code)
+    assert status == 0, said
+    return json.loads(said)
 
 
 def test_an_inventory_knows_the_ports_and_roles_of_the_package_s_system(home: Home, site: Path) -> None:

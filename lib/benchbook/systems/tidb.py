@@ -49,10 +49,10 @@ class TiDB(SqlServer):
             host.push(self._binary, executable=True)
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
-        """Return once all serve, and none analyzes tables by itself."""
+        """Return once all serve, none analyzes tables by itself, and none asks its store for what it does not have."""
         super().ready(timeout_s=timeout_s)
         for host, endpoint in zip(self.carriers, self.endpoints(), strict=True):
-            tidb_server.switch_off(host, endpoint, [tidb_server.ANALYZES_BY_ITSELF])
+            tidb_server.switch_off(host, endpoint, [tidb_server.ANALYZES_BY_ITSELF, tidb_server.IMPORTS_SORTED])
 
     def discard(self) -> None:
         """What it writes when it is asked to end takes it seconds, and would be removed next."""

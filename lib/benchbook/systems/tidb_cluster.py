@@ -36,8 +36,8 @@ _UNISTORES = "SELECT 1 FROM information_schema.cluster_info WHERE type = 'tikv' 
 # unistore does not: another transaction reads the old row at a later time, and then fails with error 8141 (assertion
 # failed) in seconds of `oltp_update_index` with 8 threads. Without the two, a commit gets its time after its locks.
 _UNSAFE_ON_UNISTORE = ("tidb_enable_1pc", "tidb_enable_async_commit")
-# Of 7.1: PD 6.6-alpha knows no resource group (error 8249 on every insert), and unistore imports no sorted files.
-_NOT_SERVED = ("tidb_enable_resource_control", "tidb_ddl_enable_fast_reorg")
+# Of 7.1: PD 6.6-alpha knows no resource group (error 8249 on every insert).
+_NOT_SERVED = ("tidb_enable_resource_control", tidb_server.IMPORTS_SORTED)
 _CONFIG = "SELECT type, instance, `key`, value FROM information_schema.cluster_config"
 
 
