@@ -283,6 +283,30 @@ print(json.dumps([said, [plugins.load({group!r}, name, key="it") is None for nam
     assert not any(others)
 
 
+def test_an_error_in_a_package_s_code_is_called_its_own_and_no_defect_of_the_kit(home: Home, tmp_path: Path) -> None:
+    about, file = tmp_path / "mine-1.dist-info", tmp_path / "mine_part.py"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[benchbook.hypotheses]\nmine = mine_part:Part\n")
+    file.write_text("def parts():\n    return {}['x']\n")
+    code = """
+import json
+import mine_part
+from benchbook.given import guard
+told = []
+for fails in (mine_part.parts, lambda: {}["x"]):
+    try:
+        fails()
+    except KeyError as problem:
+        told.append(guard.in_words(problem))
+print(json.dumps(told))
+"""
+    assert _in_child(tmp_path, home, code) == [
+        f"KeyError: 'x'. This is a defect of mine_part, in line 2 of {file}; --debug shows its stack.",
+        "KeyError: 'x'. This is a defect of the kit; --debug shows where.",
+    ]
+
+
 def test_a_part_is_called_as_its_entry_point_says(home: Home, tmp_path: Path) -> None:
     """Its campaign was measured, and could not be opened: records name the generator, and nothing had that name."""
     about = tmp_path / "mine-1.dist-info"
