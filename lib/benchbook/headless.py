@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +27,8 @@ from benchbook.hosts.about import Json
 
 # Executed notebooks of runs that ended before they had a campaign: so many stay, for who looks for the reason.
 KEPT = 10
+# Of a stack as IPython prints it.
+_COLOUR, _FRAME = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"^File (.+):(\d+), in ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
         try:
             executing.papermill(report, parameters, aside, **options)
         except executing.CellFailed as failed:
-            name, problem = failed.ename, f"{failed.ename}: {failed.evalue}"
+            name, problem = failed.ename, f"{failed.ename}: {failed.evalue}{_where(failed.traceback)}"
             if guard.debugging():
                 console.print("\n".join(failed.traceback), markup=False, highlight=False)
         finally:
@@ -137,6 +140,17 @@ def _move(aside: Path, target: Path) -> None:
         finally:
             beside.unlink(missing_ok=True)
     aside.unlink()
+
+
+def _where(stack: Sequence[str]) -> str:
+    """Where an error arose that was not raised on purpose: rather in a user's code than in ours; else empty."""
+    frames = _FRAME.findall(_COLOUR.sub("", "\n".join(stack)))
+    own = [frame for frame in frames if "site-packages" not in frame[0]]
+    theirs = [frame for frame in own if not Path(frame[0]).expanduser().is_relative_to(Path(__file__).parent)] or own
+    if not frames:
+        return ""
+    file, line = (theirs or frames)[-1]
+    return f" (line {line} of {file}; --debug shows its stack)"
 
 
 def _status(name: str) -> int:

@@ -12,6 +12,7 @@ A part is loaded when it is asked for by name: what nobody uses costs no start-u
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import traceback
 from collections import Counter
@@ -23,6 +24,7 @@ from typing import Any
 
 from benchbook.errors import BadInput
 
+_KIT = f"{Path(__file__).parent}{os.sep}"
 GROUPS = ("systems", "workloads", "probes", "kinds", "hypotheses")
 # What a part of a group derives from, and what its class must give a value; then the same of what it may be beyond.
 _PARTS = {
@@ -79,18 +81,27 @@ def load(group: str, name: str, *, key: str) -> Any:
         raise _broken(point, key, f"cannot be loaded: {problem}") from problem
     except Exception as problem:
         # Whatever its author's code raises: it is no defect of the kit, and costs no other part.
-        raise _broken(point, key, f"cannot be loaded: {type(problem).__name__}: {_told(problem)}") from problem
-    if lack := _lack(group, part):
+        raise _broken(point, key, f"cannot be loaded: {told(problem)}") from problem
+    if lack := _lack(group, part) or _misnamed(part, name):
         raise _broken(point, key, lack)
     return part
 
 
-def _told(problem: Exception) -> str:
-    """Its words, and the place that they are about."""
+def _misnamed(part: type, name: str) -> str:
+    """Records keep the `name` of a part, and it is found again by that of its entry point."""
+    own = getattr(part, "name", name)
+    return "" if own == name else f"has the name {own!r}, which is not that of its entry point"
+
+
+def told(problem: Exception) -> str:
+    """What somebody's code raised: its kind, its words in one line, and the place in the code that they are about."""
     if isinstance(problem, SyntaxError):
-        return f"{problem.msg} (line {problem.lineno} of {problem.filename})"
-    last = traceback.extract_tb(problem.__traceback__)[-1]
-    return f"{problem} (line {last.lineno} of {last.filename})"
+        return f"SyntaxError: {problem.msg} (line {problem.lineno} of {problem.filename})"
+    frames = traceback.extract_tb(problem.__traceback__)
+    # What was called with something wrong is not where it is wrong.
+    own = [frame for frame in frames if "site-packages" not in frame.filename and _KIT not in frame.filename]
+    last = (own or frames)[-1]
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())} (line {last.lineno} of {last.filename})"
 
 
 def _lack(group: str, part: object) -> str:

@@ -284,6 +284,9 @@ def _publish(report: str, done: Executed, console: Console) -> int:
         return done.status
     results = done.campaign / paths.RESULTS if done.campaign else None
     page = publish.publish(report, done.notebook, results, paths.site_dir())
+    if done.problem and done.campaign and not store.Campaign(done.campaign).missing():
+        said = f"every trial is recorded: mend that, and `benchbook site {report}` makes the page; no load is run again"
+        console.print(said, markup=False, highlight=False)
     if done.campaign:
         console.print(f"campaign: {done.campaign}", markup=False, highlight=False)
     console.print(f"page: {page}", markup=False, highlight=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from benchbook import published
 from benchbook.analysis import checks, cpu_use, measured
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
+from benchbook.errors import BadInput
 from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS
 from benchbook.stats.intervals import mean_interval
@@ -168,3 +170,16 @@ def test_systems_are_not_mixed() -> None:
     (ours,) = [t for t in measured.beside(report, records, planned("tidb", "mariadb")) if t.id == "oltp_insert"]
     values = {(r.model_extra or {})["system"]: r.measured.value for r in ours.rows if r.metric == "tps" and r.measured}
     assert values == {"tidb": 15, "mariadb": 150}
+
+
+def test_a_column_that_is_printed_in_another_unit_than_it_is_measured_in_is_refused() -> None:
+    """2,000 transactions/s stood beside 40,000 ms, and both were called ms."""
+    report = published.load(REPORT, ROOT / "data" / "published")
+    table = report.tables["oltp_insert"]
+    in_ms = replace(table, fields={**table.fields, "tps": replace(table.fields["tps"], unit="ms")})
+    wrong = replace(report, tables={**report.tables, "oltp_insert": in_ms})
+    said = r"datapackage\.json: oltp_insert\.tps\.unit: the column is measured in 1/s \(got 'ms'\)"
+    with pytest.raises(BadInput, match=said):
+        measured.beside(wrong, [record()], planned("tidb"))
+    # What was not measured is in no unit.
+    assert measured.beside(wrong, [], planned("tidb"))

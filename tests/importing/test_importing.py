@@ -249,6 +249,9 @@ def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said
         said(tmp_path / "empty")
     with pytest.raises(BadInput, match="no such folder"):
         said(tmp_path / "nowhere")
+    (tmp_path / "sysbench.txt").write_text("    transactions: 100 (10.00 per sec.)\n")
+    with pytest.raises(BadInput, match=r"no such folder .*a load's own output is no campaign: .*`benchbook new`"):
+        said(tmp_path / "sysbench.txt")
     with pytest.raises(BadInput, match=r"a host without its inventory.*--inventory"):
         said("db1:/srv/runs")
     with pytest.raises(BadInput, match=r"no such host in the inventory.*executor, db1"):

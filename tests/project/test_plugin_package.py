@@ -167,7 +167,7 @@ def test_without_the_package_its_names_are_unknown_and_the_known_ones_are_said(h
     report_of_redis(home, "127.0.90")
     status, said = home.told(*WORDS)
     assert status == 2
-    assert "no such part of benchbook.workloads" in said
+    assert "report.yaml: design.*.load: no such load generator (got 'redis_benchmark')" in said
     assert "redis_benchmark" in said
 
 
@@ -276,6 +276,53 @@ print(json.dumps([said, [plugins.load({group!r}, name, key="it") is None for nam
     assert said.format(file=file, base=BASES[group]) in told
     assert told.endswith("Fix: mend or reinstall the package that brings it")
     assert not any(others)
+
+
+def test_an_error_in_a_package_s_code_is_called_its_own_and_no_defect_of_the_kit(home: Home, tmp_path: Path) -> None:
+    about, file = tmp_path / "mine-1.dist-info", tmp_path / "mine_part.py"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[benchbook.hypotheses]\nmine = mine_part:Part\n")
+    file.write_text("def parts():\n    return {}['x']\n")
+    code = """
+import json
+import mine_part
+from benchbook.given import guard
+told = []
+for fails in (mine_part.parts, lambda: {}["x"]):
+    try:
+        fails()
+    except KeyError as problem:
+        told.append(guard.in_words(problem))
+print(json.dumps(told))
+"""
+    assert _in_child(tmp_path, home, code) == [
+        f"KeyError: 'x'. This is a defect of mine_part, in line 2 of {file}; --debug shows its stack.",
+        "KeyError: 'x'. This is a defect of the kit; --debug shows where.",
+    ]
+
+
+def test_a_part_is_called_as_its_entry_point_says(home: Home, tmp_path: Path) -> None:
+    """Its campaign was measured, and could not be opened: records name the generator, and nothing had that name."""
+    about = tmp_path / "mine-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[benchbook.workloads]\nbench = mine_part:Bench\n")
+    text = (
+        "from benchbook.workloads.sysbench_generator import Sysbench\n\n\nclass Bench(Sysbench):\n    name = 'bensh'\n"
+    )
+    (tmp_path / "mine_part.py").write_text(text)
+    code = """
+import json
+from benchbook.errors import BadInput
+from benchbook.workloads.generator import generator
+try:
+    generator("bench")
+except BadInput as problem:
+    print(json.dumps(str(problem)))
+"""
+    said = "mine_part:Bench has the name 'bensh', which is not that of its entry point (got 'bench')"
+    assert said in _in_child(tmp_path, home, code)
 
 
 def test_the_guide_shows_the_package_s_files_as_they_are() -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import shutil
 from dataclasses import asdict
 from pathlib import Path
 
+import nbformat
 import pytest
-from kit import Home
+from kit import FIXTURES, Home
 from nbformat import v4
 from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 
-from benchbook import headless
+from benchbook import headless, restage
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import NotWritten
 from benchbook.headless import Executed
@@ -116,6 +118,45 @@ def test_what_the_disk_of_the_records_does_not_take_stays_aside_and_is_named(
     assert "cannot be written: Read-only file system" in second
     assert second.endswith(f"The executed notebook is {found.notebook}")
     shutil.rmtree(found.notebook.parent)
+
+
+# Stacks as IPython prints them: code of a package outside, called by ours, that calls another one's.
+KERNEL = "\x1b[36mFile \x1b[39m\x1b[32m{}:{}\x1b[39m, in \x1b[36mcalled\x1b[39m()\n\x1b[32m---> \x1b[39mx"
+OURS, YOURS = (str(Path(headless.__file__).parent / "campaign/run.py"), 20), ("/srv/mine/server.py", 42)
+THEIRS = ("/srv/.venv/lib/python3.11/site-packages/pandas/core.py", 7)
+
+
+@pytest.mark.parametrize(
+    ("frames", "place"), [([OURS, YOURS, THEIRS], YOURS), ([OURS, YOURS, OURS], YOURS), ([OURS, THEIRS], OURS)]
+)
+def test_an_error_that_nobody_raised_on_purpose_says_in_whose_code(
+    monkeypatch: pytest.MonkeyPatch, frames: list[tuple[str, int]], place: tuple[str, int]
+) -> None:
+    """`KeyError: 'thread'` was all that the author of a package got to read."""
+    stack = ["\x1b[31mKeyError\x1b[39m  Traceback", *(KERNEL.format(*frame) for frame in frames), "KeyError: 'thread'"]
+    raised = PapermillExecutionError(3, 4, "book.run()", "KeyError", "'thread'", stack)
+    found = executed(monkeypatch, raised)
+    assert found.problem == f"KeyError: 'thread' (line {place[1]} of {place[0]}; --debug shows its stack)"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_where_only_the_notebook_broke_the_way_to_its_page_is_said(
+    home: Home, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    """The next thing to do was the same command, which measured all of it anew."""
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    folder = Path(shutil.copytree(kept, home.path / "data/runs/dtm_mysql" / kept.name))
+    if not whole:
+        shutil.rmtree(next((folder / "trials").glob("r*")))
+    cell = v4.new_code_cell("figure()", execution_count=1)
+    cell.outputs.append(v4.new_output("error", ename="KeyError", evalue="'p95'", traceback=[]))
+    nbformat.write(v4.new_notebook(cells=[cell]), folder / "executed.ipynb")
+    broke = Executed(folder / "executed.ipynb", folder, 1, "KeyError: 'p95'")
+    monkeypatch.setattr(headless, "execute", lambda *_, **__: broke)
+    console = Console(file=io.StringIO(), width=200)
+    assert restage.replay("dtm_mysql", "", console, anew=True) == 1
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert ("every trial is recorded: mend that, and `benchbook site dtm_mysql` makes the page" in said) is whole
 
 
 def test_a_notebook_that_is_broken_off_is_kept_and_nothing_stays_aside(

@@ -594,6 +594,21 @@ def test_a_recorded_campaign_brings_its_frames_along(recorded: Callable[[], Path
         assert soup.select_one("footer a[href$='glossary.html']")
 
 
+def test_a_notebook_that_broke_after_its_loads_says_what_was_measured(tmp_path: Path) -> None:
+    """It said "0 of 0 trials were measured", on an unknown inventory."""
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    campaign = Path(shutil.copytree(kept, tmp_path / "runs" / kept.name))
+    (campaign / "results.json").unlink(missing_ok=True)
+    page = publish.publish("dtm_mysql", save(tmp_path, broken()), campaign / "results.json", tmp_path / "site")
+    said = results.read(tmp_path / "site" / "dtm_mysql.json")
+    planned = json.loads((campaign / "plan.json").read_text())
+    assert (said.trials.planned, said.trials.done) == (len(planned["trials"]), 9)
+    assert (said.profile, said.inventory) == (planned["asked"]["profile"], planned["asked"]["inventory"])
+    header = text(BeautifulSoup(page.read_text(), "html.parser").header)
+    assert f"9 of {len(planned['trials'])} trials were measured" in header
+    assert "Run failed" in header
+
+
 def test_every_column_that_is_downloaded_is_described_in_a_data_package(recorded: Callable[[], Path]) -> None:
     (own,) = (recorded().parent / "dtm_mysql").iterdir()
     package = json.loads((own / "datapackage.json").read_text())

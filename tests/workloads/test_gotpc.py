@@ -180,10 +180,10 @@ class Client:
         return f"/there/{local.name}"
 
 
-def command(*ends: Endpoint, rate: int = 0) -> Command:
+def command(*ends: Endpoint) -> Command:
     load = GoTpc(GoTpcSize(warehouses=7, time_s=3), ["--ignore-error"], 1)
     load.programs["client"] = "/there/go-tpc"
-    return load.command(cast("Any", Client()), ends, Load({"workload": "tpcc"}, 5, 3, rate))
+    return load.command(cast("Any", Client()), ends, Load({"workload": "tpcc"}, 5, 3))
 
 
 def test_the_command_line_is_the_published_one_with_a_line_a_second() -> None:
@@ -217,11 +217,9 @@ def test_an_authority_of_the_inventory_s_vouches_in_place_of_the_machine_s() -> 
     assert (asked.env, asked.secrets) == ({"SSL_CERT_FILE": "ca.pem"}, {"ca.pem": "a certificate"})
 
 
-def test_servers_on_two_ports_and_an_offered_rate_are_refused() -> None:
+def test_servers_on_two_ports_are_refused() -> None:
     with pytest.raises(BadInput, match="one port on all servers"):
         command(MYSQL, POSTGRES)
-    with pytest.raises(BadInput, match="go-tpc offers no rate"):
-        command(MYSQL, rate=100)
 
 
 @pytest.mark.parametrize(("option", "ok"), [("--wait", True), ("--weight=45,43,4,4,4", True), ("--pprof=:80", False)])
@@ -257,6 +255,17 @@ def test_a_system_that_cannot_be_driven_or_has_no_host_is_refused_before_any_is_
     asked = check(kind.Parameters, REPORT, {"inventory": "lab_tpcc", "systems": ["mysql8", system]})
     with pytest.raises(BadInput, match=said):
         kind.experiment(published, asked, load_profile("smoke"), load_inventory("lab_tpcc"))
+
+
+def test_a_rate_is_refused_before_any_host_is_touched_and_not_after_the_data_is_there() -> None:
+    published, kind = load(REPORT, ROOT / "data" / "published"), kind_of(REPORT)
+    given = {"inventory": "lab_tpcc", "system": "mysql8"}
+    smoke, hosts = load_profile("smoke"), load_inventory("lab_tpcc")
+    with pytest.raises(BadInput, match=r"^rate: go_tpc keeps to no rate \(got 100\)"):
+        kind.experiment(published, check(kind.Parameters, REPORT, {**given, "rate": 100}), smoke, hosts)
+    paced = smoke.model_copy(update={"loads": {"go_tpc": {**smoke.loads["go_tpc"], "rate": 7}}})
+    with pytest.raises(BadInput, match=r"smoke\.yaml: loads\.go_tpc\.rate: go_tpc keeps to no rate \(got 7\)"):
+        kind.experiment(published, check(kind.Parameters, REPORT, given), paced, hosts)
 
 
 def test_a_run_builds_its_load_generator_and_no_other_run_does() -> None:

@@ -9,10 +9,12 @@ from functools import lru_cache
 
 import pandas as pd
 
+from benchbook import paths
 from benchbook.analysis.records_at import RecordsAt
 from benchbook.analysis.results import Measured, Row, Table
 from benchbook.campaign.design import Levels, Trial
 from benchbook.campaign.record import Record
+from benchbook.errors import BadInput
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.stats.comparison import ratio_interval
 from benchbook.stats.estimates import DegenerateDataWarning, Interval
@@ -93,6 +95,7 @@ def _table(
 ) -> Table:
     table = published.tables[table_id]
     mine = [r for r in records if r.table == table_id]
+    _check_units(published, table_id, mine)
     fixed = {name: value for name, value in table.fixed.items() if name in varied}
     at = RecordsAt([*fixed, *table.levels], mine)
     rows = [
@@ -104,6 +107,20 @@ def _table(
     ]
     columns = ["system", *fixed, *table.levels, "metric", "unit", "published", "measured"]
     return Table(id=table_id, title=table.title, columns=columns, rows=rows)
+
+
+def _check_units(published: Published, table_id: str, records: Sequence[Record]) -> None:
+    """Raises BadInput where a column is printed in one unit and was measured in another: they stand in one row."""
+    for name in (table := published.tables[table_id]).metrics:
+        measured = {record.summary[name].unit for record in records if name in record.summary}
+        if other := sorted(measured - {table.fields[name].unit}):
+            raise BadInput(
+                f"the column is measured in {other[0]}",
+                file=paths.published_dir(published.report.name) / "datapackage.json",
+                key=f"{table_id}.{name}.unit",
+                value=table.fields[name].unit,
+                fix=f"give it, and its numbers, in {other[0]}, or give the column another name",
+            )
 
 
 def _printed(table: PublishedTable, metric: str, levels: Levels) -> float | None:

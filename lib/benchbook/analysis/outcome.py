@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from benchbook import paths
 from benchbook.analysis import circumstances, cpu_use, formatting, machine_time, results
-from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table, Trials
+from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table
 from benchbook.audit.whole import audit
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.load_window import load_began
@@ -25,7 +25,7 @@ from benchbook.stats.estimates import Array
 
 def write(published: Published, campaign: Campaign, tables: list[Table], claims: Sequence[JudgedClaim] = ()) -> Path:
     """Write `results.json` of the campaign; the site's JSON is this file."""
-    records, failed, audited = campaign.records(), campaign.failures(), audit(published)
+    records, audited = campaign.records(), audit(published)
     moments = [m for r in records for m in (r.started, r.ended)] or [datetime.now(UTC).timestamp()]
     found = Results(
         report=campaign.report,
@@ -37,12 +37,7 @@ def write(published: Published, campaign: Campaign, tables: list[Table], claims:
         finished=datetime.fromtimestamp(max(moments), UTC),
         systems=_systems(campaign),
         setting=circumstances.of_campaign(published, campaign),
-        trials=Trials(
-            planned=len(campaign.trials),
-            done=len(records),
-            failed=len(failed),
-            disturbed=len(campaign.disturbed()),
-        ),
+        trials=results.counted(campaign),
         tables=tables,
         machine_time=machine_time.account(published, campaign),
         audit=audited.findings,

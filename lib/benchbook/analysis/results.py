@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 
 from benchbook.audit.findings import Finding
 from benchbook.errors import BadInput
 from benchbook.given.whole_file import replace_text
+
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.campaign.store import Campaign
 
 Verdict = Literal["reproduced", "contradicted", "inconclusive", "not testable here"]
 
@@ -204,6 +208,16 @@ class Results(_Strict):
     claims: list[JudgedClaim] = []
     figures: list[dict[str, Any]] = []
     failed: str | None = None
+
+
+def counted(campaign: Campaign) -> Trials:
+    """What became of a campaign's trials, as far as they were run."""
+    return Trials(
+        planned=len(campaign.trials),
+        done=len(campaign.records()),
+        failed=len(campaign.failures()),
+        disturbed=len(campaign.disturbed()),
+    )
 
 
 def parse(mapping: object, file: Path | None = None) -> Results:

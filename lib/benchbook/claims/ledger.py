@@ -38,13 +38,14 @@ def read(values: dict[str, Any], file: Path | None = None) -> Ledger:
 def _claim(values: object, key: str, file: Path | None) -> Hypothesis:
     if not isinstance(values, dict):
         raise BadInput("a claim has keys and values", file=file, key=key, value=values, fix="write `key: value` lines")
-    kind = _kind(values.get("hypothesis"), f"{key}.hypothesis", file)
+    if "hypothesis" not in values:
+        fix = f"add this key, with one of {', '.join(plugins.names(GROUP))}"
+        raise BadInput("a claim says what is tested", file=file, key=f"{key}.hypothesis", value=list(values), fix=fix)
+    kind = _kind(values["hypothesis"], f"{key}.hypothesis", file)
     try:
         return kind.model_validate(values)
     except ValidationError as problem:
-        first = bad_input(problem, file, kind)
-        value = problem.errors()[0].get("input")
-        raise BadInput(first.problem, file=file, key=f"{key}.{first.key}", value=value, fix=first.fix) from problem
+        raise bad_input(problem, file, kind, below=key) from problem
 
 
 def _kind(name: object, key: str, file: Path | None) -> type[Hypothesis]:

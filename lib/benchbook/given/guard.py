@@ -8,7 +8,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from traceback import walk_tb
 
+from benchbook import plugins
 from benchbook.errors import BenchbookError, one_line
 
 OPTION = "--debug"
@@ -57,7 +59,18 @@ def in_words(problem: BaseException) -> str:
         return str(problem)
     said = one_line(str(problem).strip())
     what = f"{type(problem).__name__}: {said[:_LONGEST]}" if said else type(problem).__name__
-    return f"{what}. This is a defect of the kit; {OPTION} shows where."
+    return f"{what}. This is a defect of {_blamed(problem)}."
+
+
+def _blamed(problem: BaseException) -> str:
+    """Whose code it was that raised it, or that gave another one what it cannot take: a user's package, or the kit."""
+    others = plugins.packages() - {"benchbook"}
+    seen = [(frame.f_globals.get("__name__", ""), frame, line) for frame, line in walk_tb(problem.__traceback__)]
+    theirs = [(name.partition(".")[0], frame, line) for name, frame, line in seen if name.partition(".")[0] in others]
+    if not theirs:
+        return f"the kit; {OPTION} shows where"
+    package, frame, line = theirs[-1]
+    return f"{package}, in line {line} of {frame.f_code.co_filename}; {OPTION} shows its stack"
 
 
 def _tell(problem: BaseException, say: Say) -> None:

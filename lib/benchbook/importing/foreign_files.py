@@ -77,6 +77,11 @@ class FolderHere:
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
             fix = "name a folder, or HOST:PATH with --inventory"
+            if path.is_file():
+                # The output of a load alone does not say on what, with which settings, or after what it was measured.
+                fix = (
+                    f"{fix}; a load's own output is no campaign: its figures can be a report's tables, `benchbook new`"
+                )
             raise BadInput("no such folder", key="import", value=str(path), fix=fix)
         inner = path / _RECORDS
         self._path = inner if inner.is_dir() else path

@@ -142,7 +142,7 @@ class Driver:
         return Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
 
     def _outcome(self, ran: Sequence[Ran]) -> Outcome:
-        return self._checked(ran) or self.generator.outcome(ran)
+        return self._checked(ran) or self.generator.read(ran)
 
     def _checked(self, ran: Sequence[Ran]) -> Outcome | None:
         """What a load that was offered too much has left, where it may be; raises WorkloadFailed for any other end."""

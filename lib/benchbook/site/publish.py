@@ -55,8 +55,9 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     built = page.build(notebook)
     found = _results(report, executed_notebook, notebook, built, results_path)
     if (campaign := _campaign(results_path)) is not None:
-        # A run that broke off before it had results does not know its campaign.
-        found = found.model_copy(update={"campaign": campaign.id})
+        # A run that broke off before it had results does not know its campaign, nor what that has measured.
+        known = {} if results_path and results_path.exists() else _so_far(campaign)
+        found = found.model_copy(update={"campaign": campaign.id, **known})
     with _alone(site):
         if addresses.of_several(report):
             target = _write_page(notebook, built, found, site / f"{report}.html")
@@ -67,6 +68,11 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
             target = _write_front(notebook, built, found, site) or target
         _write_index(site)
     return target
+
+
+def _so_far(campaign: Campaign) -> dict[str, object]:
+    """What holds of a campaign whatever became of its notebook."""
+    return {"profile": campaign.profile, "inventory": campaign.inventory, "trials": results.counted(campaign)}
 
 
 @contextmanager

@@ -78,6 +78,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
     workloads = frozenset(COMMANDS)
     known_options = frozenset({"key-size", "val-size", "sequential-keys", "key-space-size"})
     Size = EtcdSize
+    keeps_rate = True
     timed = False
     rate_unit = "requests/s"
 

@@ -18,10 +18,11 @@ from benchbook import plugins
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
+from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
 from benchbook.systems.statements import ANSWERED_S
 from benchbook.yamlfile import validate
@@ -129,6 +130,8 @@ class LoadGenerator(ABC, Generic[S]):
     known_options: ClassVar[frozenset[str]] = frozenset()
     # It offers `Load.rate` by a schedule that waits for no answer, and its latencies count from when each was due.
     open_loop: ClassVar[bool] = False
+    # It keeps below `Load.rate`, though not as an open loop does: a rate can be asked of no other generator.
+    keeps_rate: ClassVar[bool] = False
     # Its loads last `Load.time_s`; one that counts its requests cannot be asked for a short load.
     timed: ClassVar[bool] = True
     # What the rates of `rate_in` count in a second, for the progress line.
@@ -208,6 +211,25 @@ class LoadGenerator(ABC, Generic[S]):
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         """What the clients that ended well have printed. Raises WorkloadFailed, OutputNotParseable."""
 
+    def read(self, ran: Sequence[Ran]) -> Outcome:
+        """What `outcome` makes of it. Raises OutputNotParseable for whatever else its author's code raises, or returns.
+
+        What was printed goes along: it is what a parser is mended by.
+        """
+        text = "".join(each.text + each.complaint for each in ran)
+        try:
+            found: object = self.outcome(ran)
+        except BenchbookError:
+            raise
+        except Exception as problem:
+            raise OutputNotParseable(
+                f"{self.name}: `outcome` failed: {plugins.told(problem)}", output=text
+            ) from problem
+        if lack := _lack(found):
+            raise OutputNotParseable(f"{self.name}: `outcome` returned {lack}", output=text)
+        assert isinstance(found, Outcome)
+        return found
+
     def overrun(self, ran: Sequence[Ran]) -> Outcome | None:
         """What a load has left that the program gave up because the server could not take what was offered.
 
@@ -245,6 +267,23 @@ def generator(name: str) -> type[LoadGenerator[Any]]:
     """The load generator of this name. Raises BadInput for an unknown one."""
     found: type[LoadGenerator[Any]] = plugins.load(GROUP, name, key="load")
     return found
+
+
+def _lack(found: object) -> str:
+    """What keeps it from being the outcome of a load; empty where nothing does."""
+    if not isinstance(found, Outcome):
+        return f"{type(found).__name__} in place of an Outcome"
+    if not found.summary:
+        return "an empty summary"
+    figures: Mapping[str, object] = found.summary
+    bare = [name for name, value in figures.items() if not isinstance(value, Quantity)]
+    if bare:
+        return f"`{bare[0]}` without its unit: write Quantity(value=..., unit=...)"
+    series: object = found.series
+    if not isinstance(series, pd.DataFrame):
+        return f"{type(series).__name__} as its series, in place of a frame"
+    missing = [name for name in COLUMNS if name not in series]
+    return f"a series without {', '.join(missing)}" if len(series) and missing else ""
 
 
 def check_end(

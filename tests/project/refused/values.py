@@ -151,7 +151,12 @@ FACTS = [
     ("an unknown key", "title: ", "titel: ", ("titel: ", "known here: ")),
     ("an unknown kind", "restaged_by: sysbench", "restaged_by: [sysbench]", ("restaged_by: ",)),
     ("a kind nobody has", "restaged_by: sysbench", "restaged_by: os.system", ("restaged_by: no such kind",)),
-    ("a generator nobody has", FIRST, f"{FIRST}    load: nobody\n", ("one load generator", "nobody")),
+    (
+        "a generator nobody has",
+        FIRST,
+        f"{FIRST}    load: nobody\n",
+        ("no such load generator", "nobody", "use one of etcd_benchmark"),
+    ),
     ("a workload with a newline", FIRST, '    workload: "a\\nb"\n', ("design.0.workload: ",)),
     ("an unknown table", "table: oltp_point_select", "table: gone", ("design.oltp_point_select: ", "(got 'gone')")),
     ("a table that is a path", "table: oltp_point_select", "table: ../x", ("design.0.table: ", "(got '../x')")),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbook import paths, systems
+from benchbook import paths, plugins, systems
 from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
@@ -60,13 +60,27 @@ def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters)
         )
 
 
+def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
+    """The rate of the run, 0 for none. Raises BadInput for one that the generator would not keep to."""
+    rate = parameters.rate or load.size_in(profile).rate
+    if rate and not (load.open_loop or load.keeps_rate):
+        where = {} if parameters.rate else {"file": profile.file}
+        key = "rate" if parameters.rate else f"loads.{load.name}.rate"
+        raise BadInput(f"{load.name} keeps to no rate", key=key, value=rate, fix="leave `rate` out", **where)
+    return rate
+
+
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
     """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
     named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
+    file, known = paths.published_dir(published.report.name) / "report.yaml", plugins.names("workloads")
+    if unknown := [name for name in named if name not in known]:
+        fix = f"use one of {', '.join(known)}"
+        raise BadInput("no such load generator", file=file, key="design.*.load", value=unknown[0], fix=fix)
     if len(named) > 1:
         raise BadInput(
             "one report is restaged by one load generator",
-            file=paths.published_dir(published.report.name) / "report.yaml",
+            file=file,
             key="design.*.load",
             value=named,
             fix="split the report, or name the same one everywhere",
@@ -155,7 +169,7 @@ class LoadKind(Kind[LoadParameters]):
             names=parameters.names(),
             generator=load(size, published.report.design[0].options, parameters.seed),
             time_s=time_s(load, parameters, profile),
-            rate=parameters.rate or size.rate,
+            rate=_offered(load, parameters, profile),
             stop_rule=rule(early, published_s(published)) if early else None,
             options={each.table: each.options for each in published.report.design},
         )
