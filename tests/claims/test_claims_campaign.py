@@ -111,13 +111,15 @@ def transfer(cache: int, threads: tuple[int, int], repetition: int, **figures: f
               "cache_bucket_num": cache, "data_batch_size": 128}  # fmt: skip
     known = {"qps": 1000.0, "cpu_percent": 90.0, "memory_mb": 60.0, "wall_qps": 1.0, "cpu_s_per_million": 1.0,
              "peak_memory_mb": 1.0, **figures}  # fmt: skip
+    fields = published.load("ddt_full_scale").tables[f"cache_{cache}"].fields
+    units = {k: fields[k].unit if k in fields else "1" for k in known}
     return record(
         f"r{repetition}-{cache}-{threads}",
         table=f"cache_{cache}",
         system="pymongo",
         levels=levels,
         repetition=repetition,
-        summary={k: Quantity(value=v, unit="1") for k, v in known.items()},
+        summary={k: Quantity(value=v, unit=units[k]) for k, v in known.items()},
     )
 
 

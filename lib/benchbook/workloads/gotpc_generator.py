@@ -14,7 +14,7 @@ from pydantic import Field
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import BadInput, SystemFailed, WorkloadFailed
+from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.secret_files import secret_files
