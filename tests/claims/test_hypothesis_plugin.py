@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from kit import ROOT
 from toy_report import evidence
 
 from benchbook import plugins
-from benchbook.claims import judge, ledger
+from benchbook.claims import judge, ledger, ledger_check
 from benchbook.errors import BadInput
 from benchbook.published.tables import Published
 
@@ -68,6 +69,23 @@ def test_its_keys_are_checked_like_those_of_the_kit() -> None:
         ledger.read({"report": "toy", "claims": [one() | {"uper": 8}]})
     assert caught.value.key == "claims.0.uper"
     assert "upper" in str(caught.value.fix)
+
+
+@pytest.mark.usefixtures("installed")
+def test_one_that_compares_nothing_is_refused_with_the_ledger(
+    toy: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It passed, and ended the page with an IndexError."""
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "claims.yaml").write_text(yaml.safe_dump({"report": "toy", "claims": [one()]}))
+    known: Any = SimpleNamespace(name="toy")
+    named = Published(known, toy.tables)
+    assert ledger_check.load(named, tmp_path) is not None
+    monkeypatch.setattr(plugins.load("hypotheses", "doubles", key=""), "parts", lambda *_: [])
+    with pytest.raises(BadInput, match="nothing of this claim is tested") as caught:
+        ledger_check.load(named, tmp_path)
+    assert (caught.value.key, caught.value.value) == (one()["id"], [])
+    assert "`parts` of Doubles" in str(caught.value.fix)
 
 
 def test_without_the_package_its_name_is_unknown() -> None:

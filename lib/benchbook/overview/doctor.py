@@ -58,7 +58,9 @@ def _programs() -> Iterator[Symptom]:
     search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
     lines = (paths.env_dir() / "debian-packages.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    for purpose, program, debian, _ in [*rows, ["report", "go", "golang-go", "go"]]:
+    # A program that serves several purposes is told once, by the first of them.
+    programs = {row[1]: row for row in reversed([*rows, ["report", "go", "golang-go", "go"]])}
+    for purpose, program, debian, _ in reversed(programs.values()):
         where = _where(program, search)
         fix = "" if where else f"apt-get install {debian}{_NEEDED_FOR.get(purpose, f' (for {purpose})')}"
         yield Symptom(program, where or "not found", fix, needed=purpose == "report")
