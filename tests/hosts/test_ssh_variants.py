@@ -113,7 +113,12 @@ def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path
         pytest.skip("no file system can be mounted here (unshare --mount)")
     boot = tmp_path / "boot_id"
     boot.write_text("first-boot\n")
-    mounts = f"mount --bind {boot} /proc/sys/kernel/random/boot_id"
+    # Reservations of its own: to it, those of this machine are of another boot and ended, and they are other tests'.
+    place, own = f"/tmp/benchbook-{os.geteuid()}", tmp_path / "place"
+    own.mkdir(mode=0o700)
+    mounts = (
+        f"mkdir -p -m 700 {place} && mount --bind {own} {place} && mount --bind {boot} /proc/sys/kernel/random/boot_id"
+    )
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
         with Session(server.inventory(), ["db"]) as session:
             host = session.hosts["db"]
@@ -125,6 +130,7 @@ def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path
                 with pytest.raises(ReservationLost, match=r"^host db was started anew \(rebooted\) during the run: "):
                     host.run(["true"])
         assert small_job(server.inventory()) == "a small job\n", "the same again finds the host free"
+    assert list(own.iterdir()), "its reservations were not among the machine's"
 
 
 def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
