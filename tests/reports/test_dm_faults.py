@@ -24,11 +24,15 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.replication import DmReplication
+from benchbook.reports.dm.task import TASK
+from benchbook.systems.dm_config import META
+from benchbook.systems.dm_server import DM
 from benchbook.systems.sql import connection, query
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 REPORT, WHERE = "dm_1_0_ga", "lab_dm_test"
+CHECKPOINTS = f"SELECT COUNT(*) FROM `{META}`.`{TASK}_syncer_checkpoint`"
 SIZE = {"large_rows": 500, "small_rows": 20_000, "sync_rows": 500, "split_rows": 2500, "time_s": 4, "rate": 600,
         "stall_s": 20, "sample_s": 0.5, "repetitions": 1}  # fmt: skip
 
@@ -38,12 +42,14 @@ class Faulty(DmReplication):
     """Breaks something once, when the first rate of a trial is reported: in the middle of its load."""
 
     faults: dict[str, Callable[[DmReplication], None]] = field(default_factory=dict)
+    between: Callable[[], None] = lambda: None
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         def breaking(seconds: float, rate: float) -> None:
             fault = self.faults.pop(_kind(trial), None)
             if fault:
                 fault(self)
+            self.between()
 
         return super().measure(trial, breaking)
 
@@ -147,6 +153,28 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
     texts = [f.read_text(errors="replace") for f in run.folder.rglob("*") if f.suffix in (".json", ".txt")]
     assert texts
     assert not any(password in text for text in texts)
+
+
+def test_a_checkpoint_that_dm_writes_as_it_stops_does_not_outlive_its_trial(
+    dm_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there when the next task began: no dump, no load, and "relay log pos ... is too big"."""
+    experiment, run = _planned("sync_worker_count")
+    stop = DM.stop
+
+    def late(self: DM) -> None:
+        """As on a busy machine: after the rows of DM's own tables are gone, if they go before it has stopped."""
+        target = experiment.pipeline.target
+        over = time.monotonic() + 3
+        while time.monotonic() < over and query(target.hosts[0], target.endpoints()[0], CHECKPOINTS) != [(0,)]:
+            time.sleep(0.05)
+        stop(self)
+
+    experiment.between = lambda: monkeypatch.setattr(DM, "stop", late)
+    campaign_run.run(run, experiment, lambda progress: None, tries=1)
+
+    assert [failed.failure for failed in run.failures()] == []
+    assert len(run.records()) == 2
 
 
 @dataclass
