@@ -45,25 +45,22 @@ def _check(claim: Hypothesis, published: Published, file: Path) -> None:
     claim.check(published, file)
     for key, term in claim.speaks_of(published):
         check_term(term, published, file, f"{claim.id}.{key}")
-    printed = _as_printed(claim, published)
+    printed = as_printed(claim, published)
     if not printed:
         fix = f"let `parts` of {type(claim).__name__} give at least one comparison"
         raise BadInput("nothing of this claim is tested", file=file, key=claim.id, value=printed, fix=fix)
-    refuted = None if claim.own_table else _refuted(printed)
-    if refuted is not None:
-        said = f"{refuted.what}: {number(refuted.shown(refuted.mean))} is printed, the claim needs {region(refuted)}"
+    against = None if claim.own_table else refuted(printed)
+    if against is not None:
+        said = f"{against.what}: {number(against.shown(against.mean))} is printed, the claim needs {region(against)}"
         fix = "correct the claim, or say under own_table how the report's own table contradicts its text"
         raise BadInput("the report's own table refutes this claim", file=file, key=claim.id, value=said, fix=fix)
 
 
-def refuted_by_its_table(claim: Hypothesis, published: Published) -> Part | None:
-    """The first comparison that the printed figures do not satisfy, however they were rounded; None if all hold."""
-    return _refuted(_as_printed(claim, published))
-
-
-def _as_printed(claim: Hypothesis, published: Published) -> list[Part]:
+def as_printed(claim: Hypothesis, published: Published) -> list[Part]:
+    """The claim's comparisons with the report's own figures in place of measured ones."""
     return claim.parts(Arm(published, as_published(published), PUBLISHED))
 
 
-def _refuted(printed: list[Part]) -> Part | None:
+def refuted(printed: list[Part]) -> Part | None:
+    """The first comparison that the printed figures do not satisfy, however they were rounded; None if all hold."""
     return next((part for part in printed if not part.holds_if_rounded()), None)

@@ -8,7 +8,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from traceback import walk_tb
 
 from benchbook import plugins
 from benchbook.errors import BenchbookError, one_line
@@ -65,7 +64,8 @@ def in_words(problem: BaseException) -> str:
 def _blamed(problem: BaseException) -> str:
     """Whose code it was that raised it, or that gave another one what it cannot take: a user's package, or the kit."""
     others = plugins.packages() - {"benchbook"}
-    seen = [(frame.f_globals.get("__name__", ""), frame, line) for frame, line in walk_tb(problem.__traceback__)]
+    stack = traceback.walk_tb(problem.__traceback__)
+    seen = [(frame.f_globals.get("__name__", ""), frame, line) for frame, line in stack]
     theirs = [(name.partition(".")[0], frame, line) for name, frame, line in seen if name.partition(".")[0] in others]
     if not theirs:
         return f"the kit; {OPTION} shows where"

@@ -12,7 +12,6 @@ from benchbook.systems import counters
 from benchbook.systems.dtm import ENDS
 from benchbook.workloads.ab import AbSummary
 
-# HdrHistogram with three significant digits: buckets are at most this wide.
 PERCENTILES = (50, 95, 99)
 # Statements by type, per global transaction.
 BY_TYPE = {"Com_insert": "inserts", "Com_update": "updates", "Com_delete": "deletes", "Com_select": "selects"}
