@@ -176,6 +176,34 @@ def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
     assert len(made.records()) == 8
 
 
+def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(campaign_run, "time", SimpleNamespace(time=lambda: now[0], monotonic=time.monotonic))
+    made = begun()
+
+    class TakesTime(InMemory):
+        """Every trial takes ten seconds; `spent` is what a driver that is killed in it leaves."""
+
+        def __init__(self, **trouble: BaseException):
+            super().__init__(**trouble)
+            self.spent: list[float] = []
+
+        def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+            self.spent.append(Campaign(made.folder).spent_s)
+            now[0] += 10
+            return super().measure(trial, on_rate)
+
+    first = TakesTime(**{made.trials[4].id: KeyboardInterrupt()})
+    with pytest.raises(KeyboardInterrupt):
+        run(made, first)
+    # Blocks of two trials: 20 s each. The fifth trial was interrupted after its ten seconds.
+    assert (first.spent, made.spent_s) == ([0, 0, 20, 20, 40], 50)
+    now[0] = 9000.0
+    run(begun(), TakesTime())
+    assert [(one.began, one.ended) for one in made.environment().runs] == [(1000, 1050), (9000, 9040)]
+    assert made.spent_s == 90
+
+
 def test_only_the_trial_that_is_missing_is_run_again(home: Home) -> None:
     made = begun()
     run(made, InMemory())
