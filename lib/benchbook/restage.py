@@ -172,7 +172,9 @@ def replay(report: str, which: str, console: Console, *, anew: bool = False) -> 
     from benchbook.headless import Executed, execute
     from benchbook.site import drawn_from
 
-    if not anew and drawn_from.is_as_drawn(report, recorded):
+    # Before it is drawn: what changes meanwhile is not in what was drawn.
+    drawn_of = drawn_from.sources(report, recorded)
+    if not anew and drawn_from.is_as_drawn(recorded, drawn_of):
         console.print(f"[bold]{report}[/]: {recorded.id} is as it was drawn")
         return _publish(report, Executed(recorded.folder / paths.EXECUTED, recorded.folder, 0, None), console)
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
@@ -180,7 +182,7 @@ def replay(report: str, which: str, console: Console, *, anew: bool = False) -> 
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
     done = execute(report, again, console, forked=True)
     if done.status == 0:
-        drawn_from.note(report, recorded)
+        drawn_from.note(recorded, drawn_of)
     return _publish(report, done, console)
 
 
