@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import distributions
-from importlib.util import find_spec
 from pathlib import Path
 
 from benchbook import paths, plugins
@@ -77,15 +76,8 @@ def _sizes(folder: Path) -> Iterator[str]:
 def _kit() -> str:
     """The kit itself, Python, all that is installed beside it, and the code of packages that bring parts of it."""
     installed = sorted(f"{each.name} {each.version}" for each in distributions())
-    code = (path for package in sorted(plugins.packages()) for root in _roots(package) for path in _files(root))
+    code = (path for roots in plugins.packages().values() for root in roots for path in _files(root))
     return _digest([sys.version, *installed, *_contents(code)])
-
-
-def _roots(package: str) -> list[Path]:
-    found = find_spec(package)
-    if found is None:
-        return []
-    return [Path(each) for each in found.submodule_search_locations or []] or [Path(found.origin or "")]
 
 
 def _contents(files: Iterable[Path]) -> Iterator[str]:
