@@ -6,16 +6,19 @@ What is more than a plain module of ours is imported by the command that needs i
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from benchbook import paths
 from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import closed_pipe, guard
 from benchbook.given.named import one_of
@@ -279,7 +282,6 @@ def faults(
     Processes are killed and stopped, disks filled, host keys swapped, second drivers started. Leaves
     data/runs/faults.json and site/faults.html. Exit status: 0 all held, 1 something did not, 2 bad input.
     """
-    from benchbook import paths
     from benchbook.faults import faults_command
 
     found = faults_command.run(seed, rounds, budget, at_once, only or [], console)
@@ -487,6 +489,9 @@ def main() -> None:
     guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
     signal.signal(signal.SIGTERM, _interrupt)
+    if named := os.environ.get(paths.HOME):
+        # Kernels and workers stand in a folder of their own.
+        os.environ[paths.HOME] = str(Path(named).absolute())
     try:
         sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say))
     except SystemExit as done:
