@@ -196,7 +196,9 @@ class _Follower:
             whole = data[: data.rfind(b"\n") + 1]
             self._offset += len(whole)
             for line in whole.splitlines():
-                self._tell(json.loads(line))
+                # One that a full disk has cut is no JSON.
+                with suppress(ValueError):
+                    self._tell(json.loads(line))
 
     def _tell(self, said: Json) -> None:
         if "campaign" in said:

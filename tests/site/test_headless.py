@@ -55,6 +55,8 @@ PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
     [
         ("HostUnusable", PREPARING, 2),
         ("HostUnusable", LOADING, 1),
+        # A disk that was full for a moment has cut a line.
+        ("HostUnusable", PREPARING[:9] + PREPARING + LOADING, 1),
         ("BadInput", LOADING + PREPARING, 1),
         ("HostUnreachable", PREPARING, 1),
         ("CampaignStopped", LOADING, 1),
