@@ -279,11 +279,15 @@ def leave_out(why: str) -> None:
     print(f"left out: {' '.join(why.split())}", file=sys.stderr)
 
 
+def begun(report: str = "*") -> list[Path]:
+    """Folders of campaigns that have a plan, of one report or of all, oldest first: an id begins with its time."""
+    plans = paths.runs_dir("").glob(f"{report}/*/plan.json")
+    return sorted((plan.parent for plan in plans), key=lambda folder: folder.name)
+
+
 def recorded(report: str = "*") -> list[Path]:
-    """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
-    plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
-    folders = [plan.parent for plan in plans if any(True for _ in whole_records(plan.parent))]
-    return sorted(folders, key=lambda folder: folder.name)
+    """The same of those with a whole record."""
+    return [folder for folder in begun(report) if any(True for _ in whole_records(folder))]
 
 
 def whole_records(folder: Path) -> Iterator[Path]:
@@ -296,7 +300,7 @@ def latest(report: str, which: str = "") -> Campaign:
 
     Raises BadInput where there is none, and PlanBroken for one that is named and cannot be read.
     """
-    folders = sorted(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
+    folders = begun(report)
     named = [folder for folder in folders if which and folder.name == which]
     chosen = Campaign(named[0]) if named else None if which else next(readable(reversed(recorded(report))), None)
     if chosen is None:
