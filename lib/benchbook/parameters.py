@@ -71,15 +71,18 @@ class _Notebook(BaseModel):
     cells: list[_Cell]
 
 
-def tagged_cell(notebook: Path, tag: str = "parameters") -> str:
-    """The source of the cell with this tag. Raises BadInput for a file that is no notebook, and when there is none."""
+def parameters_cell(notebook: Path) -> str:
+    """The source of the cell that is tagged `parameters`.
+
+    Raises BadInput for a file that is no notebook, and when there is none.
+    """
     # A notebook is JSON; nbformat would check its schema, which takes seconds to load, on every start of a kernel.
     held = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
     if not isinstance(held, dict):
         fix = "restore it, or save it from Jupyter"
         raise BadInput("is not a notebook", file=notebook, key="the file", value=held, fix=fix)
     for cell in validate(_Notebook, held, notebook).cells:
-        if tag in cell.metadata.tags:
+        if "parameters" in cell.metadata.tags:
             return "".join(cell.source)
     fix = "tag the cell that holds the parameters"
     raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", value=len(held["cells"]), fix=fix)
@@ -126,7 +129,7 @@ def _literal(name: str, value: ast.expr, source: str, notebook: Path | None) -> 
 def defaults(report: str) -> dict[str, object]:
     """The parameters that a report's notebook has when nobody says otherwise."""
     notebook = paths.notebook(report)
-    return assigned(tagged_cell(notebook), notebook)
+    return assigned(parameters_cell(notebook), notebook)
 
 
 def from_namespace(model: type[Model], report: str, namespace: Mapping[str, object]) -> Model:
