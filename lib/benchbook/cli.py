@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from benchbook import paths
+from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import closed_pipe, guard
 from benchbook.given.named import one_of
@@ -49,9 +49,7 @@ Reports = Annotated[
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        console.print(f"benchbook {version('benchbook')}")
+        console.print(f"benchbook {__version__}")
         raise typer.Exit
 
 

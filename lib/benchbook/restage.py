@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 
 from benchbook import parameters, paths, published
 from benchbook.build import artefacts
@@ -93,7 +94,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
-        console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
+        console.print(f"[bold]{report}[/]: profile {escape(profile.name)}, inventory {inventory.name}")
         overrides = substitutes.available(asked, overrides, console.print)
         asked = _asked(report, overrides)
         done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)
