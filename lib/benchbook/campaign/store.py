@@ -115,6 +115,10 @@ class Campaign:
         """What was sampled during a trial."""
         return record.load_series(self.folder / "trials" / trial)
 
+    def coded_series(self, trial: str) -> pa.Table:
+        """The same with its words as codes, for who goes through thousands."""
+        return record.load_coded_series(self.folder / "trials" / trial)
+
     def disturbed(self) -> list[Record]:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
         return record.load_all(self.folder / "disturbed")
@@ -122,14 +126,6 @@ class Campaign:
     def attempts(self) -> list[Record]:
         """Every failed attempt, in run order, those at trials that were measured in the end among them."""
         return record.load_all(self.folder / "failed")
-
-    def coded_series(self, trial: str) -> pa.Table:
-        """The same with its words as codes, for who goes through thousands."""
-        return record.load_coded_series(self.folder / "trials" / trial)
-
-    def whole_series(self, trial: str) -> pa.Table:
-        """All of it with its words as codes, for who picks rows before making a frame of them."""
-        return record.load_whole_series(self.folder / "trials" / trial)
 
     def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
         """What `find` says of whole records, each looked into once; `kind` names it."""
