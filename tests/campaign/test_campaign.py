@@ -19,7 +19,7 @@ from kit import Home
 from benchbook.analysis import interferences
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.design import Trial, another_block, blocks, plan
+from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.held import RunStopped
@@ -174,6 +174,15 @@ def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
     assert again.measured == [t.id for t in made.trials[2:]]
     assert {p: p.stat().st_mtime_ns for p in before} == before
     assert len(made.records()) == 8
+
+
+def test_every_attempt_is_kept_whatever_a_level_is_called(home: Home) -> None:
+    """A word in brackets is a pattern of file names: each attempt took the place of the one before."""
+    cells = [Cell(table="t", system="x", levels={"mix": "[YCSB B]"})]
+    made = campaigns.start_or_continue("r", ASKED, plan(cells, 1, seed=1, asked=ASKED), seed=1)
+    for _ in range(3):
+        run(made, InMemory(**{made.trials[0].id: WorkloadFailed("no")}))
+    assert [one.id for one in made.attempts()] == [f"r01-x-[YCSB B].{number}" for number in (1, 2, 3)]
 
 
 def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

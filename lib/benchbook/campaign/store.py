@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from glob import escape
 from pathlib import Path
 
 import pandas as pd
@@ -137,7 +138,7 @@ class Campaign:
             record.save(self.folder / "trials", done, series, output)
             return
         beside = self.folder / done.status
-        attempts = len(list(beside.glob(f"{done.id}.*")))
+        attempts = len(list(beside.glob(f"{escape(done.id)}.*")))
         record.save(beside, done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
 
     def extend(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block] = ()) -> None:
