@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, writing
 
 _COMPILED = (".so", ".pyd")
 
@@ -59,7 +59,7 @@ def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
 
 @cache
 def zipped(name: str, asked_by: Path) -> Path:
-    """The module or package as a zip to push; its name carries a hash of what is in it."""
+    """The module or package as a zip to push; its name carries a hash of what is in it. Raises NotWritten."""
     files = _files(name, asked_by)
     if files is None:
         raise BadInput("no such package is installed here", file=asked_by, key="NEEDS", value=name, fix="install it")
@@ -68,11 +68,12 @@ def zipped(name: str, asked_by: Path) -> Path:
     digest = hashlib.sha256(b"\0".join(inside)).hexdigest()[:12]
     target = paths.cache_dir() / f"{name}-{digest}.zip"
     if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
         # Probes of several hosts start side by side, each on a thread.
         partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-            for place, source in sources.items():
-                archive.writestr(zipfile.ZipInfo(place), source)
-        partial.rename(target)
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+                for place, source in sources.items():
+                    archive.writestr(zipfile.ZipInfo(place), source)
+            partial.rename(target)
     return target
