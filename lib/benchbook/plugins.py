@@ -119,12 +119,14 @@ class CodePlace:
 def blamed(stack: Iterable[tuple[str, int]]) -> CodePlace | None:
     """Of a stack of (file, line), outermost first, the place that it is about; None of an empty one.
 
-    What was called with something wrong is not where it is wrong: the last line of a user's code, else of the kit's.
+    What was called with something wrong is not where it is wrong: the last line of a package, else of other code of a
+    user, else of the kit's.
     """
     places = [CodePlace(file, line, _owner(Path(file).expanduser())) for file, line in stack]
-    own = [place for place in places if place.owner is not None]
-    theirs = [place for place in own if place.owner != KIT]
-    return next(iter((theirs or own or places)[-1:]), None)
+    packaged = [place for place in places if place.owner and place.owner != KIT]
+    theirs = [place for place in places if place.owner == ""]
+    own = [place for place in places if place.owner == KIT]
+    return next(iter((packaged or theirs or own or places)[-1:]), None)
 
 
 def _owner(file: Path) -> str | None:

@@ -8,7 +8,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 from benchbook import plugins
 from benchbook.errors import BenchbookError, one_line
@@ -63,12 +62,12 @@ def in_words(problem: BaseException) -> str:
 
 
 def _blamed(problem: BaseException) -> str:
-    """Whose code it was that raised it, or that gave another one what it cannot take: a user's, or the kit's."""
+    """Whose code it was that raised it, or that gave another one what it cannot take: a package's, or the kit's."""
     stack = traceback.walk_tb(problem.__traceback__)
     place = plugins.blamed((frame.f_code.co_filename, line) for frame, line in stack)
-    if place is None or place.owner in (None, plugins.KIT):
+    if place is None or not place.owner or place.owner == plugins.KIT:
         return f"the kit; {OPTION} shows where"
-    return f"{place.owner or Path(place.file).name}, in {place}; {OPTION} shows its stack"
+    return f"{place.owner}, in {place}; {OPTION} shows its stack"
 
 
 def _tell(problem: BaseException, say: Say) -> None:
