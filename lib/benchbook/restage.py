@@ -69,15 +69,6 @@ def has_records(report: str) -> bool:
     return bool(store.recorded(report))
 
 
-def report_of(campaign: str) -> str:
-    """The report that the campaign of this id was recorded of. Raises BadInput for an id that nothing recorded has."""
-    for folder in store.recorded():
-        if folder.name == campaign:
-            return folder.parent.name
-    fix = "`benchbook runs` lists those there are"
-    raise BadInput("no such recorded campaign", key="campaign", value=campaign, fix=fix)
-
-
 def restage(report: str, overrides: Mapping[str, object], console: Console, *, wait: bool = False) -> int:
     """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start.
 

@@ -164,14 +164,16 @@ def test_a_report_of_one_table_is_not_of_1_tables(ends: Callable[..., Ended]) ->
     assert ends("check", "tidb_v7_1_3_tpcc")[1].startswith("tidb_v7_1_3_tpcc: 1 table, 3 rows, valid\n")
 
 
+@pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0"])
 @pytest.mark.parametrize("command", ["claims", "site"])
 def test_a_campaign_alone_means_its_own_report(
-    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str, which: str
 ) -> None:
+    """By any of its addresses: as anywhere else."""
     asked: list[tuple[str, str]] = []
     monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
     monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
-    assert ends(command, "--campaign", CAMPAIGN) == (0, "")
+    assert ends(command, "--campaign", which) == (0, "")
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
 
 
