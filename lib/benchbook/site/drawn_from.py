@@ -18,7 +18,7 @@ from pathlib import Path
 from benchbook import paths, plugins
 from benchbook.campaign.record import half_written
 from benchbook.campaign.store import Campaign
-from benchbook.errors import writing
+from benchbook.given.whole_file import replace_text
 
 FILE = "drawn_from.json"
 # In a campaign's folder: what a replay makes there.
@@ -42,8 +42,7 @@ def is_as_drawn(campaign: Campaign, drawn_of: str) -> bool:
 
 def note(campaign: Campaign, drawn_of: str) -> None:
     """What was drawn just now, from the `sources` as they were before it: they may have changed. Raises NotWritten."""
-    with writing(campaign.folder):
-        (campaign.folder / FILE).write_text(json.dumps(_noted(campaign, drawn_of), indent=1))
+    replace_text(campaign.folder / FILE, json.dumps(_noted(campaign, drawn_of), indent=1))
 
 
 def _noted(campaign: Campaign, drawn_of: str) -> dict[str, object]:
