@@ -166,7 +166,11 @@ def _are_most(names: Sequence[str], model: type[BaseModel]) -> bool:
 def check(model: type[Model], report: str, values: Mapping[str, object]) -> Model:
     """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
     lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
-    given = {name: _as_list(value) if name in lists else value for name, value in values.items()}
+    floats = {name for name, field in model.model_fields.items() if field.annotation is float}
+    given = {
+        name: _as_list(value) if name in lists else _as_float(value) if name in floats else value
+        for name, value in values.items()
+    }
     found = validate(model, given, paths.notebook(report))
     if isinstance(found, Parameters) and found.campaign and not found.replay:
         # It would be passed over, and hosts be loaded in the place of what was asked for.
@@ -174,6 +178,14 @@ def check(model: type[Model], report: str, values: Mapping[str, object]) -> Mode
         what = "it names a recorded campaign, and nothing is to be replayed"
         raise BadInput(what, file=paths.notebook(report), key="campaign", value=found.campaign, fix=fix)
     return found
+
+
+def _as_float(value: object) -> object:
+    """For YAML a number without a point is text, 1e-3 say: on a command line, and in a plan as a batch passes it on."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _as_list(value: object) -> object:

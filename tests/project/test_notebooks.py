@@ -234,3 +234,12 @@ def test_papermill_s_own_command_line_restages_two_systems(lab_home: Home, lab: 
     (campaign,) = (Campaign(folder) for folder in set(lab_home.campaigns()) - before)
     assert sorted(record.system for record in campaign.records()) == ["mariadb", "tidb"]
     assert campaign.failures() == []
+
+
+def test_a_share_may_be_written_with_an_exponent() -> None:
+    """YAML takes 1e-3 for text: a batch passed it on so, had found it right, and its cell was refused."""
+    known = parameters.defaults("dtm_mysql")
+    model = kind_of("dtm_mysql").Parameters
+    assert parameters.check(model, "dtm_mysql", {**known, "fail": "1e-3"}).fail == 0.001
+    with pytest.raises(BadInput, match=r"fail: Input should be a valid number \(got 'some'\)"):
+        parameters.check(model, "dtm_mysql", {**known, "fail": "some"})
