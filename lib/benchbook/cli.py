@@ -6,16 +6,19 @@ What is more than a plain module of ours is imported by the command that needs i
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import closed_pipe, guard
 from benchbook.given.named import one_of
@@ -46,9 +49,7 @@ Reports = Annotated[
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        console.print(f"benchbook {version('benchbook')}")
+        console.print(f"benchbook {__version__}")
         raise typer.Exit
 
 
@@ -141,7 +142,7 @@ def batch(
 @app.command()
 def site(
     names: Reports = None,
-    campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = "",
+    campaign: Annotated[str, typer.Option(help="An address as for `compare`; without, the latest.")] = "",
     anew: Annotated[bool, typer.Option("--anew", help="Draw also what is as it was drawn.")] = False,
 ) -> None:
     """Rebuild pages and figures from data/runs, side by side; no host is needed.
@@ -150,8 +151,9 @@ def site(
     """
     from benchbook.restage import longest_first, replay, replay_all
 
-    chosen = longest_first(_recorded(names, campaign))
-    replays = [partial(_guarded, name, partial(replay, name, campaign, console, anew=anew)) for name in chosen]
+    chosen, which = _recorded(names, campaign)
+    steps = {name: partial(replay, name, which, console, anew=anew) for name in longest_first(chosen)}
+    replays = [partial(_guarded, name, step) for name, step in steps.items()]
     raise typer.Exit(max(replay_all(replays)))
 
 
@@ -233,12 +235,14 @@ def audit(
 
 @app.command()
 def claims(
-    names: Reports = None, campaign: Annotated[str, typer.Option(help="Which campaign; without, the latest.")] = ""
+    names: Reports = None,
+    campaign: Annotated[str, typer.Option(help="An address as for `compare`; without, the latest.")] = "",
 ) -> None:
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
     from benchbook.restage import judge_claims
 
-    raise typer.Exit(max(_each(_recorded(names, campaign), lambda name: judge_claims(name, campaign, console))))
+    chosen, which = _recorded(names, campaign)
+    raise typer.Exit(max(_each(chosen, lambda name: judge_claims(name, which, console))))
 
 
 @app.command()
@@ -279,7 +283,6 @@ def faults(
     Processes are killed and stopped, disks filled, host keys swapped, second drivers started. Leaves
     data/runs/faults.json and site/faults.html. Exit status: 0 all held, 1 something did not, 2 bad input.
     """
-    from benchbook import paths
     from benchbook.faults import faults_command
 
     found = faults_command.run(seed, rounds, budget, at_once, only or [], console)
@@ -409,17 +412,22 @@ def _labs() -> list[str]:
     return [name for name in known_inventories() if load_inventory(name).lab]
 
 
-def _recorded(names: list[str] | None, campaign: str = "") -> list[str]:
-    """The reports that are named, else the one of this campaign, else all that have records. Raises BadInput."""
-    from benchbook.restage import has_records, report_of, reports
+def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
+    """The reports that are named, else the one of this campaign, else all that have records; and the campaign's id.
+
+    `campaign` is an address as `compare` takes it. Raises BadInput.
+    """
+    from benchbook.compare import address
+    from benchbook.restage import has_records, reports
 
     _check_names(names or [])
-    if campaign and not names:
-        return [report_of(campaign)]
+    if campaign:
+        meant = address.find(campaign)
+        return names or [meant.report], meant.id
     found = names or [name for name in reports() if has_records(name)]
     if not found:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
-    return found
+    return found, ""
 
 
 def _check_names(names: list[str]) -> None:
@@ -487,6 +495,9 @@ def main() -> None:
     guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
     signal.signal(signal.SIGTERM, _interrupt)
+    if named := os.environ.get(paths.HOME):
+        # Kernels and workers stand in a folder of their own.
+        os.environ[paths.HOME] = str(Path(named).absolute())
     try:
         sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say))
     except SystemExit as done:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from benchbook import paths
+from benchbook import paths, plugins
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError, NothingRecorded, NotWritten, writing
 from benchbook.given import guard
@@ -143,14 +143,10 @@ def _move(aside: Path, target: Path) -> None:
 
 
 def _where(stack: Sequence[str]) -> str:
-    """Where an error arose that was not raised on purpose: rather in a user's code than in ours; else empty."""
+    """Where an error arose that was not raised on purpose; empty where the stack does not say."""
     frames = _FRAME.findall(_COLOUR.sub("", "\n".join(stack)))
-    own = [frame for frame in frames if "site-packages" not in frame[0]]
-    theirs = [frame for frame in own if not Path(frame[0]).expanduser().is_relative_to(Path(__file__).parent)] or own
-    if not frames:
-        return ""
-    file, line = (theirs or frames)[-1]
-    return f" (line {line} of {file}; --debug shows its stack)"
+    place = plugins.blamed((file, int(line)) for file, line in frames)
+    return f" ({place}; --debug shows its stack)" if place else ""
 
 
 def _status(name: str) -> int:
@@ -200,7 +196,9 @@ class _Follower:
             whole = data[: data.rfind(b"\n") + 1]
             self._offset += len(whole)
             for line in whole.splitlines():
-                self._tell(json.loads(line))
+                # One that a full disk has cut is no JSON.
+                with suppress(ValueError):
+                    self._tell(json.loads(line))
 
     def _tell(self, said: Json) -> None:
         if "campaign" in said:

@@ -9,6 +9,7 @@ import json
 import keyword
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchbook import paths
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
 from benchbook.given import user_file
 from benchbook.given.document import json_text
 from benchbook.given.named import one_of
+from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import known_inventories
 from benchbook.reports.kinds import known
 from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
@@ -69,7 +71,7 @@ _NETS = range(100, 255)
 def lay_down(name: str, kind: str = "sysbench") -> list[Path]:
     """Write the files of a new report of this kind; returns them.
 
-    Raises BadInput for a bad name, an unknown kind, or if any file exists already.
+    Raises BadInput for a bad name, an unknown kind, or if any file exists already; NotWritten, and then there is none.
     """
     _check_name(name)
     contents = _contents(name, LAYOUTS[one_of(kind, LAYOUTS, "kind")])
@@ -82,11 +84,14 @@ def lay_down(name: str, kind: str = "sysbench") -> list[Path]:
                 value=name,
                 fix="choose another name, or remove what there is by hand",
             )
-    for path, text in contents.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    return list(contents)
+    try:
+        return [replace_text(path, text) for path, text in contents.items()]
+    except NotWritten:
+        # The next try finds nothing of this one in its way.
+        for path in contents:
+            with suppress(OSError):
+                path.unlink()
+        raise
 
 
 def _check_name(name: str) -> None:

@@ -71,15 +71,18 @@ class _Notebook(BaseModel):
     cells: list[_Cell]
 
 
-def tagged_cell(notebook: Path, tag: str = "parameters") -> str:
-    """The source of the cell with this tag. Raises BadInput for a file that is no notebook, and when there is none."""
+def parameters_cell(notebook: Path) -> str:
+    """The source of the cell that is tagged `parameters`.
+
+    Raises BadInput for a file that is no notebook, and when there is none.
+    """
     # A notebook is JSON; nbformat would check its schema, which takes seconds to load, on every start of a kernel.
     held = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
     if not isinstance(held, dict):
         fix = "restore it, or save it from Jupyter"
         raise BadInput("is not a notebook", file=notebook, key="the file", value=held, fix=fix)
     for cell in validate(_Notebook, held, notebook).cells:
-        if tag in cell.metadata.tags:
+        if "parameters" in cell.metadata.tags:
             return "".join(cell.source)
     fix = "tag the cell that holds the parameters"
     raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", value=len(held["cells"]), fix=fix)
@@ -126,7 +129,7 @@ def _literal(name: str, value: ast.expr, source: str, notebook: Path | None) -> 
 def defaults(report: str) -> dict[str, object]:
     """The parameters that a report's notebook has when nobody says otherwise."""
     notebook = paths.notebook(report)
-    return assigned(tagged_cell(notebook), notebook)
+    return assigned(parameters_cell(notebook), notebook)
 
 
 def from_namespace(model: type[Model], report: str, namespace: Mapping[str, object]) -> Model:
@@ -163,7 +166,11 @@ def _are_most(names: Sequence[str], model: type[BaseModel]) -> bool:
 def check(model: type[Model], report: str, values: Mapping[str, object]) -> Model:
     """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
     lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
-    given = {name: _as_list(value) if name in lists else value for name, value in values.items()}
+    floats = {name for name, field in model.model_fields.items() if field.annotation is float}
+    given = {
+        name: _as_list(value) if name in lists else _as_float(value) if name in floats else value
+        for name, value in values.items()
+    }
     found = validate(model, given, paths.notebook(report))
     if isinstance(found, Parameters) and found.campaign and not found.replay:
         # It would be passed over, and hosts be loaded in the place of what was asked for.
@@ -171,6 +178,14 @@ def check(model: type[Model], report: str, values: Mapping[str, object]) -> Mode
         what = "it names a recorded campaign, and nothing is to be replayed"
         raise BadInput(what, file=paths.notebook(report), key="campaign", value=found.campaign, fix=fix)
     return found
+
+
+def _as_float(value: object) -> object:
+    """For YAML a number without a point is text, 1e-3 say: on a command line, and in a plan as a batch passes it on."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _as_list(value: object) -> object:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from benchbook.errors import BadInput
+
+HOME = "BENCHBOOK_HOME"
+
 
 def home() -> Path:
     """The project folder: holds env/, data/, notebooks/, .lab/ and site/."""
-    return Path(os.environ.get("BENCHBOOK_HOME") or Path(__file__).resolve().parents[2])
+    return Path(os.environ.get(HOME) or Path(__file__).resolve().parents[2])
 
 
 def env_dir() -> Path:
@@ -56,6 +60,13 @@ def cache_dir() -> Path:
 
 
 def resolve(path: str) -> Path:
-    """A path of the inventory: `~` is the user's home, a relative one starts at the project folder."""
-    expanded = Path(path).expanduser()
+    """A path of the inventory: `~` is the user's home, a relative one starts at the project folder.
+
+    Raises BadInput for `~NAME` of a user that this machine does not know.
+    """
+    try:
+        expanded = Path(path).expanduser()
+    except RuntimeError as problem:
+        fix = "write the path in full"
+        raise BadInput("whose home that is, is not known here", key="path", value=path, fix=fix) from problem
     return expanded if expanded.is_absolute() else home() / expanded

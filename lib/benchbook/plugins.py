@@ -12,10 +12,11 @@ A part is loaded when it is asked for by name: what nobody uses costs no start-u
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
+import sysconfig
 import traceback
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -24,7 +25,8 @@ from typing import Any
 
 from benchbook.errors import BadInput
 
-_KIT = f"{Path(__file__).parent}{os.sep}"
+KIT = "benchbook"
+_PYTHON, _LIBRARIES = sysconfig.get_path("stdlib"), {"site-packages", "dist-packages"}
 GROUPS = ("systems", "workloads", "probes", "kinds", "hypotheses")
 # What a part of a group derives from, and what its class must give a value; then the same of what it may be beyond.
 _PARTS = {
@@ -53,9 +55,18 @@ def _points(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(points, key=lambda point: point.name)}
 
 
-def packages() -> set[str]:
-    """The packages that any part comes from, the kit's own among them."""
-    return {point.module.partition(".")[0] for group in GROUPS for point in _points(group).values()}
+@cache
+def packages() -> dict[str, list[Path]]:
+    """The packages that any part comes from, the kit's own among them, by name: where their code is."""
+    points = (point for group in GROUPS for point in entry_points(group=f"benchbook.{group}"))
+    return {name: _roots(name) for name in sorted({point.module.partition(".")[0] for point in points})}
+
+
+def _roots(package: str) -> list[Path]:
+    found = importlib.util.find_spec(package)
+    if found is None:
+        return []
+    return [Path(each) for each in found.submodule_search_locations or []] or [Path(found.origin or "")]
 
 
 def names(group: str) -> list[str]:
@@ -93,15 +104,47 @@ def _misnamed(part: type, name: str) -> str:
     return "" if own == name else f"has the name {own!r}, which is not that of its entry point"
 
 
+@dataclass(frozen=True)
+class CodePlace:
+    """A line of code. `owner`: the package that brings it, "" for other code of a user, None for what is installed."""
+
+    file: str
+    line: int
+    owner: str | None
+
+    def __str__(self) -> str:
+        return f"line {self.line} of {self.file}"
+
+
+def blamed(stack: Iterable[tuple[str, int]]) -> CodePlace | None:
+    """Of a stack of (file, line), outermost first, the place that it is about; None of an empty one.
+
+    What was called with something wrong is not where it is wrong: the last line of a package, else of other code of a
+    user, else of the kit's.
+    """
+    places = [CodePlace(file, line, _owner(Path(file).expanduser())) for file, line in stack]
+    packaged = [place for place in places if place.owner and place.owner != KIT]
+    theirs = [place for place in places if place.owner == ""]
+    own = [place for place in places if place.owner == KIT]
+    return next(iter((packaged or theirs or own or places)[-1:]), None)
+
+
+def _owner(file: Path) -> str | None:
+    for package, roots in packages().items():
+        if any(file.is_relative_to(root) for root in roots):
+            return package
+    # Python's own modules, some of which are no files at all, and libraries.
+    installed = not file.is_absolute() or file.is_relative_to(_PYTHON) or not _LIBRARIES.isdisjoint(file.parts)
+    return None if installed else ""
+
+
 def told(problem: Exception) -> str:
     """What somebody's code raised: its kind, its words in one line, and the place in the code that they are about."""
     if isinstance(problem, SyntaxError):
         return f"SyntaxError: {problem.msg} (line {problem.lineno} of {problem.filename})"
-    frames = traceback.extract_tb(problem.__traceback__)
-    # What was called with something wrong is not where it is wrong.
-    own = [frame for frame in frames if "site-packages" not in frame.filename and _KIT not in frame.filename]
-    last = (own or frames)[-1]
-    return f"{type(problem).__name__}: {' '.join(str(problem).split())} (line {last.lineno} of {last.filename})"
+    stack = traceback.extract_tb(problem.__traceback__)
+    place = blamed((frame.filename, frame.lineno or 0) for frame in stack)
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())} ({place})"
 
 
 def _lack(group: str, part: object) -> str:

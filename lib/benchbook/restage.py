@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 
 from benchbook import parameters, paths, published
 from benchbook.build import artefacts
@@ -68,15 +69,6 @@ def has_records(report: str) -> bool:
     return bool(store.recorded(report))
 
 
-def report_of(campaign: str) -> str:
-    """The report that the campaign of this id was recorded of. Raises BadInput for an id that nothing recorded has."""
-    for folder in store.recorded():
-        if folder.name == campaign:
-            return folder.parent.name
-    fix = "`benchbook runs` lists those there are"
-    raise BadInput("no such recorded campaign", key="campaign", value=campaign, fix=fix)
-
-
 def restage(report: str, overrides: Mapping[str, object], console: Console, *, wait: bool = False) -> int:
     """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start.
 
@@ -93,7 +85,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
-        console.print(f"[bold]{report}[/]: profile {profile.name}, inventory {inventory.name}")
+        console.print(f"[bold]{report}[/]: profile {escape(profile.name)}, inventory {inventory.name}")
         overrides = substitutes.available(asked, overrides, console.print)
         asked = _asked(report, overrides)
         done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)
@@ -172,7 +164,9 @@ def replay(report: str, which: str, console: Console, *, anew: bool = False) -> 
     from benchbook.headless import Executed, execute
     from benchbook.site import drawn_from
 
-    if not anew and drawn_from.is_as_drawn(report, recorded):
+    # Before it is drawn: what changes meanwhile is not in what was drawn.
+    drawn_of = drawn_from.sources(report, recorded)
+    if not anew and drawn_from.is_as_drawn(recorded, drawn_of):
         console.print(f"[bold]{report}[/]: {recorded.id} is as it was drawn")
         return _publish(report, Executed(recorded.folder / paths.EXECUTED, recorded.folder, 0, None), console)
     said = {key: value for key, value in recorded.asked.items() if key in ("profile", "inventory", "systems", "seed")}
@@ -180,7 +174,7 @@ def replay(report: str, which: str, console: Console, *, anew: bool = False) -> 
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
     done = execute(report, again, console, forked=True)
     if done.status == 0:
-        drawn_from.note(report, recorded)
+        drawn_from.note(recorded, drawn_of)
     return _publish(report, done, console)
 
 

@@ -9,13 +9,17 @@ from benchbook.analysis.outcome import trial_series
 from benchbook.campaign.environment import Environment
 from benchbook.hosts.about import HostFacts
 
+SECONDS = (1001.0, 1002.0)
 
-def cores_in_use(boots: dict[str, str], busy: dict[str, float]) -> list[float]:
+
+def cores_in_use(
+    boots: dict[str, str], busy: dict[str, float], at: dict[str, tuple[float, ...]] | None = None
+) -> list[float]:
     """Of one trial with client `c` and samples in two seconds; each of four cores that is not busy is idle."""
     rows = [
         {"t": t, "host": host, "source": "host", "metric": metric, "value": value, "unit": "cores"}
         for host, cores in busy.items()
-        for t in (1001.0, 1002.0)
+        for t in (at or {}).get(host, SECONDS)
         for metric, value in (("cpu.user", cores), ("cpu.idle", 4 - cores))
     ]
     facts = Environment(hosts={host: HostFacts(cores=4, boot_id=boot) for host, boot in boots.items()})
@@ -33,3 +37,13 @@ def test_cores_in_use_are_summed_over_machines_and_no_machine_counts_twice() -> 
     assert cores_in_use({"db1": "x", "c": "x"}, {"db1": 2.0, "c": 2.0}) == [2.0, 2.0]
     # Of hosts without a boot id nobody knows better than that each is one.
     assert cores_in_use({"db1": "", "c": ""}, {"db1": 2.0, "c": 1.0}) == [3.0, 3.0]
+
+
+def test_machines_are_summed_at_one_moment_whenever_each_of_them_was_sampled() -> None:
+    """A load of a second has two samples of each machine: both of one second were added up."""
+    boots, busy = {"db1": "x", "c": "y"}, {"db1": 3.0, "c": 0.5}
+    twice = dict.fromkeys(boots, (1000.6, 1001.1, 1001.6))
+    assert cores_in_use(boots, busy, twice) == [3.5, 3.5, 3.5]
+    # Half a second apart, and one of them around the half of a second, which is none of either.
+    apart = {"db1": (1000.499, 1001.501), "c": (1001.0, 1002.0)}
+    assert cores_in_use(boots, busy, apart) == [3.5, 3.5]

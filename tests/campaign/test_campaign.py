@@ -19,7 +19,7 @@ from kit import Home
 from benchbook.analysis import interferences
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.design import Trial, another_block, blocks, plan
+from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.held import RunStopped
@@ -174,6 +174,43 @@ def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
     assert again.measured == [t.id for t in made.trials[2:]]
     assert {p: p.stat().st_mtime_ns for p in before} == before
     assert len(made.records()) == 8
+
+
+def test_every_attempt_is_kept_whatever_a_level_is_called(home: Home) -> None:
+    """A word in brackets is a pattern of file names: each attempt took the place of the one before."""
+    cells = [Cell(table="t", system="x", levels={"mix": "[YCSB B]"})]
+    made = campaigns.start_or_continue("r", ASKED, plan(cells, 1, seed=1, asked=ASKED), seed=1)
+    for _ in range(3):
+        run(made, InMemory(**{made.trials[0].id: WorkloadFailed("no")}))
+    assert [one.id for one in made.attempts()] == [f"r01-x-[YCSB B].{number}" for number in (1, 2, 3)]
+
+
+def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(campaign_run, "time", SimpleNamespace(time=lambda: now[0], monotonic=time.monotonic))
+    made = begun()
+
+    class TakesTime(InMemory):
+        """Every trial takes ten seconds; `spent` is what a driver that is killed in it leaves."""
+
+        def __init__(self, **trouble: BaseException):
+            super().__init__(**trouble)
+            self.spent: list[float] = []
+
+        def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+            self.spent.append(Campaign(made.folder).spent_s)
+            now[0] += 10
+            return super().measure(trial, on_rate)
+
+    first = TakesTime(**{made.trials[4].id: KeyboardInterrupt()})
+    with pytest.raises(KeyboardInterrupt):
+        run(made, first)
+    # Blocks of two trials: 20 s each. The fifth trial was interrupted after its ten seconds.
+    assert (first.spent, made.spent_s) == ([0, 0, 20, 20, 40], 50)
+    now[0] = 9000.0
+    run(begun(), TakesTime())
+    assert [(one.began, one.ended) for one in made.environment().runs] == [(1000, 1050), (9000, 9040)]
+    assert made.spent_s == 90
 
 
 def test_only_the_trial_that_is_missing_is_run_again(home: Home) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,16 @@ def test_two_cells_of_one_name_are_refused_because_one_record_would_replace_the_
     cell = Cell(table="a", system="tidb", levels={"workload": "w", "threads": 1})
     with pytest.raises(BadInput, match="r01-tidb-w-threads1"):
         plan([cell, cell.model_copy(update={"table": "b"})], 1, seed=1, asked={})
+
+
+def test_a_name_that_no_file_system_takes_is_refused_before_any_load(tmp_path: Path) -> None:
+    """It was "cannot be written: free some space", once the first trial had been measured."""
+
+    def planned(text: str) -> list[Trial]:
+        return plan([Cell(table="t", system="x", levels={"mix": text})], 1, seed=1, asked={})
+
+    with pytest.raises(BadInput, match=r"^levels: no record can be kept under so long a name \(got 'r01-x-äää"):
+        planned("ä" * 120)
+    (longest,) = planned("y" * 224)
+    # An attempt at it that is half written has the longest name.
+    (tmp_path / f"{longest.id}.9999.partial").mkdir()

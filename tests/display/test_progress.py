@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import in_memory
 import pytest
+from kit import Home
 
 from benchbook.campaign import progress
+from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.forecast import Forecast
 from benchbook.campaign.progress import Progress, Tracker
@@ -119,6 +122,14 @@ def test_the_command_line_hears_it_through_a_file(tmp_path: Path, monkeypatch: p
     first, second = map(json.loads, path.read_text().splitlines())
     assert first == {"campaign": "c1"}
     assert Progress(**second) == Progress(total=3, done=1, news="done r01")
+
+
+def test_a_run_goes_on_where_its_progress_cannot_be_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(progress.PROGRESS_FILE, "/dev/full")
+    progress.tell_command_line(campaign="c1")
+    made = in_memory.begun()
+    campaign_run.run(made, in_memory.InMemory(), progress.listeners())
+    assert made.missing() == []
 
 
 def test_without_anybody_to_tell_only_news_are_printed(

@@ -122,8 +122,8 @@ def test_seconds_in_parts_are_the_whole_part_by_part(runs: Path, name: str) -> N
 
 def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    read = record.load_whole_series
-    monkeypatch.setattr(record, "load_whole_series", lambda folder: (opened.append(folder.name), read(folder))[1])
+    read = record.load_coded_series
+    monkeypatch.setattr(record, "load_coded_series", lambda folder: (opened.append(folder.name), read(folder))[1])
     report.trials(), report.histograms(), report.beside_frame(), report.published_frame()
     assert opened == []
     report.seconds("tps", trials=[POINT])

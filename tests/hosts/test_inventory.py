@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
-from benchbook import systems
+from benchbook import paths, systems
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
@@ -298,3 +298,8 @@ def test_a_merge_key_and_equal_keys_in_different_places_are_fine(tmp_path: Path)
     path = tmp_path / "a.yaml"
     path.write_text("a: {x: 1}\nb: {x: 2}\n")
     assert load_yaml(path) == {"a": {"x": 1}, "b": {"x": 2}}
+
+
+def test_the_home_of_nobody_is_refused_with_the_path() -> None:
+    with pytest.raises(BadInput, match=r"^path: .*\(got '~nobody-of-this-name/key'\)\. Fix: write the path in full"):
+        paths.resolve("~nobody-of-this-name/key")

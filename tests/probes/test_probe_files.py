@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from rich.console import Console
 from benchbook import cli, restage
 from benchbook.analysis.checks import Check, failed_probes
 from benchbook.campaign.record import Record
-from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.errors import BadInput, NotWritten, OutputNotParseable
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.session import Session
 from benchbook.probes import libraries
@@ -448,3 +449,27 @@ def test_what_failed_at_once_after_a_good_sample_is_asked_once_more(monkeypatch:
     with pytest.raises(OSError, match="hangs"):
         look()
     assert list(answers) == ["good"], "what hung is not asked twice"
+
+
+def test_a_cache_that_takes_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a defect of the kit, in the middle of a notebook."""
+    (tmp_path / "cache").write_text("no folder")
+    (tmp_path / "helping.py").write_text("HELP = 1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(NotWritten, match=rf"^{tmp_path}/cache/benchbook/helping-\w+\.zip cannot be written"):
+        libraries.zipped("helping", tmp_path / "probe.py")
+
+
+def test_a_helper_that_was_changed_is_sent_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel of a notebook goes on: it sent the helper as it was when it was first asked for."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    helper = tmp_path / "helping.py"
+
+    def sent(text: str, changed_s: float) -> str:
+        helper.write_text(text)
+        os.utime(helper, (changed_s, changed_s))
+        with zipfile.ZipFile(libraries.zipped("helping", tmp_path / "probe.py")) as held:
+            return held.read("helping.py").decode()
+
+    assert sent("HELP = 1", 1000) == "HELP = 1"
+    assert sent("HELP = 2", 2000) == "HELP = 2"

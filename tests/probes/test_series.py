@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from kit import until
 
+from benchbook.analysis import cpu_use
 from benchbook.errors import OutputNotParseable
 from benchbook.hosts.jobs import remote_program
 from benchbook.probes.known_probes import find
 from benchbook.probes.metric import counter, level
 from benchbook.probes.remote import host_probe
-from benchbook.probes.samples import COLUMNS, busy_cores, empty, to_series
+from benchbook.probes.samples import COLUMNS, empty, to_series
 
 COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
 MYSQL, HOST = find("mysql").metrics, find("host").metrics
@@ -107,9 +109,9 @@ def test_cores_in_use_leave_out_what_is_not_use() -> None:
     frame = pd.concat(
         [to_series(samples, host, source, KIT) for host, source in (("a", "host"), ("a", "mysql"), ("b", "host"))]
     )
-    found = busy_cores(frame)
-    assert [(r.t, r.host) for r in found.itertuples()] == [(2, "a"), (2, "b")]
-    assert found.busy.tolist() == pytest.approx([1.65, 1.65])  # user + system + steal
+    found = cpu_use.over_time(pa.Table.from_pandas(frame, preserve_index=False))
+    assert {host: t.tolist() for host, (t, _) in found.items()} == {"a": [2], "b": [2]}
+    assert [cores.tolist() for _, cores in found.values()] == [[pytest.approx(1.65)]] * 2  # user + system + steal
 
 
 def test_a_long_file_of_the_kernel_is_read_to_its_end() -> None:

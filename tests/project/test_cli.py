@@ -58,6 +58,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     return seen
 
 
+@pytest.mark.parametrize("content", ["{", "[]", '{"cells": 1}'])
+def test_of_a_notebook_that_is_none_no_page_is_made(ends: Callable[..., Ended], home: Home, content: str) -> None:
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    made = shutil.copytree(kept, home.path / "data" / "runs" / "dtm_mysql" / kept.name)
+    (made / "executed.ipynb").write_text(content)
+    status, said = ends("publish")
+    assert status == 2
+    assert said.startswith(f"{made}/executed.ipynb: the file: is not a notebook (got ")
+    assert said.endswith("Fix: draw it anew (`benchbook site --anew`), or remove the file\n")
+
+
 @pytest.mark.parametrize(
     ("reports", "status"),
     [(["a"], 0), (["fails"], 1), (["broken"], 1), (["wrong"], 2), (["fails", "a"], 1), (["wrong", "fails", "a"], 2)],
@@ -153,14 +164,16 @@ def test_a_report_of_one_table_is_not_of_1_tables(ends: Callable[..., Ended]) ->
     assert ends("check", "tidb_v7_1_3_tpcc")[1].startswith("tidb_v7_1_3_tpcc: 1 table, 3 rows, valid\n")
 
 
+@pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0"])
 @pytest.mark.parametrize("command", ["claims", "site"])
 def test_a_campaign_alone_means_its_own_report(
-    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str, which: str
 ) -> None:
+    """By any of its addresses: as anywhere else."""
     asked: list[tuple[str, str]] = []
     monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
     monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
-    assert ends(command, "--campaign", CAMPAIGN) == (0, "")
+    assert ends(command, "--campaign", which) == (0, "")
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
 
 
@@ -202,6 +215,22 @@ def test_the_doctor_names_a_program_that_is_missing_and_its_package(
     assert "apt-get install sysbench" in lines["sysbench-of-nobody"]
     assert lines["sysbench-of-nobody"].split()[0] == "missing"
     assert lines["browser-of-nobody"].split()[0] == "look"  # only the tests need it
+
+
+def test_the_doctor_says_where_there_is_no_checkout(ends: Callable[..., Ended], home: Home) -> None:
+    status, said = ends("doctor")
+    assert status == 2
+    assert said.startswith(f"{home.path}/env/debian-packages.txt: the file: does not exist")
+
+
+def test_the_project_folder_may_be_named_from_where_one_stands(home: Home) -> None:
+    """Kernels and workers stand elsewhere, and found no report: its name led nowhere from there."""
+    code = "import os; from benchbook import cli\ntry: cli.main()\nfinally: print(os.environ['BENCHBOOK_HOME'])"
+    told = subprocess.run(
+        [sys.executable, "-c", code, "--version"], cwd=home.path.parent, capture_output=True, text=True, check=True,
+        env={**home.environment, "BENCHBOOK_HOME": home.path.name},
+    )  # fmt: skip
+    assert told.stdout.splitlines()[-1] == str(home.path)
 
 
 def test_a_shell_completes_the_names_of_reports(

@@ -18,7 +18,7 @@ from benchbook.audit.whole import audit
 from benchbook.campaign import design
 from benchbook.campaign.store import Campaign
 from benchbook.claims import ledger_check
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.kinds import kind_of
@@ -141,6 +141,18 @@ def test_two_versions_are_laid_down_side_by_side(home: Home) -> None:
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
     cells = what.cells(data, said)
     assert {(cell.system, cell.levels["version"]) for cell in cells} == {("mysql57", "v5"), ("mysql8", "v6")}
+
+
+def test_one_that_cannot_be_laid_down_whole_is_no_obstacle_to_the_next(home: Home) -> None:
+    hosts, aside = home.path / "env" / "hosts", home.path / "env" / "aside"
+    hosts.rename(aside)
+    hosts.write_text("no folder")
+    with pytest.raises(NotWritten, match=rf"lab_{NAME}\.yaml cannot be written"):
+        new.lay_down(NAME)
+    assert [path for path in home.path.rglob(f"*{NAME}*") if path.is_file()] == []
+    hosts.unlink()
+    aside.rename(hosts)
+    assert all(path.is_file() for path in new.lay_down(NAME))
 
 
 def test_a_kind_that_cannot_be_laid_down(home: Home) -> None:

@@ -145,7 +145,7 @@ def test_a_name_that_was_corrected_in_a_running_notebook_is_forgotten() -> None:
 
 
 def test_a_name_that_is_misspelt_in_the_notebook_s_own_cell_is_refused_until_it_is_corrected() -> None:
-    right = parameters.tagged_cell(ROOT / "notebooks" / f"{NAME}.ipynb")
+    right = parameters.parameters_cell(ROOT / "notebooks" / f"{NAME}.ipynb")
     typed = [right.replace("threads: list[int] = []", f"{name}: list[int] = [3]") for name in ("thraeds", "threads")]
     here: dict[str, Any] = {"In": ["", "%load_ext autoreload", typed[0], "thraeds: int = 3"]}
     exec(typed[0], here)
@@ -200,7 +200,7 @@ def test_a_notebook_without_a_parameters_cell(tmp_path: Path) -> None:
     path = tmp_path / "n.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("a = 1")]), path)
     with pytest.raises(BadInput, match="no cell is tagged"):
-        parameters.tagged_cell(path)
+        parameters.parameters_cell(path)
 
 
 @pytest.mark.slow
@@ -234,3 +234,12 @@ def test_papermill_s_own_command_line_restages_two_systems(lab_home: Home, lab: 
     (campaign,) = (Campaign(folder) for folder in set(lab_home.campaigns()) - before)
     assert sorted(record.system for record in campaign.records()) == ["mariadb", "tidb"]
     assert campaign.failures() == []
+
+
+def test_a_share_may_be_written_with_an_exponent() -> None:
+    """YAML takes 1e-3 for text: a batch passed it on so, had found it right, and its cell was refused."""
+    known = parameters.defaults("dtm_mysql")
+    model = kind_of("dtm_mysql").Parameters
+    assert parameters.check(model, "dtm_mysql", {**known, "fail": "1e-3"}).fail == 0.001
+    with pytest.raises(BadInput, match=r"fail: Input should be a valid number \(got 'some'\)"):
+        parameters.check(model, "dtm_mysql", {**known, "fail": "some"})

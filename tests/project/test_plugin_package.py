@@ -278,28 +278,36 @@ print(json.dumps([said, [plugins.load({group!r}, name, key="it") is None for nam
     assert not any(others)
 
 
-def test_an_error_in_a_package_s_code_is_called_its_own_and_no_defect_of_the_kit(home: Home, tmp_path: Path) -> None:
-    about, file = tmp_path / "mine-1.dist-info", tmp_path / "mine_part.py"
-    about.mkdir()
+@pytest.mark.parametrize("folder", [".", "site-packages"])
+def test_an_error_in_a_package_s_code_is_called_its_own_and_no_defect_of_the_kit(
+    home: Home, tmp_path: Path, folder: str
+) -> None:
+    """Also where it is installed as any library, and where what it called is Python's own."""
+    root = tmp_path / folder
+    about, file = root / "mine-1.dist-info", root / "mine_part.py"
+    about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[benchbook.hypotheses]\nmine = mine_part:Part\n")
-    file.write_text("def parts():\n    return {}['x']\n")
+    file.write_text("import json\ndef parts():\n    return {}['x']\ndef reads():\n    return json.loads('no')\n")
     code = """
 import json
 import mine_part
+from benchbook import plugins
 from benchbook.given import guard
 told = []
-for fails in (mine_part.parts, lambda: {}["x"]):
+for fails in (mine_part.parts, mine_part.reads, lambda: {}["x"], lambda: json.loads("no")):
     try:
         fails()
-    except KeyError as problem:
-        told.append(guard.in_words(problem))
+    except (KeyError, ValueError) as problem:
+        told.append([guard.in_words(problem).partition(" This is a defect of ")[2], plugins.told(problem)])
 print(json.dumps(told))
 """
-    assert _in_child(tmp_path, home, code) == [
-        f"KeyError: 'x'. This is a defect of mine_part, in line 2 of {file}; --debug shows its stack.",
-        "KeyError: 'x'. This is a defect of the kit; --debug shows where.",
-    ]
+    package, reads, own, library = _in_child(root, home, code)
+    assert package[0] == f"mine_part, in line 3 of {file}; --debug shows its stack."
+    assert package[1] == f"KeyError: 'x' (line 3 of {file})"
+    assert reads[0] == f"mine_part, in line 5 of {file}; --debug shows its stack."
+    assert reads[1].endswith(f" (line 5 of {file})")
+    assert own[0] == library[0] == "the kit; --debug shows where."
 
 
 def test_a_part_is_called_as_its_entry_point_says(home: Home, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -40,20 +41,30 @@ def campaign(project: Path) -> Campaign:
     return cast(Any, SimpleNamespace(folder=project / "data/runs/mine/c1"))
 
 
+def noted(campaign: Campaign) -> None:
+    drawn_from.note(campaign, drawn_from.sources(REPORT, campaign))
+
+
+def as_drawn(campaign: Campaign) -> bool:
+    return drawn_from.is_as_drawn(campaign, drawn_from.sources(REPORT, campaign))
+
+
 def test_what_was_drawn_is_as_drawn_until_its_index_is_made_anew_and_after(project: Path, campaign: Campaign) -> None:
-    assert not drawn_from.is_as_drawn(REPORT, campaign), "it was drawn, nobody knows from what"
-    drawn_from.note(REPORT, campaign)
-    assert drawn_from.is_as_drawn(REPORT, campaign)
-    (campaign.folder / "trials.sqlite").write_text("an index")
+    assert not as_drawn(campaign), "it was drawn, nobody knows from what"
+    noted(campaign)
+    assert as_drawn(campaign)
+    for name in ("trials.sqlite", "failed.sqlite-journal", "knee/s1/trials.sqlite", "trials/r02.partial/record.json"):
+        (campaign.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (campaign.folder / name).write_text("an index, or half a record")
     (project / "notebooks" / "another.ipynb").write_text("{}")
-    assert drawn_from.is_as_drawn(REPORT, campaign)
+    assert as_drawn(campaign)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_any_other_content_is_drawn_again(project: Path, campaign: Campaign, name: str) -> None:
-    drawn_from.note(REPORT, campaign)
+    noted(campaign)
     (project / name).write_text("something else")
-    assert not drawn_from.is_as_drawn(REPORT, campaign)
+    assert not as_drawn(campaign)
 
 
 @pytest.mark.parametrize(
@@ -67,21 +78,45 @@ def test_any_other_content_is_drawn_again(project: Path, campaign: Campaign, nam
     ],
 )
 def test_what_came_or_went_is_drawn_again(project: Path, campaign: Campaign, change: Callable[[Path], object]) -> None:
-    drawn_from.note(REPORT, campaign)
+    noted(campaign)
     change(project)
-    assert not drawn_from.is_as_drawn(REPORT, campaign)
+    assert not as_drawn(campaign)
 
 
 def test_another_version_of_the_kit_draws_again(
     project: Path, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn_from.note(REPORT, campaign)
+    noted(campaign)
     monkeypatch.setattr(drawn_from, "_kit", lambda: "another")
-    assert not drawn_from.is_as_drawn(REPORT, campaign)
+    assert not as_drawn(campaign)
 
 
 def test_of_results_without_a_note_of_them_nothing_is_believed(project: Path, campaign: Campaign) -> None:
     """A note of a run that left none: they may have been put there since."""
     (campaign.folder / "results.json").unlink()
-    drawn_from.note(REPORT, campaign)
-    assert not drawn_from.is_as_drawn(REPORT, campaign)
+    noted(campaign)
+    assert not as_drawn(campaign)
+
+
+def test_what_was_changed_while_it_was_drawn_is_drawn_again(project: Path, campaign: Campaign) -> None:
+    before = drawn_from.sources(REPORT, campaign)
+    (project / "notebooks" / "mine.ipynb").write_text('{"cells": []}')
+    drawn_from.note(campaign, before)
+    assert not as_drawn(campaign)
+
+
+def test_a_run_that_goes_on_takes_nothing_from_who_looks_at_its_records(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = campaign.folder / "trials" / "r02.partial"
+    half.mkdir()
+    walk = os.walk
+
+    def renamed_meanwhile(root: Path) -> Iterator[Any]:
+        for found in walk(root):
+            yield found
+            if half.exists():
+                half.rename(half.with_name("r02"))
+
+    monkeypatch.setattr(os, "walk", renamed_meanwhile)
+    assert drawn_from.sources(REPORT, campaign)

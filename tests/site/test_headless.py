@@ -55,6 +55,8 @@ PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
     [
         ("HostUnusable", PREPARING, 2),
         ("HostUnusable", LOADING, 1),
+        # A disk that was full for a moment has cut a line.
+        ("HostUnusable", PREPARING[:9] + PREPARING + LOADING, 1),
         ("BadInput", LOADING + PREPARING, 1),
         ("HostUnreachable", PREPARING, 1),
         ("CampaignStopped", LOADING, 1),
@@ -123,11 +125,12 @@ def test_what_the_disk_of_the_records_does_not_take_stays_aside_and_is_named(
 # Stacks as IPython prints them: code of a package outside, called by ours, that calls another one's.
 KERNEL = "\x1b[36mFile \x1b[39m\x1b[32m{}:{}\x1b[39m, in \x1b[36mcalled\x1b[39m()\n\x1b[32m---> \x1b[39mx"
 OURS, YOURS = (str(Path(headless.__file__).parent / "campaign/run.py"), 20), ("/srv/mine/server.py", 42)
-THEIRS = ("/srv/.venv/lib/python3.11/site-packages/pandas/core.py", 7)
+THEIRS, PYTHON = ("/srv/.venv/lib/python3.11/site-packages/pandas/core.py", 7), (json.__file__, 9)
 
 
 @pytest.mark.parametrize(
-    ("frames", "place"), [([OURS, YOURS, THEIRS], YOURS), ([OURS, YOURS, OURS], YOURS), ([OURS, THEIRS], OURS)]
+    ("frames", "place"),
+    [([OURS, YOURS, THEIRS], YOURS), ([OURS, YOURS, OURS], YOURS), ([OURS, THEIRS], OURS), ([OURS, PYTHON], OURS)],
 )
 def test_an_error_that_nobody_raised_on_purpose_says_in_whose_code(
     monkeypatch: pytest.MonkeyPatch, frames: list[tuple[str, int]], place: tuple[str, int]

@@ -96,17 +96,17 @@ def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]
 
 
 def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:
-    """Cores in use, second by second, summed over the machines: of hosts that share one, each has seen all of it."""
+    """Cores in use, summed over the machines: of hosts that share one, each has seen all of it.
+
+    At the moments of one of them: machines are sampled at moments of their own, in short loads twice a second.
+    """
     # Where its client runs, the client speaks for the machine: the last one to be named does.
     named = sorted(busy, key=lambda host: host == record.client)
-    machines = {environment.machine_of(host): busy[host] for host in named}
+    machines = list({environment.machine_of(host): busy[host] for host in named}.values())
     if not machines:
         return np.empty(0), np.empty(0)
-    if len(machines) == 1:
-        return next(iter(machines.values()))
-    t, cores = (np.concatenate(column) for column in zip(*machines.values(), strict=True))
-    seconds, at = np.unique(t.round(), return_inverse=True)
-    return seconds, np.bincount(at, weights=cores).astype(np.float64)
+    t, cores = machines[-1]
+    return t, cores + sum(np.interp(t, *other) for other in machines[:-1])
 
 
 def spread(frame: pd.DataFrame, levels: Sequence[str]) -> str:

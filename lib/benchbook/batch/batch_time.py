@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchbook import paths
 from benchbook.batch.batch_cell import BatchCell
-from benchbook.campaign.store import Campaign, readable
+from benchbook.campaign.store import Campaign, begun, readable
 
 
 def forecast_s(cell: BatchCell, trials: int) -> float | None:
@@ -15,15 +14,11 @@ def forecast_s(cell: BatchCell, trials: int) -> float | None:
     Left out is what comes before and after a campaign (building, the notebook's start, the page), and repetitions that
     a claim may still need.
     """
-    for campaign in readable(sorted(_folders(cell.report), reverse=True)):
+    for campaign in readable(reversed(begun(cell.report))):
         done = len(campaign.done())
         if _alike(campaign, cell) and done and campaign.spent_s:
             return campaign.spent_s / done * trials
     return None
-
-
-def _folders(report: str) -> list[Path]:
-    return [plan.parent for plan in paths.runs_dir(report).glob("*/plan.json")]
 
 
 def _alike(campaign: Campaign, cell: BatchCell) -> bool:

@@ -21,6 +21,8 @@ Levels = dict[str, str | int | float]
 CellKey = str
 NO_FEWER: Mapping[CellKey, int] = MappingProxyType({})
 MOST_TRIALS = 100_000
+# Bytes of a trial's name: a file system takes 255, and attempts at it, and what is half written, have longer ones.
+LONGEST_NAME = 230
 
 
 class Cell(BaseModel):
@@ -134,6 +136,9 @@ def plan(
             dice.shuffle(mine)
             mine = [cell for cell in mine if repetition <= fewer.get(cell.key, repetitions)] if fewer else mine
             trials += [_trial(cell, repetition, len(trials) + i, conditions) for i, cell in enumerate(mine)]
+    if long := next((trial.id for trial in trials if len(trial.id.encode()) > LONGEST_NAME), None):
+        what, fix = "no record can be kept under so long a name", "shorten the levels of the published table"
+        raise BadInput(what, key="levels", value=long, fix=fix)
     twice = [name for name, count in Counter(trial.id for trial in trials).items() if count > 1]
     if twice:
         # A record is kept under its trial's name: the second would silently take the place of the first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -72,12 +73,12 @@ class Tracker:
 
     def __init__(self, listen: Listener, *, total: int, done: int) -> None:
         self._listen = listen
-        self._rates: list[float] = []
+        self._seen, self._sum = 0, 0.0
         self.now = Progress(total=total, done=done)
         self._listen(self.now)
 
     def trial(self, name: str, unit: str = TPS) -> None:
-        self._rates = []
+        self._seen, self._sum = 0, 0.0
         was = self.now
         fresh = Progress(total=was.total, done=was.done, failed=was.failed, eta_s=was.eta_s, loaded=was.loaded)
         self._tell(replace(fresh, preparing=was.preparing, trial=name, unit=unit))
@@ -87,9 +88,8 @@ class Tracker:
 
     def rate(self, into_s: float, rate: float) -> None:
         """A rate that was seen so many seconds into the load, which whoever listens is not told."""
-        self._rates.append(rate)
-        mean = sum(self._rates) / len(self._rates)
-        self._tell(replace(self.now, step="", rate=rate, mean=mean, news="", loaded=True))
+        self._seen, self._sum = self._seen + 1, self._sum + rate
+        self._tell(replace(self.now, step="", rate=rate, mean=self._sum / self._seen, news="", loaded=True))
 
     def ended(self, *, ok: bool, why: str = "", left_s: float | None = None, preparing: str = "") -> None:
         """A trial is over; `left_s` seconds are expected for the others, beside the preparation of `preparing`."""
@@ -115,7 +115,7 @@ def listeners(shown: Sequence[Listener] = ()) -> Listener:
     """Where progress goes from here: to `shown`, and to the file that the command line named; else news are printed."""
     sinks = list(shown)
     if os.environ.get(PROGRESS_FILE):
-        sinks.append(_File(os.environ[PROGRESS_FILE]))
+        sinks.append(lambda progress: tell_command_line(**asdict(progress)))
     if not sinks:
         sinks.append(_news_only)
 
@@ -131,19 +131,9 @@ def _news_only(progress: Progress) -> None:
         print(f"{progress.line()} | {progress.news}", flush=True)
 
 
-class _File:
-    """One JSON object a line, for another process to follow."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __call__(self, progress: Progress) -> None:
-        with Path(self._path).open("a") as out:
-            out.write(json.dumps(asdict(progress)) + "\n")
-
-
 def tell_command_line(**said: object) -> None:
-    """Tell the command line that started this kernel, if one did, something beside progress."""
-    if os.environ.get(PROGRESS_FILE):
-        with Path(os.environ[PROGRESS_FILE]).open("a") as out:
+    """Tell the command line that started this kernel, if one did: one JSON object a line, for it to follow."""
+    if path := os.environ.get(PROGRESS_FILE):
+        # A full disk costs who follows a line, and the run nothing.
+        with suppress(OSError), Path(path).open("a") as out:
             out.write(json.dumps(said) + "\n")

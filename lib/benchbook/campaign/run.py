@@ -56,7 +56,12 @@ def run(
     if not todo:
         tracker.finish()
         return
-    began, under_way = time.time(), _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
+    began, earlier = time.time(), campaign.environment().runs
+    under_way = _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
+
+    def note_times() -> None:
+        campaign.note(Environment(runs=[*earlier, RunTimes(began=began, ended=time.time())]))
+
     try:
         with timed(), ExitStack() as stack:
             with phase("connect"):
@@ -68,12 +73,14 @@ def run(
                 for block in blocks(todo):
                     later = later[len(block) :]
                     _run_block(campaign, experiment, block, later, under_way)
+                    # Of a driver that is killed in the next block, the time of those before is known.
+                    note_times()
                 todo = campaign.missing() if another() else []
                 tracker.extended(len(campaign.trials))
-    except RunStopped:
-        _note_times(campaign, began)
-        raise
-    _note_times(campaign, began)
+    finally:
+        # However it ended, Ctrl-C too: the time has passed.
+        if tracker.now.loaded:
+            note_times()
     tracker.finish()
 
 
@@ -108,10 +115,6 @@ class _UnderWay:
         self.tracker.ended(ok=problem is None, why=why, left_s=left_s, preparing=preparing)
         if todo and self.stop():
             raise RunStopped(f"stopped after {trial.id}, as you asked; {are_left(len(todo))}: {GO_ON}")
-
-
-def _note_times(campaign: Campaign, began: float) -> None:
-    campaign.note(Environment(runs=[*campaign.environment().runs, RunTimes(began=began, ended=time.time())]))
 
 
 def _run_block(

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from glob import escape
 from pathlib import Path
 
 import pandas as pd
@@ -115,6 +116,10 @@ class Campaign:
         """What was sampled during a trial."""
         return record.load_series(self.folder / "trials" / trial)
 
+    def coded_series(self, trial: str) -> pa.Table:
+        """The same with its words as codes, for who goes through thousands."""
+        return record.load_coded_series(self.folder / "trials" / trial)
+
     def disturbed(self) -> list[Record]:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
         return record.load_all(self.folder / "disturbed")
@@ -122,14 +127,6 @@ class Campaign:
     def attempts(self) -> list[Record]:
         """Every failed attempt, in run order, those at trials that were measured in the end among them."""
         return record.load_all(self.folder / "failed")
-
-    def coded_series(self, trial: str) -> pa.Table:
-        """The same with its words as codes, for who goes through thousands."""
-        return record.load_coded_series(self.folder / "trials" / trial)
-
-    def whole_series(self, trial: str) -> pa.Table:
-        """All of it with its words as codes, for who picks rows before making a frame of them."""
-        return record.load_whole_series(self.folder / "trials" / trial)
 
     def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
         """What `find` says of whole records, each looked into once; `kind` names it."""
@@ -141,7 +138,7 @@ class Campaign:
             record.save(self.folder / "trials", done, series, output)
             return
         beside = self.folder / done.status
-        attempts = len(list(beside.glob(f"{done.id}.*")))
+        attempts = len(list(beside.glob(f"{escape(done.id)}.*")))
         record.save(beside, done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
 
     def extend(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block] = ()) -> None:
@@ -279,11 +276,15 @@ def leave_out(why: str) -> None:
     print(f"left out: {' '.join(why.split())}", file=sys.stderr)
 
 
+def begun(report: str = "*") -> list[Path]:
+    """Folders of campaigns that have a plan, of one report or of all, oldest first: an id begins with its time."""
+    plans = paths.runs_dir("").glob(f"{report}/*/plan.json")
+    return sorted((plan.parent for plan in plans), key=lambda folder: folder.name)
+
+
 def recorded(report: str = "*") -> list[Path]:
-    """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
-    plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
-    folders = [plan.parent for plan in plans if any(True for _ in whole_records(plan.parent))]
-    return sorted(folders, key=lambda folder: folder.name)
+    """The same of those with a whole record."""
+    return [folder for folder in begun(report) if any(True for _ in whole_records(folder))]
 
 
 def whole_records(folder: Path) -> Iterator[Path]:
@@ -296,7 +297,7 @@ def latest(report: str, which: str = "") -> Campaign:
 
     Raises BadInput where there is none, and PlanBroken for one that is named and cannot be read.
     """
-    folders = sorted(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
+    folders = begun(report)
     named = [folder for folder in folders if which and folder.name == which]
     chosen = Campaign(named[0]) if named else None if which else next(readable(reversed(recorded(report))), None)
     if chosen is None:

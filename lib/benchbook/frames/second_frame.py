@@ -34,7 +34,7 @@ def seconds(
     chosen = some(records, only)
     parts, known = [], _Known()
     for record in chosen:
-        table = campaign.whole_series(record.id)
+        table = campaign.coded_series(record.id)
         known.see(table)
         parts.append(_rows(table, record, metrics, source, load_only))
     known.check(metrics, source)
@@ -53,7 +53,7 @@ def in_parts(campaign: Campaign, records: Sequence[Record], *, size: int = 100) 
     numbers = {name: about[name].dtype for name in levels if pd.api.types.is_numeric_dtype(about[name])}
     for first in range(0, len(records), size):
         now = slice(first, first + size)
-        tables = [campaign.whole_series(record.id) for record in records[now]]
+        tables = [campaign.coded_series(record.id) for record in records[now]]
         yield _frame(records[now], about.iloc[now], tables, levels).astype(numbers)
 
 

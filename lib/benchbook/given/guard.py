@@ -62,15 +62,12 @@ def in_words(problem: BaseException) -> str:
 
 
 def _blamed(problem: BaseException) -> str:
-    """Whose code it was that raised it, or that gave another one what it cannot take: a user's package, or the kit."""
-    others = plugins.packages() - {"benchbook"}
+    """Whose code it was that raised it, or that gave another one what it cannot take: a package's, or the kit's."""
     stack = traceback.walk_tb(problem.__traceback__)
-    seen = [(frame.f_globals.get("__name__", ""), frame, line) for frame, line in stack]
-    theirs = [(name.partition(".")[0], frame, line) for name, frame, line in seen if name.partition(".")[0] in others]
-    if not theirs:
+    place = plugins.blamed((frame.f_code.co_filename, line) for frame, line in stack)
+    if place is None or not place.owner or place.owner == plugins.KIT:
         return f"the kit; {OPTION} shows where"
-    package, frame, line = theirs[-1]
-    return f"{package}, in line {line} of {frame.f_code.co_filename}; {OPTION} shows its stack"
+    return f"{place.owner}, in {place}; {OPTION} shows its stack"
 
 
 def _tell(problem: BaseException, say: Say) -> None:

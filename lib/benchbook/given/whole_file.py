@@ -14,5 +14,8 @@ def replace_text(path: Path, text: str) -> Path:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        return partial.replace(path)
+        try:
+            partial.write_text(text, encoding="utf-8")
+            return partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)

@@ -81,7 +81,7 @@ def _check_records(found: Campaign, name: str, identities: Mapping[str, str]) ->
         _check_record(found, folder, known, identities)
         if known.status != _FOLDERS[name]:
             raise _refused(folder, "record.json", f"a {known.status} record among those in {name}/", known.id)
-        series = record.load_whole_series(folder)
+        series = record.load_coded_series(folder)
         if series.num_rows and set(series.column_names) != set(COLUMNS):
             raise _refused(folder, "series.parquet", "not the columns of a series", series.column_names)
     return len(folders) if name == "trials" else 0

@@ -123,7 +123,7 @@ def _seconds(campaign: Campaign) -> Iterator[SomeRows]:
 
 
 def _samples(campaign: Campaign, record: Record) -> pa.Table:
-    table = campaign.whole_series(record.id)
+    table = campaign.coded_series(record.id)
     if not table.num_rows:
         return SAMPLE.empty_table()
     t = table["t"]

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from benchbook import paths
 from benchbook.build import artefacts
+from benchbook.given import user_file
 from benchbook.overview.terminal_table import show
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
@@ -56,7 +57,7 @@ def print_all(console: Console) -> int:
 def _programs() -> Iterator[Symptom]:
     """The table that env/setup reads: purpose, program, Debian package, conda package."""
     search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
-    lines = (paths.env_dir() / "debian-packages.txt").read_text(encoding="utf-8").splitlines()
+    lines = user_file.text(paths.env_dir() / "debian-packages.txt").splitlines()
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
     # A program that serves several purposes is told once, by the first of them.
     programs = {row[1]: row for row in reversed([*rows, ["report", "go", "golang-go", "go"]])}
@@ -102,4 +103,4 @@ def _built() -> Iterator[Symptom]:
 def _packages() -> Iterator[Symptom]:
     yield Symptom("Python", platform.python_version())
     yield Symptom("packages", ", ".join(f"{name} {version(name)}" for name in _VERSIONS))
-    yield Symptom("checkout", str(Path(paths.home())))
+    yield Symptom("checkout", str(paths.home()))

@@ -30,7 +30,6 @@ def curves(
     metric_label: str,
     x_label: str,
     normalised: bool = False,
-    log: bool = True,
 ) -> Figure:
     """One panel per value of `panel`: published and measured `value` against `x`, with intervals.
 
@@ -43,7 +42,7 @@ def curves(
     grid = line_panels(data, {**facets, "sharex": False, "sharey": False}, x=x, y="value", by="who", shown=shown)
     for name, axis in grid.axes_dict.items():
         part = data[data[panel] == name]
-        _value_axis(axis, part, log=log and not normalised)
+        _value_axis(axis, part, log=not normalised)
         _intervals(axis, part, x, shown)
         _level_axis(axis, part[x], doubling=doubling(data[x]))
         axis.set(title=str(name), xlabel=x_label, ylabel="")

@@ -18,7 +18,7 @@ _SHOWN = ("value", "text")
 
 
 @styled()
-def heat_map(frame: pd.DataFrame, *, down: str, across: str, down_label: str, across_label: str) -> Figure:
+def heat_map(frame: pd.DataFrame, *, down: str, across: str) -> Figure:
     """A panel per value of `who`: `down` in rows, `across` in columns, each cell with half the width of its interval.
 
     `frame`: [who, down, across, value, low, high], `down` and `across` sortable; each panel has its own colour scale.
@@ -32,9 +32,9 @@ def heat_map(frame: pd.DataFrame, *, down: str, across: str, down_label: str, ac
         part = part.assign(text=[_in_cell(*cell) for cell in zip(part.value, part.low, part.high, strict=True)])
         tables = [part.pivot(index=down, columns=across, values=v).reindex(rows, columns=columns) for v in _SHOWN]
         _panel(axis, *tables)
-        axis.set(title=str(who), xlabel=across_label, ylabel="")
+        axis.set(title=str(who), xlabel=across, ylabel="")
     for axis in grid.axes.flat[::COLUMNS]:
-        axis.set_ylabel(down_label)
+        axis.set_ylabel(down)
     return laid_out(grid.figure)
 
 

@@ -108,7 +108,7 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
         for who, row, column, v in zip(cells.who, cells[down], cells[across], cells.value, strict=True)
     ]
     return described(
-        heat_map.heat_map(cells, down=down, across=across, down_label=down, across_label=across),
+        heat_map.heat_map(cells, down=down, across=across),
         f"{value} over {down} and {across}. {'; '.join(said)}.",
         f"{value} over {down} and {across}; ± half the 95% interval.",
     )

@@ -10,11 +10,11 @@ import importlib.util
 import os
 import threading
 import zipfile
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, writing
 
 _COMPILED = (".so", ".pyd")
 
@@ -57,22 +57,31 @@ def _files(name: str, asked_by: Path) -> dict[str, Path] | None:
     return {alone.name: alone} if alone else None
 
 
-@cache
 def zipped(name: str, asked_by: Path) -> Path:
-    """The module or package as a zip to push; its name carries a hash of what is in it."""
+    """The module or package as a zip to push; its name carries a hash of what is in it. Raises NotWritten.
+
+    Made once as long as no file of it changes: every trial asks for it, and an author changes her helpers.
+    """
     files = _files(name, asked_by)
     if files is None:
         raise BadInput("no such package is installed here", file=asked_by, key="NEEDS", value=name, fix="install it")
-    sources = {place: path.read_bytes() for place, path in files.items() if path.suffix == ".py"}
+    sources = [(place, path) for place, path in files.items() if path.suffix == ".py"]
+    return _zipped(name, tuple((place, path, path.stat().st_mtime_ns) for place, path in sources))
+
+
+@lru_cache(maxsize=64)
+def _zipped(name: str, files: tuple[tuple[str, Path, int], ...]) -> Path:
+    sources = {place: path.read_bytes() for place, path, _ in files}
     inside = [part for place, source in sources.items() for part in (place.encode(), source)]
     digest = hashlib.sha256(b"\0".join(inside)).hexdigest()[:12]
     target = paths.cache_dir() / f"{name}-{digest}.zip"
     if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
         # Probes of several hosts start side by side, each on a thread.
         partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-            for place, source in sources.items():
-                archive.writestr(zipfile.ZipInfo(place), source)
-        partial.rename(target)
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+                for place, source in sources.items():
+                    archive.writestr(zipfile.ZipInfo(place), source)
+            partial.rename(target)
     return target

@@ -77,13 +77,3 @@ def _rates(before: Json, sample: Json, known: Mapping[str, Metric]) -> list[tupl
     counted = _of(sample, known, counter=True)
     grown = [(name, value - before["v"][name]) for name, value in counted if name in before["v"]]
     return [(sample["t"], name, d / seconds, known[name].unit) for name, d in grown if d >= 0 and seconds > 0]
-
-
-def busy_cores(series: pd.DataFrame) -> pd.DataFrame:
-    """CPU in use per sample and host, in cores: [t, host, busy].
-
-    Idle and iowait are not use; steal is counted, because it is time that this host did not get.
-    """
-    cpu = series[(series.source == "host") & series.metric.str.startswith("cpu.")]
-    used = cpu[~cpu.metric.isin(["cpu.idle", "cpu.iowait"])]
-    return used.groupby(["t", "host"]).value.sum().rename("busy").reset_index()

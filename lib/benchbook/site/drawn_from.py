@@ -8,44 +8,46 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import distributions
-from importlib.util import find_spec
 from pathlib import Path
 
 from benchbook import paths, plugins
+from benchbook.campaign.record import half_written
 from benchbook.campaign.store import Campaign
-from benchbook.errors import writing
+from benchbook.given.whole_file import replace_text
 
 FILE = "drawn_from.json"
-# In a campaign's folder: what a replay makes there, and an index of its records that may be made anew.
-_FIGURES, _INDEX = "figures", "trials.sqlite"
+# In a campaign's folder: what a replay makes there.
+_FIGURES = "figures"
 
 
-def is_as_drawn(report: str, campaign: Campaign) -> bool:
-    """Whether its notebook, results and figures are those that were drawn from what is there now."""
+def sources(report: str, campaign: Campaign) -> str:
+    """What a replay of this campaign would draw from now, as a digest."""
+    return _digest([_kit(), *_contents(_read_by(report)), *_sizes(campaign.folder)])
+
+
+def is_as_drawn(campaign: Campaign, drawn_of: str) -> bool:
+    """Whether its notebook, results and figures are those that were drawn from these `sources`."""
     try:
         noted = json.loads((campaign.folder / FILE).read_text())
     except (OSError, ValueError):
         # Never drawn, or not to its end.
         return False
-    return bool(noted == _now(report, campaign.folder) and noted["drawn"].keys() >= {paths.EXECUTED, paths.RESULTS})
+    return bool(noted == _noted(campaign, drawn_of) and noted["drawn"].keys() >= {paths.EXECUTED, paths.RESULTS})
 
 
-def note(report: str, campaign: Campaign) -> None:
-    """What was drawn just now, and from what. Raises NotWritten."""
-    with writing(campaign.folder):
-        (campaign.folder / FILE).write_text(json.dumps(_now(report, campaign.folder), indent=1))
+def note(campaign: Campaign, drawn_of: str) -> None:
+    """What was drawn just now, from the `sources` as they were before it: they may have changed. Raises NotWritten."""
+    replace_text(campaign.folder / FILE, json.dumps(_noted(campaign, drawn_of), indent=1))
 
 
-def _now(report: str, folder: Path) -> dict[str, object]:
-    drawn = [path for path in _files(folder) if _is_drawn(path.relative_to(folder))]
-    return {
-        "from": _digest([_kit(), *_contents(_read_by(report)), *_sizes(folder)]),
-        "drawn": {str(path.relative_to(folder)): _hash(path) for path in drawn},
-    }
+def _noted(campaign: Campaign, drawn_of: str) -> dict[str, object]:
+    names = {path: path.relative_to(campaign.folder) for path in _files(campaign.folder)}
+    return {"from": drawn_of, "drawn": {str(name): _hash(path) for path, name in names.items() if _is_drawn(name)}}
 
 
 def _is_drawn(path: Path) -> bool:
@@ -63,7 +65,8 @@ def _sizes(folder: Path) -> Iterator[str]:
     """Of every file of the records, which are never changed in place."""
     for path in _files(folder):
         name = path.relative_to(folder)
-        if not _is_drawn(name) and name.parts[0] != FILE and not name.parts[0].startswith(_INDEX):
+        # An index of records may be made anew at any time.
+        if not _is_drawn(name) and name.name != FILE and ".sqlite" not in name.name:
             about = path.stat()
             yield f"{name} {about.st_size} {about.st_mtime_ns}"
 
@@ -72,15 +75,8 @@ def _sizes(folder: Path) -> Iterator[str]:
 def _kit() -> str:
     """The kit itself, Python, all that is installed beside it, and the code of packages that bring parts of it."""
     installed = sorted(f"{each.name} {each.version}" for each in distributions())
-    code = (path for package in sorted(plugins.packages()) for root in _roots(package) for path in _files(root))
+    code = (path for roots in plugins.packages().values() for root in roots for path in _files(root))
     return _digest([sys.version, *installed, *_contents(code)])
-
-
-def _roots(package: str) -> list[Path]:
-    found = find_spec(package)
-    if found is None:
-        return []
-    return [Path(each) for each in found.submodule_search_locations or []] or [Path(found.origin or "")]
 
 
 def _contents(files: Iterable[Path]) -> Iterator[str]:
@@ -92,11 +88,17 @@ def _hash(file: Path) -> str:
 
 
 def _files(root: Path) -> list[Path]:
-    """All files below a folder, or the file that it is; nothing that Python or an editor keeps beside them."""
+    """All files below a folder, or the file that it is.
+
+    Nothing that Python or an editor keeps beside them, and nothing that is half written: a run may go on meanwhile.
+    """
     if root.is_file():
         return [root]
-    found = (path for path in root.rglob("*") if path.is_file())
-    return sorted(p for p in found if "__pycache__" not in p.parts and not p.name.startswith("."))
+    found: list[Path] = []
+    for folder, below, names in os.walk(root):
+        below[:] = [name for name in below if name != "__pycache__" and not half_written(name)]
+        found += [Path(folder, name) for name in names if not name.startswith(".") and not half_written(name)]
+    return sorted(path for path in found if path.is_file())
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -9,6 +9,8 @@ import nbformat
 from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode, v4
 
+from benchbook.errors import BadInput
+
 
 @dataclass(frozen=True)
 class NotebookError:
@@ -19,8 +21,15 @@ class NotebookError:
 
 
 def load(path: Path) -> NotebookNode:
-    """Read an executed notebook as version 4; a run that stopped without an error gets one where it stopped."""
-    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    """Read an executed notebook as version 4; a run that stopped without an error gets one where it stopped.
+
+    Raises BadInput for a file that is no notebook.
+    """
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+        fix = "draw it anew (`benchbook site --anew`), or remove the file"
+        raise BadInput("is not a notebook", file=path, key="the file", value=str(problem), fix=fix) from problem
     if failure(notebook) is None:
         _mark_stop(notebook)
     return notebook

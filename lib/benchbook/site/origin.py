@@ -5,10 +5,9 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from urllib.parse import urlsplit
 
-from benchbook import paths
+from benchbook import __version__, paths
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,7 @@ class Origin:
 @cache
 def of_this_checkout() -> Origin:
     """What git says of the project folder."""
-    return Origin(
-        version("benchbook"), _git("rev-parse", "--short=12", "HEAD"), address(_git("remote", "get-url", "origin"))
-    )
+    return Origin(__version__, _git("rev-parse", "--short=12", "HEAD"), address(_git("remote", "get-url", "origin")))
 
 
 def address(remote: str) -> str:

@@ -186,15 +186,15 @@ def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str
     )
 
 
-def _heaviest(notebook: NotebookNode, count: int = 3) -> list[str]:
-    """The outputs that weigh most, as '1.2 MB of text/html in cell [7] `show(figure)`'."""
+def _heaviest(notebook: NotebookNode) -> list[str]:
+    """The three outputs that weigh most, as '1.2 MB of text/html in cell [7] `show(figure)`'."""
     weighed = [
         (len(str(content)), kind, cell)
         for cell in notebook.cells
         for output in cell.get("outputs", [])
         for kind, content in _contents(output)
     ]
-    heaviest = sorted(weighed, key=lambda item: item[0], reverse=True)[:count]
+    heaviest = sorted(weighed, key=lambda item: item[0], reverse=True)[:3]
     return [f"{size / 1e6:.2f} MB of {kind} in {_cell_name(cell)}" for size, kind, cell in heaviest]
 
 

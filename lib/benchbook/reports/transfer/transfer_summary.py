@@ -11,13 +11,14 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from benchbook.analysis import cpu_use
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.about import Survey
 from benchbook.hosts.jobs import Ended
 from benchbook.probes import samples
 from benchbook.probes.known_probes import DOCUMENTS
-from benchbook.probes.samples import busy_cores
 from benchbook.reports.transfer.engines import Moved
 
 MEGABYTE = 1e6
@@ -220,6 +221,6 @@ def _waiting(moved: Moved, cores: dict[str, float]) -> dict[str, str]:
 
 def _busy(load: CopyRun) -> dict[str, float]:
     """Cores in use while copying, by host that has a probe of its machine."""
-    busy = busy_cores(load.series)
-    rates = busy.rename(columns={"busy": "value"})
-    return {str(h): overlapping_mean(part, load.begin, load.end) for h, part in rates.groupby("host")}
+    used = cpu_use.over_time(pa.Table.from_pandas(load.series, preserve_index=False))
+    rates = {host: pd.DataFrame({"t": t, "value": cores}) for host, (t, cores) in used.items()}
+    return {host: overlapping_mean(each, load.begin, load.end) for host, each in rates.items()}
