@@ -243,7 +243,7 @@ USL = FrameSchema(
         FrameColumn("coherency", "float64", "1", "kappa: what each pair of clients costs"),
         FrameColumn("coherency_low", "float64", "1", "lower end of its 95% interval"),
         FrameColumn("coherency_high", "float64", "1", "upper end"),
-        FrameColumn("peak", "float64", "x", "where the law is highest; infinite where it never falls"),
+        FrameColumn("peak", "float64", "attrs", "where the law is highest; infinite where it never falls"),
         FrameColumn("off_by", "float64", "1", "how far the law is off, relative to the curve"),
         FrameColumn("why_not", "str", "", "why there is no fit; empty with one"),
     ),

@@ -211,8 +211,13 @@ PACKAGES = [
 ]
 
 CLAIM = [
-    ("a hypothesis nobody has", "hypothesis: increases", "hypothesis: [increases]", ("claims.0.hypothesis: ",)),
-    ("an unknown key", "    metric: tps", "    metrik: tps", ("claims.0.metrik: ", "known here: ")),
+    (
+        "a hypothesis nobody has",
+        "hypothesis: increases",
+        "hypothesis: [increases]",
+        ("claims.rises-point-select.hypothesis: ",),
+    ),
+    ("an unknown key", "    metric: tps", "    metrik: tps", ("claims.rises-point-select.metrik: ", "known here: ")),
     ("an unknown metric", "    metric: tps", "    metric: qps", ("(got 'qps')",)),
     ("code for a metric", "    metric: tps", "    metric: \"__import__('os')\"", ("Fix: ",)),
     ("an unknown table", "    table: oltp_point_select", "    table: gone", ("(got 'gone')",)),
