@@ -385,22 +385,22 @@ class Exchanges:
     """A driver's clock, and a host's that is 0.2 s ahead; each exchange `took` so long on its way there and back."""
 
     def __init__(self, *took: tuple[float, float]):
-        self.now, self.took = 5000.0, list(took)
+        self.at, self.took = 5000.0, list(took)
 
     def time(self) -> float:
-        return self.now
+        return self.at
 
-    def shell(self, _: str) -> SimpleNamespace:
+    def now(self) -> float:
         there, back = self.took.pop(0)
-        read = self.now + there + 0.2
-        self.now += there + back
-        return SimpleNamespace(stdout=f"{read:.9f}\n")
+        read = self.at + there + 0.2
+        self.at += there + back
+        return read
 
 
 def offset(monkeypatch: pytest.MonkeyPatch, *took: tuple[float, float]) -> tuple[Any, Exchanges]:
     host = Exchanges(*took)
     monkeypatch.setattr(host_facts, "time", host)
-    return pytest.approx(host_facts._clock_offset(cast(RemoteHost, host)), abs=1e-6), host
+    return pytest.approx(host_facts.clock_offset(cast(RemoteHost, host)), abs=1e-6), host
 
 
 def test_of_several_exchanges_with_a_clock_the_shortest_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,17 +34,20 @@ def gather(host: RemoteHost) -> HostFacts:
     program = host.push(remote_program("hosts", "gather_facts.py"))
     before = time.time()
     facts = json.loads(host.run(["python3", program, host.root], timeout=30).stdout)
-    offset, error = _clock_offset(host)
+    offset, error = clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
     return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)
 
 
-def _clock_offset(host: RemoteHost) -> tuple[float, float]:
-    """The exchange with the shortest round trip counts (as in NTP's clock filter); a busy host is asked more often."""
+def clock_offset(host: RemoteHost) -> tuple[float, float]:
+    """Seconds that the host's clock is ahead of the driver's, and by how much that may be wrong.
+
+    The exchange with the shortest round trip counts (as in NTP's clock filter); a busy host is asked more often.
+    """
     error = offset = math.inf
     for _ in range(CLOCK_TRIES):
         sent = time.time()
-        there = float(host.shell("date +%s.%N").stdout)
+        there = host.now()
         back = time.time()
         error, offset = min((error, offset), ((back - sent) / 2, there - (sent + back) / 2))
         if error <= CLOCK_ERROR_S:

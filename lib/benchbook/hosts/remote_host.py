@@ -112,6 +112,10 @@ class RemoteHost:
         self.connect()
         return self._checked(self._logins.run(command, timeout, keep), command, check=check)
 
+    def now(self) -> float:
+        """What its clock says, in s since the epoch."""
+        return float(self.shell("date +%s.%N").stdout)
+
     def start(self, argv: Sequence[object], *, sent: str = "") -> OpenCommand:
         """Run a program that leaves a long job behind by a login of its own, as if somebody had typed it.
 
