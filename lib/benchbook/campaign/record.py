@@ -170,11 +170,7 @@ def load_series(folder: Path) -> pd.DataFrame:
 
 def load_coded_series(folder: Path) -> pa.Table:
     """The same without its units and with its words as codes, in a third of the time. Raises RecordBroken."""
-    try:
-        return _read_series(folder, ["t", "host", "source", "metric", "value"], ["host", "source", "metric"])
-    except KeyError:
-        # Nothing was sampled: a table without a row has no columns either.
-        return _read_series(folder)
+    return _read_series(folder, ["t", "host", "source", "metric", "value"], ["host", "source", "metric"])
 
 
 def load_whole_series(folder: Path) -> pa.Table:
@@ -186,6 +182,9 @@ def _read_series(folder: Path, columns: list[str] | None = None, coded: list[str
     try:
         # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.
         return pq.ParquetFile(folder / "series.parquet", read_dictionary=coded).read(columns, use_threads=False)
+    except KeyError:
+        # Nothing was sampled, as of every failed attempt: a table without a row has no columns either.
+        return _read_series(folder)
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
 
