@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from benchbook import parameters, published
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_plan import BatchPlan
+from benchbook.campaign.environment import Asked
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
@@ -12,17 +15,24 @@ from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
 
 
-def trials_of(plan: BatchPlan, cell: BatchCell) -> int:
-    """How many trials the cell plans at first. Raises BadInput naming the plan and the cell."""
+class Planned(NamedTuple):
+    """What a cell plans at first: how many trials, and seconds that a load lasts (0 where it is not said)."""
+
+    trials: int
+    load_s: float
+
+
+def planned(plan: BatchPlan, cell: BatchCell) -> Planned:
+    """What the cell plans at first. Raises BadInput naming the plan and the cell."""
     try:
-        return _trials(cell)
+        return _planned(cell)
     except BadInput as problem:
         fix = "mend that, or leave the cell out under `exclude`"
         key = f"cell {cell.number}"
         raise BadInput(f"{cell} cannot run: {problem}", file=plan.file, key=key, fix=fix) from problem
 
 
-def _trials(cell: BatchCell) -> int:
+def _planned(cell: BatchCell) -> Planned:
     kind = kind_of(cell.report)
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     asked = parameters.check(kind.Parameters, cell.report, {**parameters.defaults(cell.report), **said})
@@ -31,4 +41,11 @@ def _trials(cell: BatchCell) -> int:
     # Which hosts it would take: an inventory that lacks a role says so here.
     kind.experiment(asking.published, asked, profile, inventory).hosts()
     # Scaling them to the cores of its hosts makes no cell more or less.
-    return len(planning.trials(asking, planning.at_published_levels(asking)))
+    design = planning.at_published_levels(asking)
+    return Planned(len(planning.trials(asking, design)), load_s(design.asked))
+
+
+def load_s(asked: Asked) -> float:
+    """Seconds that a load lasts by what was asked for; 0 where that does not say it."""
+    found = asked.get("time_s")
+    return float(found) if isinstance(found, int | float) else 0.0
