@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from benchbook import parameters, published
-from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.batch.batch_plan import BatchPlan
-from benchbook.campaign.environment import Asked
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
-
-
-class Planned(NamedTuple):
-    """What a cell plans at first: how many trials, and seconds that a load lasts (0 where it is not said)."""
-
-    trials: int
-    load_s: float
 
 
 def planned(plan: BatchPlan, cell: BatchCell) -> Planned:
@@ -43,9 +33,3 @@ def _planned(cell: BatchCell) -> Planned:
     # Scaling them to the cores of its hosts makes no cell more or less.
     design = planning.at_published_levels(asking)
     return Planned(len(planning.trials(asking, design)), load_s(design.asked))
-
-
-def load_s(asked: Asked) -> float:
-    """Seconds that a load lasts by what was asked for; 0 where that does not say it."""
-    found = asked.get("time_s")
-    return float(found) if isinstance(found, int | float) else 0.0

@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbook.batch import batch_time
-from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cell import BatchCell, Planned
 from benchbook.batch.batch_cells import cells_of
-from benchbook.batch.batch_check import Planned, planned
+from benchbook.batch.batch_check import planned
 from benchbook.batch.batch_plan import load_plan
 from benchbook.errors import counted
 from benchbook.overview.terminal_table import show

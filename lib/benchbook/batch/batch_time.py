@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.batch_check import Planned, load_s
+from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.campaign.store import Campaign, readable
 
 
