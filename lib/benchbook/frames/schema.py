@@ -76,7 +76,9 @@ SECONDS = FrameSchema(
     (
         _TRIAL,
         *_CELL,
-        FrameColumn("t", "float64", "s", "since the epoch, by the host's clock"),
+        FrameColumn(
+            "t", "float64", "s", "since the epoch, by the host's clock; where clocks are apart, by the client's"
+        ),
         FrameColumn("since_s", "float64", "s", "since the load began"),
         FrameColumn("host", "category", "", "where it was sampled"),
         FrameColumn("source", "category", "", "the load generator or the probe that sampled it"),
