@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from benchbook import paths
 from benchbook.transfer import catalog
 from benchbook.transfer.proof import digest, prove
 
@@ -77,6 +78,16 @@ def test_a_failed_authentication(run: Callable[..., Command]) -> None:
     text = refused(run("--target-url", url, BENCHBOOK_TARGET_PASSWORD="geheim"), 2)
     assert text.startswith(f"transfer: {NET}.12:27017: authentication failed")
     assert "geheim" not in text
+
+
+def test_a_worker_that_is_ended_as_it_begins_says_nothing(run: Callable[..., Command], tmp_path: Path) -> None:
+    """It had the handler of its parent until it set its own: a stack of fork and KeyboardInterrupt."""
+    hook = "import os, signal; os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))"
+    (tmp_path / "sitecustomize.py").write_text(hook)
+    search = f"{tmp_path}:{paths.home() / 'lib'}"
+    _, _, err = run("--target-url", f"mongodb://{NET}.99:27017/", "--connect-seconds", "0.3", PYTHONPATH=search).end()
+    assert "KeyboardInterrupt" not in err
+    assert err.strip().splitlines()[-1].startswith(f"transfer: {NET}.99:27017: cannot be reached")
 
 
 def test_a_password_on_the_command_line(run: Callable[..., Command]) -> None:

@@ -57,7 +57,7 @@ class Dispatch:
     interrupted: bool = False
     _results: list[CellResult] = field(default_factory=list)
     _attempts: dict[int, int] = field(default_factory=dict)
-    _cells: dict[str, BatchCell] = field(default_factory=dict)
+    _begun: dict[str, BatchCell] = field(default_factory=dict)
     _running: dict[str, Future[CellRan]] = field(default_factory=dict)
 
     def run(self) -> list[CellResult]:
@@ -83,7 +83,7 @@ class Dispatch:
         # Refused once, it gave way to the others of its inventory; the second time it waits for its hosts.
         words = (*cell.words(), *(["--wait"] if attempt > 1 else []))
         order = CellOrder(self.batch, cell.number, attempt, words, self.program)
-        self._cells[order.key] = cell
+        self._begun[order.key] = cell
         for each in self.watchers:
             each.began(cell)
         future = self._running[order.key] = self.client.submit(run_on_worker, order, key=order.key, pure=False)
@@ -91,16 +91,19 @@ class Dispatch:
 
     def _ended(self, future: Future[CellRan]) -> None:
         key = str(future.key)
-        cell = self._cells[key]
+        cell = self._begun[key]
         result = self._result(cell, future)
         again = result.ran is not None and result.ran.busy and result.attempts == 1 and not self.interrupted
         self.queues.ended(cell, again=again)
         # With it goes the last hold on Dask's copy of the result: a worker that dies later costs nothing.
-        self._running.pop(key)
+        del self._running[key], self._begun[key]
         if again:
             for each in self.watchers:
                 each.again(cell)
             return
+        self._keep(result)
+
+    def _keep(self, result: CellResult) -> None:
         self._results.append(result)
         for each in self.watchers:
             each.ended(result)
@@ -113,10 +116,13 @@ class Dispatch:
             ran = future.result()
             return CellResult(cell, ran.status, attempts, ran)
         if self.interrupted and future.status == "cancelled":
-            return CellResult(cell, INTERRUPTED, attempts, problem="no worker had taken it")
+            return self._untaken(cell)
         problem = future.exception() if future.status == "error" else None
         words = one_line(f"{type(problem).__name__}: {problem}") if problem else f"its task was {future.status}"
         return CellResult(cell, LOST, attempts, problem=words)
+
+    def _untaken(self, cell: BatchCell) -> CellResult:
+        return CellResult(cell, INTERRUPTED, self._attempts[cell.number], problem="no worker had taken it")
 
     def _end_all(self) -> None:
         """End what runs, and wait until it has ended: a second Ctrl-C leaves that to the leashes."""
@@ -130,6 +136,9 @@ class Dispatch:
             wait([future for future in futures if not future.cancelled()], timeout=PATIENCE_S + 10)
         for future in futures:
             self._ended(future)
+        # Ctrl-C may fall between the word that a cell begins and its way to the cluster.
+        for cell in self._begun.values():
+            self._keep(self._untaken(cell))
 
     def _event(self, event: tuple[float, Any]) -> None:
         _, said = event

@@ -143,8 +143,9 @@ def _context() -> multiprocessing.context.ForkContext | multiprocessing.context.
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    # Inherited by the children, so that Ctrl-C, which a terminal sends to all of them, reaches the parent only.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    # Inherited by the children: Ctrl-C, which a terminal sends to all of them, reaches the parent only, and what the
+    # parent asks of a child that has just begun waits until the child can do it (worker.run).
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:

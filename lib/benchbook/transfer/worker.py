@@ -48,6 +48,7 @@ def run(link: Link, settings: Settings, share: Share) -> None:
     stop = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_die_with_parent, daemon=True).start()
     start: Start | None = link.recv()
     if start is None:
