@@ -60,6 +60,7 @@ class _CellMetadata(BaseModel):
 
 
 class _Cell(BaseModel):
+    cell_type: str = "code"
     metadata: _CellMetadata = _CellMetadata()
     source: str | list[str] = ""
 
@@ -76,16 +77,26 @@ def parameters_cell(notebook: Path) -> str:
 
     Raises BadInput for a file that is no notebook, and when there is none.
     """
+    cells = _cells(notebook)
+    for cell in cells:
+        if "parameters" in cell.metadata.tags:
+            return "".join(cell.source)
+    fix = "tag the cell that holds the parameters"
+    raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", value=len(cells), fix=fix)
+
+
+def code_cells(notebook: Path) -> list[str]:
+    """The sources of its cells of code. Raises BadInput for a file that is no notebook."""
+    return ["".join(cell.source) for cell in _cells(notebook) if cell.cell_type == "code"]
+
+
+def _cells(notebook: Path) -> list[_Cell]:
     # A notebook is JSON; nbformat would check its schema, which takes seconds to load, on every start of a kernel.
     held = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
     if not isinstance(held, dict):
         fix = "restore it, or save it from Jupyter"
         raise BadInput("is not a notebook", file=notebook, key="the file", value=held, fix=fix)
-    for cell in validate(_Notebook, held, notebook).cells:
-        if "parameters" in cell.metadata.tags:
-            return "".join(cell.source)
-    fix = "tag the cell that holds the parameters"
-    raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", value=len(held["cells"]), fix=fix)
+    return validate(_Notebook, held, notebook).cells
 
 
 def assigned(source: str, notebook: Path | None = None) -> dict[str, object]:

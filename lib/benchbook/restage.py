@@ -27,7 +27,7 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.parameters import Parameters
 from benchbook.profiles import load_profile
-from benchbook.reports import substitutes
+from benchbook.reports import runnable, substitutes
 from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
     ledger_check.load(data)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()
+    runnable.check_drawn(data, kind)
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)

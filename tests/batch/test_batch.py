@@ -168,6 +168,16 @@ def test_machine_time_is_forecast_by_the_latest_campaign_of_the_kind(home: Home,
     assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
 
 
+def test_loads_of_another_length_take_so_much_longer(home: Home, runs: Path) -> None:
+    """Those of 2 s were recorded, and the forecast of loads of 62 s was that of as many of 2 s."""
+    campaign = latest(TIDB)
+    assert campaign.asked["time_s"] == 2
+    each = campaign.spent_s / len(campaign.done()) + 60
+    plan = {"reports": [TIDB], "inventories": [campaign.inventory], "profiles": [campaign.profile]}
+    lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]], "time_s": [62]}}).splitlines()
+    assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
+
+
 def test_machine_time_of_what_was_never_run_is_not_known(home: Home) -> None:
     assert said(home, {"reports": [TIDB, DM]}).count("not known yet") == 3
 

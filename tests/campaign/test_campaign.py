@@ -139,6 +139,19 @@ def test_what_is_finished_stays_finished_unless_it_is_asked_for_again(home: Home
     assert opened().id == second.id, "one that was begun anew is gone on with"
 
 
+def test_a_new_campaign_is_the_latest_whatever_the_clock_says(home: Home) -> None:
+    """A clock that had been ahead was set right: for as long as it had been ahead, the older run was the latest one."""
+    made = campaigns.start_or_continue("r", ASKED, plan(CELLS, 1, seed=1, asked=ASKED), seed=1)
+    ahead = made.folder.rename(made.folder.with_name("29991231T235959999999-0123456789ab"))
+    (ahead.parent / "notes").mkdir()
+    names = [ahead.name]
+    for which in ("a", "b"):
+        asked = {**ASKED, "which": which}
+        names.append(campaigns.start_or_continue("r", asked, plan(CELLS, 1, seed=1, asked=asked), seed=1).id)
+    assert names == sorted(names)
+    assert [name.partition("-")[0] for name in names[1:]] == ["29991231T235960000000", "29991231T235960000001"]
+
+
 def test_a_run_that_is_asked_to_stop_ends_after_the_trial(home: Home) -> None:
     made, experiment = begun(), InMemory()
     asked = iter([False, True])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,7 +26,7 @@ from benchbook.campaign.validity.looked_at import LookedAt, SeriesRow
 from benchbook.campaign.validity.standstills import driver
 from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
-from benchbook.hosts import host_facts
+from benchbook.hosts import clocks, host_facts, stops
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -331,7 +332,7 @@ class Stopped:
     running = frozenset({"mariadb-0a1b2c3d"})
 
     def __init__(self) -> None:
-        self.hosts, self.standing, self.name = {"db1": self}, {}, "db1"
+        self.hosts, self.standing, self.name, self.ahead_s = {"db1": self}, {}, "db1", 0.0
 
     def lease(self, host: object) -> str:
         return "/lease"
@@ -385,22 +386,22 @@ class Exchanges:
     """A driver's clock, and a host's that is 0.2 s ahead; each exchange `took` so long on its way there and back."""
 
     def __init__(self, *took: tuple[float, float]):
-        self.now, self.took = 5000.0, list(took)
+        self.at, self.took = 5000.0, list(took)
 
     def time(self) -> float:
-        return self.now
+        return self.at
 
-    def shell(self, _: str) -> SimpleNamespace:
+    def now(self) -> float:
         there, back = self.took.pop(0)
-        read = self.now + there + 0.2
-        self.now += there + back
-        return SimpleNamespace(stdout=f"{read:.9f}\n")
+        read = self.at + there + 0.2
+        self.at += there + back
+        return read
 
 
 def offset(monkeypatch: pytest.MonkeyPatch, *took: tuple[float, float]) -> tuple[Any, Exchanges]:
     host = Exchanges(*took)
-    monkeypatch.setattr(host_facts, "time", host)
-    return pytest.approx(host_facts._clock_offset(cast(RemoteHost, host)), abs=1e-6), host
+    monkeypatch.setattr(clocks, "time", host)
+    return pytest.approx(clocks.clock_offset(cast(RemoteHost, host)), abs=1e-6), host
 
 
 def test_of_several_exchanges_with_a_clock_the_shortest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,7 +431,7 @@ CLOCKS = {"client": (0.4, 0.1), "db1": (-1.0, 0.1)}
 
 
 @pytest.mark.parametrize(
-    ("clocks", "timed_here", "said"),
+    ("offsets", "timed_here", "said"),
     [
         # 1.4 s apart, of which 0.2 s may be the way to the hosts and back.
         (CLOCKS, False, r"of host client is ahead of that of host db1: .* \(got '1\.4 s'\)\. Fix: set both clocks"),
@@ -441,15 +442,81 @@ CLOCKS = {"client": (0.4, 0.1), "db1": (-1.0, 0.1)}
     ],
 )
 def test_hosts_whose_clocks_are_apart_are_refused_before_any_load(
-    clocks: dict[str, tuple[float, float]], timed_here: bool, said: str
+    offsets: dict[str, tuple[float, float]], timed_here: bool, said: str
 ) -> None:
     about = {"cores": 2, "disk_free_bytes": 1}
-    facts = {name: HostFacts(**about, clock_offset_s=off, clock_error_s=error) for name, (off, error) in clocks.items()}
+    facts = {
+        name: HostFacts(**about, clock_offset_s=off, clock_error_s=error) for name, (off, error) in offsets.items()
+    }
     session = cast(
         Session, SimpleNamespace(each=lambda *_: facts, inventory=SimpleNamespace(file="mine.yaml"), reaped={})
     )
     with pytest.raises(HostUnusable, match=said) if said else nullcontext():
         host_facts.preflight(session, disk_bytes=0, timed_here=timed_here)
+
+
+class Ahead:
+    """A host whose clock is so many seconds ahead of the driver's; it says so when it is asked."""
+
+    def __init__(self, by: float) -> None:
+        self.by, self.ahead_s = by, 0.0
+
+    def now(self) -> float:
+        return time.time() + self.by
+
+
+class Apart:
+    """A session whose hosts have clocks of their own."""
+
+    ask_clocks = Session.ask_clocks
+
+    def __init__(self, client: float, **others: float) -> None:
+        self.hosts = {name: Ahead(by) for name, by in {"client": client, **others}.items()}
+        self.inventory, self.reaped, self.clock = SimpleNamespace(file="mine.yaml"), dict[str, list[str]](), ""
+
+    def each(self, what: str, step: Callable[[Any], Any]) -> dict[str, Any]:
+        if what.startswith("asking"):
+            return {name: step(host) for name, host in self.hosts.items()}
+        about = {"cores": 2, "disk_free_bytes": 1, "clock_error_s": 0.01}
+        roles = {name: ["client" if name.startswith("client") else "tidb"] for name in self.hosts}
+        return {n: HostFacts(**about, roles=roles[n], clock_offset_s=host.by) for n, host in self.hosts.items()}
+
+
+def test_of_hosts_whose_clocks_are_apart_samples_are_put_into_the_time_of_the_client() -> None:
+    """A user who may not set the clocks could measure nothing."""
+    session = Apart(client=-60.0, db1=40.0, db2=-59.8)
+    _, findings = host_facts.preflight(cast(Session, session), disk_bytes=0)
+    named = [(one.host, one.found) for one in findings if one.what == "clock against that of client"]
+    assert named == [("db1", "+100.0 s")]
+    assert [host.ahead_s for host in session.hosts.values()] == pytest.approx([0.0, 100.0, 0.2], abs=0.05)
+    # It has drifted until the next block.
+    session.hosts["db1"].by = 41.0
+    session.ask_clocks()
+    assert session.hosts["db1"].ahead_s == pytest.approx(101.0, abs=0.05)
+
+
+def test_clocks_that_are_together_are_left_in_their_own_time() -> None:
+    session = Apart(client=-60.0, db1=-60.4)
+    _, findings = host_facts.preflight(cast(Session, session), disk_bytes=0)
+    session.ask_clocks()
+    assert "clock against that of client" not in {one.what for one in findings}
+    assert (session.clock, [host.ahead_s for host in session.hosts.values()]) == ("", [0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("session", "timed_here"), [(Apart(client=0.0, client2=5.0, db1=0.0), False), (Apart(client=0.0, db1=5.0), True)]
+)
+def test_clocks_by_which_a_load_itself_is_timed_must_be_together(session: Apart, timed_here: bool) -> None:
+    """Of clients that share a load, and of a driver that times it, each tells a part of when it ran."""
+    with pytest.raises(HostUnusable, match=r"would stand beside other times \(got '5\.0 s'\)"):
+        host_facts.preflight(cast(Session, session), disk_bytes=0, timed_here=timed_here)
+
+
+def test_what_stood_still_is_told_in_the_time_of_the_samples() -> None:
+    host = Stopped()
+    host.ahead_s = 4.0
+    found = stops.read(cast(RemoteHost, host), "/lease")
+    assert [(each.began, each.ended) for each in found] == [(6.0, 8.5), (1_699_999_996.0, None)]
 
 
 # -- heartbeats -------------------------------------------------------------------------------------------------------

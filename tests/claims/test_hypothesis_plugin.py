@@ -67,7 +67,7 @@ def test_a_hypothesis_is_its_class_and_the_entry_point(toy: Published) -> None:
 def test_its_keys_are_checked_like_those_of_the_kit() -> None:
     with pytest.raises(BadInput) as caught:
         ledger.read({"report": "toy", "claims": [one() | {"uper": 8}]})
-    assert caught.value.key == "claims.0.uper"
+    assert caught.value.key == f"claims.{one()['id']}.uper"
     assert "upper" in str(caught.value.fix)
 
 
@@ -88,10 +88,27 @@ def test_one_that_compares_nothing_is_refused_with_the_ledger(
     assert "`parts` of Doubles" in str(caught.value.fix)
 
 
+@pytest.mark.usefixtures("installed")
+def test_one_that_speaks_of_nothing_is_refused_with_the_ledger(
+    toy: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No cell was repeated for it, and `check` said that it is valid."""
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "claims.yaml").write_text(yaml.safe_dump({"report": "toy", "claims": [one()]}))
+    known: Any = SimpleNamespace(name="toy")
+    doubles = plugins.load("hypotheses", "doubles", key="")
+    monkeypatch.setattr(doubles, "speaks_of", lambda *_: [])
+    with pytest.raises(BadInput, match="names no figure and no table") as caught:
+        ledger_check.load(Published(known, toy.tables), tmp_path)
+    assert caught.value.key == one()["id"]
+    monkeypatch.setattr(doubles, "in_tables", lambda *_: {one()["table"]})
+    assert ledger_check.load(Published(known, toy.tables), tmp_path) is not None
+
+
 def test_without_the_package_its_name_is_unknown() -> None:
     with pytest.raises(BadInput, match="no such hypothesis") as caught:
         ledger.read({"report": "toy", "claims": [one()]})
-    assert (caught.value.key, caught.value.value) == ("claims.0.hypothesis", "doubles")
+    assert (caught.value.key, caught.value.value) == (f"claims.{one()['id']}.hypothesis", "doubles")
     assert "increases" in str(caught.value.fix)
 
 

@@ -92,6 +92,24 @@ def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) ->
         archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
 
 
+@pytest.mark.parametrize("folder", ["trials", "disturbed"])
+def test_a_series_that_is_cut_off_is_refused(runs: Path, home: Home, tmp_path: Path, folder: str) -> None:
+    """It was packed, and only who imported the zip found out."""
+    trial = next((home.path / "data" / "runs" / TIDB / LATEST / "trials").iterdir())
+    if folder != "trials":
+        said = json.loads((trial / "record.json").read_text())
+        trial = shutil.copytree(trial, trial.parent.parent / folder / f"{trial.name}.1")
+        changed = {"id": trial.name, "status": "disturbed", "disturbed": ["stopped"]}
+        (trial / "record.json").write_text(json.dumps({**said, **changed}))
+    series = trial / "series.parquet"
+    series.write_bytes(series.read_bytes()[:1000])
+    target = tmp_path / "crate.zip"
+    with pytest.raises(BadInput, match=r"series\.parquet: cannot be read") as caught:
+        archive_command.run(LATEST, str(target), archive_command.LICENSE, Console(quiet=True))
+    assert caught.value.value == trial.name
+    assert list(tmp_path.glob("*.zip")) == []
+
+
 def test_several_may_pack_the_same_at_once(runs: Path, home: Home, tmp_path: Path) -> None:
     words = ["archive", TIDB, "--out", str(tmp_path / "x.zip")]
     ended = [(run.communicate()[0], run.returncode) for run in [home.start(*words) for _ in range(3)]]

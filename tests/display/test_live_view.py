@@ -124,6 +124,22 @@ def test_the_next_trial_and_what_is_done_for_it_are_shown_however_soon_they_foll
     assert len(shown) == before
 
 
+def test_how_to_follow_a_run_from_elsewhere_stands_there_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's file keeps what is shown: a page that was loaded again has nothing else."""
+    shown: list[str] = []
+    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
+    ProgressBar(live_progress.ELSEWHERE).end()
+    assert shown == []
+    bar = ProgressBar(live_progress.ELSEWHERE)
+    tracker = Tracker(bar, total=3, done=0)
+    tracker.trial("r01-a")
+    assert all("`benchbook runs`" in each for each in shown)
+    bar.end()
+    assert "benchbook runs" not in shown[-1]
+    assert "0/3 done, 3 left | r01-a" in shown[-1]
+
+
 def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -145,7 +145,7 @@ def test_without_anybody_to_tell_only_news_are_printed(
 
 def test_the_notebook_s_bar_counts_and_lists_failures_as_text() -> None:
     html = fragment(
-        "progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"], rates="▁█"
+        "progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"], rates="▁█", note=""
     ).data
     assert '<progress max="4" value="2" style="width:100%"></progress>' in html
     assert "<div>1/4 done, 2 left, 1 FAILED</div>" in html

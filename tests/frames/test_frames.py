@@ -93,6 +93,13 @@ def test_what_a_campaign_left_out_has_an_empty_column_where_it_is_asked_for(runs
         report.trials("qps_replaced")
 
 
+@pytest.mark.parametrize("name", ["p955_ms", "p9_ms", "latenzy_p95_ms"])
+def test_a_misspelt_percentile_is_no_empty_column(report: Book, name: str) -> None:
+    assert report.trials("p99_ms").p99_ms.isna().all()
+    with pytest.raises(BadInput, match=f"no such column .got '{name}'"):
+        report.trials(name)
+
+
 def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:
     frame = report.seconds("tps", source="sysbench", trials=[POINT])
     kept = pd.read_parquet(report.campaign.folder / "trials" / POINT / "series.parquet")
@@ -201,6 +208,9 @@ def test_the_law_is_fitted_to_each_curve() -> None:
     assert row["why_not"] == ""
     (named,) = benchbook.usl(frame, by="system").to_dict("records")
     assert named["contention"] == row["contention"]
+    assert benchbook.usl(frame, by="system").attrs["units"]["peak"] == "threads"
+    frame.attrs["units"] = {"threads": "connections"}
+    assert benchbook.usl(frame, by="system").attrs["units"]["peak"] == "connections"
     (few,) = benchbook.usl(frame.head(3), by=["system"]).to_dict("records")
     assert few["why_not"].startswith("3 levels")
 

@@ -54,6 +54,33 @@ def test_real_hosts_keep_the_kit_below_the_login_s_home_or_where_the_inventory_s
         lab_hosts(real)
 
 
+@pytest.mark.parametrize(
+    ("changes", "key", "name", "meant"),
+    [
+        ({"roles": ["tibd"]}, "hosts.db2.roles", "tibd", "tidb"),
+        ({"roles": ["tidb", "clients"]}, "hosts.db2.roles", "clients", "client"),
+        ({"roles": ["dm_worker"]}, "hosts.db2.roles", "dm_worker", "dm-worker"),
+        ({"roles": ["tidb"], "programs": {"sysbnech": "/opt/sysbench"}}, "programs.sysbnech", "sysbnech", "sysbench"),
+    ],
+)
+def test_a_slip_in_a_role_or_a_program_is_refused(
+    home: Home, changes: dict[str, Any], key: str, name: str, meant: str
+) -> None:
+    """The second server stood idle, or another sysbench ran than the one that was named, and nothing said so."""
+    roles = changes.pop("roles")
+    hosts = {"c": {"address": "127.0.90.1", "roles": ["client"]}, "db1": {"address": "127.0.90.2", "roles": ["tidb"]},
+             "db2": {"address": "127.0.90.3", "roles": roles}}  # fmt: skip
+    caught = refused(home, hosts=hosts, **changes)
+    assert (caught.key, caught.value, caught.fix) == (key, name, f"write {meant}")
+
+
+def test_names_of_packages_are_their_own(home: Home) -> None:
+    hosts = {"a": {"address": "127.0.90.1", "roles": ["client", "master", "tiflash", "redis-sentinel"]}}
+    programs = {"redis-benchmark": "/opt/redis-benchmark", "pg_dump": "/opt/pg_dump"}
+    found = load_inventory(str(home.write("own.yaml", {"hosts": hosts, "programs": programs})))
+    assert (found.with_role("tiflash"), found.program("pg_dump")) == (["a"], "/opt/pg_dump")
+
+
 def test_a_role_that_nobody_has(home: Home) -> None:
     with pytest.raises(BadInput, match=r"hosts\.\*\.roles: no host has a role .* \(got 'mongo'\)\. Fix: add `mongo`"):
         load_inventory(INVENTORY).require("mongo")

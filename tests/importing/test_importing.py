@@ -9,13 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from kit import FIXTURES, Home
 from rich.console import Console
 
 import benchbook
 from benchbook import paths
+from benchbook.campaign import record
 from benchbook.campaign.design import digest
+from benchbook.campaign.record import Failure
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
@@ -102,6 +105,20 @@ def test_every_campaign_of_a_checkout_is_taken_and_nothing_but_its_records(
         assert f"{folder.name}: {count} {'record' if count == 1 else 'records'} of {folder.parent.name}" in text
     assert len(benchbook.open_campaign(latest).trials()) > 0
     assert not list(paths.runs_dir("").glob(".import/*"))
+
+
+def test_a_failed_attempt_comes_with_its_campaign(
+    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    """Its series has no row and no column: a KeyError ended the import of a campaign in which a trial had failed."""
+    campaign = Campaign(elsewhere / TIDB / latest)
+    done = record.load(min((campaign.folder / "trials").glob("r01-*")))
+    failure = Failure(kind="WorkloadFailed", message="FATAL")
+    campaign.keep(done.model_copy(update={"status": "failed", "failure": failure, "summary": {}}), pd.DataFrame(), "")
+    status, text = said(campaign.folder)
+    assert (status, text.splitlines()[0]) == (0, f"{latest}: 18 records of {TIDB}")
+    (attempt,) = Campaign(paths.runs_dir(TIDB) / latest).attempts()
+    assert attempt.failure == failure
 
 
 def test_one_campaign_by_its_folder_and_the_same_again(

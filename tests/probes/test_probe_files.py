@@ -360,6 +360,19 @@ def test_a_probe_that_is_slow_to_begin_has_looked_before_the_load_begins(session
     assert watched.failed == {}
 
 
+@pytest.mark.real
+def test_samples_of_a_host_whose_clock_is_ahead_stand_in_the_time_of_the_client(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, host = tmp_path / "mine.py", session.hosts["db1"]
+    path.write_text(GOOD)
+    monkeypatch.setattr(host, "ahead_s", 1000.0)
+    began = host.now()
+    with watching(session, [of_file(read(path, "mine"), host)]) as watched:
+        pass
+    assert began - 1001 < watched.series.t.min() <= watched.series.t.max() <= host.now() - 1000
+
+
 def test_a_probe_that_failed_is_a_check_that_failed() -> None:
     """Each by its name: of a check the page shows one example, and of two probes it showed one."""
     failed = {"mine@b": "KeyError: 'x' (line 3 of mine.py)", "yours@c": "none came in time"}

@@ -170,3 +170,27 @@ def test_a_notebook_in_jupyterlab_is_run_interrupted_finished_opened_again_chang
     assert trial.asked["time_s"] == 10
     said = f"RunStopped: stopped after {trial.id}, as you asked; 1 trial is left: {GO_ON}"
     assert errors(lab_view.saved()) == [[said]]
+
+
+def test_a_page_that_is_loaded_again_says_how_the_run_is_followed_and_ended(lab_view: Lab) -> None:
+    """Nothing moved any more, and in the place of the button stood "Error displaying widget: model not found"."""
+    page, home = lab_view.page, lab_view.home
+    before = set(home.campaigns())
+    run = lab_view.cell("report.run()")
+    lab_view.menu("Run", "Run All Cells")
+    run.get_by_text(" now, ").wait_for()
+    lab_view.saved()
+    page.reload()
+    run.get_by_text("After a reload the run goes on unseen").wait_for()
+    lab_view.menu("Kernel", "Interrupt Kernel")
+    lab_view.idle()
+    (begun,) = set(home.campaigns()) - before
+    assert Campaign(begun).missing()
+
+    # As it says: run again, it goes on to its end, and the note is gone.
+    lab_view.menu("Run", "Run All Cells")
+    page.locator(".jp-NotebookPanel:visible").get_by_text("results in ").wait_for()
+    lab_view.idle()
+    assert run.get_by_text("After a reload").count() == 0
+    assert set(home.campaigns()) - before == {begun}
+    assert Campaign(begun).missing() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pandas as pd
 import pytest
 from kit import FIXTURES, ROOT, Home
 from records import record
@@ -11,6 +12,7 @@ from records import record
 from benchbook.analysis import circumstances
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, plan
+from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, OutputNotParseable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
@@ -19,6 +21,7 @@ from benchbook.hosts.jobs import Command, Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of
+from benchbook.reports.quorum import quorum_trials
 from benchbook.reports.quorum.lost_member import around
 from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
 from benchbook.reports.quorum.quorum_trials import Killing
@@ -198,24 +201,36 @@ def test_a_load_that_ended_while_the_member_was_away_has_no_rate_after() -> None
     assert set(around([(0.2, 50.0), (0.8, 50.0)], 0.3, 9.0, 0.2)) == {"tps_before", "tps_without", "stalled_s"}
 
 
+class Victim:
+    """A member's host, whose clock says this when it is asked."""
+
+    name = "m2"
+
+    def now(self) -> float:
+        return 1795370003.75
+
+
 class Members:
     """A quorum that notes what was asked of it."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def lose(self, host: str) -> float:
-        self.asked.append(f"lose {host}")
+    def lose(self, host: Victim) -> float:
+        self.asked.append(f"lose {host.name}")
         return 1795370001.5
 
     def regain(self) -> None:
         self.asked.append("regain")
 
+    def agree(self) -> tuple[int, int]:
+        return 9, 3
+
 
 def test_a_member_is_killed_after_a_second_and_comes_back_after_two_more() -> None:
     members, told = Members(), []
     killing = Killing(
-        cast("Any", members), cast("Any", "m2"), lambda second, rate: told.append((second, members.asked[:]))
+        cast("Any", members), cast("Any", Victim()), lambda second, rate: told.append((second, members.asked[:]))
     )
     for fifth in range(18):
         killing.seen(fifth * 0.2, 100.0)
@@ -223,7 +238,26 @@ def test_a_member_is_killed_after_a_second_and_comes_back_after_two_more() -> No
     assert {len(asked): second for second, asked in reversed(told)} == {0: 0.0, 1: 1.0, 2: pytest.approx(3.0)}
     killing.bring_back()
     assert members.asked == ["lose m2", "regain"]
-    assert killing.killed == 1795370001.5 < killing.returned
+    assert (killing.killed, killing.returned) == (1795370001.5, 1795370003.75)
+
+
+def test_a_member_s_death_stands_among_the_rates_of_the_client_whoever_s_clock_is_wrong() -> None:
+    """The victim's clock is 100 s ahead of the client's: by that it died at 101.1 s and was back at 102.3 s.
+
+    When it was back was told by the driver's clock, so that a laptop's that was wrong gave other rates without it.
+    """
+    rates = [(0.5, 100.0), (1.0, 100.0), (1.5, 20.0), (2.0, 30.0), (2.6, 70.0), (2.8, 90.0)]
+    series = pd.DataFrame(rates, columns=["t", "value"]).assign(source="etcd_benchmark", metric="tps")
+    proof = {"quorum": {"acknowledged": 7, "found": 8}}
+    measured = Measurement("benchmark", "client", 0.0, 3.0, 0, {}, [], series, "", proof)
+    killing = Killing(cast("Any", Members()), cast("Any", Victim()), lambda second, rate: None)
+    killing.killed, killing.returned = 101.1, 102.3
+    found = quorum_trials._told(measured, killing, ahead_s=100.0)
+    figures = {name: each.value for name, each in found.summary.items()}
+    assert {name: figures[name] for name in ("tps_before", "tps_without", "tps_after")} == {
+        "tps_before": 100.0, "tps_without": 25.0, "tps_after": 80.0,
+    }  # fmt: skip
+    assert found.proof["lost"] == {"member": "m2", "killed": pytest.approx(1.1), "returned": pytest.approx(2.3)}
 
 
 def test_a_member_that_was_not_killed_is_not_brought_back() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pymysql
 import pytest
@@ -42,6 +43,22 @@ def test_a_tidb_server_outlives_hot_rows(lab_home: Home, session: Session) -> No
         system.check_alive()
         assert query(client, endpoint, "SELECT SUM(n) FROM hot.rows_") == [(committed,)]
         assert committed > CLIENTS * TRANSACTIONS * 0.9
+    finally:
+        system.stop()
+
+
+def test_it_serves_from_a_folder_whose_name_means_something_in_an_address(
+    lab_home: Home, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It died of a checkout below a folder with a percent sign: "invalid URL escape"."""
+    system = TiDB(session, load_profile("smoke"))
+    monkeypatch.setattr(system, "data", lambda host: host.path("odd 5%d ?a#b", "data"))
+    system.install()
+    system.start()
+    try:
+        system.ready()
+        (host,) = system.hosts
+        assert (Path(host.root) / "odd 5%d ?a#b" / "data").is_dir()
     finally:
         system.stop()
 

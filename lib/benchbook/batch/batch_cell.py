@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -36,3 +38,16 @@ class BatchCell:
 def _from_anywhere(name: str) -> str:
     """A name in env/ as it is, a file's path from the root."""
     return str(Path(name).absolute()) if name.endswith((".yaml", ".yml")) else name
+
+
+class Planned(NamedTuple):
+    """What a cell plans at first: how many trials, and seconds that a load lasts (0 where it is not said)."""
+
+    trials: int
+    load_s: float
+
+
+def load_s(asked: Mapping[str, object]) -> float:
+    """Seconds that a load lasts by what was asked for; 0 where that does not say it."""
+    found = asked.get("time_s")
+    return float(found) if isinstance(found, int | float) else 0.0

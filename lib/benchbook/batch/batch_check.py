@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchbook import parameters, published
-from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.batch.batch_plan import BatchPlan
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
@@ -12,17 +12,17 @@ from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
 
 
-def trials_of(plan: BatchPlan, cell: BatchCell) -> int:
-    """How many trials the cell plans at first. Raises BadInput naming the plan and the cell."""
+def planned(plan: BatchPlan, cell: BatchCell) -> Planned:
+    """What the cell plans at first. Raises BadInput naming the plan and the cell."""
     try:
-        return _trials(cell)
+        return _planned(cell)
     except BadInput as problem:
         fix = "mend that, or leave the cell out under `exclude`"
         key = f"cell {cell.number}"
         raise BadInput(f"{cell} cannot run: {problem}", file=plan.file, key=key, fix=fix) from problem
 
 
-def _trials(cell: BatchCell) -> int:
+def _planned(cell: BatchCell) -> Planned:
     kind = kind_of(cell.report)
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     asked = parameters.check(kind.Parameters, cell.report, {**parameters.defaults(cell.report), **said})
@@ -31,4 +31,5 @@ def _trials(cell: BatchCell) -> int:
     # Which hosts it would take: an inventory that lacks a role says so here.
     kind.experiment(asking.published, asked, profile, inventory).hosts()
     # Scaling them to the cores of its hosts makes no cell more or less.
-    return len(planning.trials(asking, planning.at_published_levels(asking)))
+    design = planning.at_published_levels(asking)
+    return Planned(len(planning.trials(asking, design)), load_s(design.asked))

@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbook.batch import batch_time
-from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cell import BatchCell, Planned
 from benchbook.batch.batch_cells import cells_of
-from benchbook.batch.batch_check import trials_of
+from benchbook.batch.batch_check import planned
 from benchbook.batch.batch_plan import load_plan
 from benchbook.errors import counted
 from benchbook.overview.terminal_table import show
@@ -25,9 +25,9 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     """
     plan = load_plan(Path(file))
     cells = cells_of(plan)
-    trials = {cell.number: trials_of(plan, cell) for cell in cells}
+    asked = {cell.number: planned(plan, cell) for cell in cells}
     if dry:
-        _print(cells, trials, console)
+        _print(cells, asked, console)
         return 0
     # Dask takes a second to import: who asks for a plan only does not wait for it.
     from benchbook.batch.batch_run import run_cells  # noqa: PLC0415
@@ -35,10 +35,10 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
 
 
-def _print(cells: Sequence[BatchCell], trials: Mapping[int, int], console: Console) -> None:
+def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:
     """The cells with their forecast, and what they come to."""
-    expected = {cell.number: batch_time.forecast_s(cell, trials[cell.number]) for cell in cells}
-    show(console, _HEADS, [_row(cell, trials[cell.number], expected[cell.number]) for cell in cells])
+    expected = {cell.number: batch_time.forecast_s(cell, asked[cell.number]) for cell in cells}
+    show(console, _HEADS, [_row(cell, asked[cell.number].trials, expected[cell.number]) for cell in cells])
     console.print("\n".join(_sums(cells, expected)))
 
 

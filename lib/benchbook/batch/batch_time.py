@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchbook.batch.batch_cell import BatchCell
+from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.campaign.store import Campaign, begun, readable
 
 
-def forecast_s(cell: BatchCell, trials: int) -> float | None:
-    """Wall seconds of `trials` trials at what one took, preparation included; None where nothing is recorded.
+def forecast_s(cell: BatchCell, planned: Planned) -> float | None:
+    """Wall seconds of its trials at what one took, preparation included; None where nothing is recorded.
 
-    Left out is what comes before and after a campaign (building, the notebook's start, the page), and repetitions that
-    a claim may still need.
+    Loads that are to last longer or shorter than the recorded ones take so much more or less. Left out is what comes
+    before and after a campaign (building, the notebook's start, the page), and repetitions that a claim may still need.
     """
     for campaign in readable(reversed(begun(cell.report))):
         done = len(campaign.done())
         if _alike(campaign, cell) and done and campaign.spent_s:
-            return campaign.spent_s / done * trials
+            longer_s = planned.load_s - load_s(campaign.asked) if planned.load_s else 0.0
+            return max(planned.load_s, campaign.spent_s / done + longer_s) * planned.trials
     return None
 
 

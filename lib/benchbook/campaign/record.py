@@ -177,6 +177,9 @@ def _read_series(folder: Path, coded: list[str] | None = None) -> pa.Table:
     try:
         # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.
         return pq.ParquetFile(folder / "series.parquet", read_dictionary=coded).read(use_threads=False)
+    except KeyError:
+        # Nothing was sampled, as of every failed attempt: a table without a row has no columns either.
+        return _read_series(folder)
     except (OSError, ValueError) as problem:
         raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
 

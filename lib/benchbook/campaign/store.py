@@ -10,6 +10,7 @@ trials.sqlite      what the records hold, for who asks for all of them (see `rec
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
 from benchbook.profiles import Stopping
 
+# What an id begins with: a day, then hours to microseconds.
+_MOMENT = re.compile(r"\d{8}T\d{12}")
 _PLAN = ("plan.json",)
 
 
@@ -232,8 +235,16 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
             return campaign
     if known and not again:
         return known[0]
-    folder = paths.runs_dir(report) / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{what}"
-    return begin_at(folder, report, asked, trials, seed=seed)
+    return begin_at(paths.runs_dir(report) / f"{_next_moment(report)}-{what}", report, asked, trials, seed=seed)
+
+
+def _next_moment(report: str) -> str:
+    """Now, and later than every campaign there is: whose clock was set back meanwhile still finds her latest run."""
+    known = [plan.parent.name.partition("-")[0] for plan in paths.runs_dir(report).glob("*/plan.json")]
+    last = max((name for name in known if _MOMENT.fullmatch(name)), default="")
+    day, _, moment = last.partition("T")
+    after = f"{day}T{int(moment) + 1:012}" if last else ""
+    return max(f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}", after)
 
 
 def begin_at(folder: Path, report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:

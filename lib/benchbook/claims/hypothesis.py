@@ -26,6 +26,7 @@ from benchbook.yamlfile import Strict
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 AtLeast = Annotated[float, Field(ge=1)]
+ID = r"^[a-z0-9][a-z0-9-]*$"
 # Numerator and denominator of a figure, as they enter its log.
 _SIGNS = (1, -1)
 
@@ -153,7 +154,7 @@ class Hypothesis(Strict, ABC):
     """
 
     hypothesis: str
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    id: str = Field(pattern=ID)
     statement: str
     where: str
     not_here: list[NotHere] = Field(default_factory=list)

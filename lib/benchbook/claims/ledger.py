@@ -7,13 +7,14 @@ published figure typed: it is taken from the table. `hypothesis` chooses the cla
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, InstanceOf, ValidationError
 
 from benchbook import plugins
-from benchbook.claims.hypothesis import Hypothesis, Share
+from benchbook.claims.hypothesis import ID, Hypothesis, Share
 from benchbook.errors import BadInput
 from benchbook.yamlfile import Strict, bad_input, validate
 
@@ -31,8 +32,14 @@ class Ledger(Strict):
 def read(values: dict[str, Any], file: Path | None = None) -> Ledger:
     """A ledger from what its file says. Raises BadInput with file, key and fix."""
     claims = values.get("claims")
-    found = [_claim(one, f"claims.{i}", file) for i, one in enumerate(claims)] if isinstance(claims, list) else claims
+    found = [_claim(one, _key(one, i), file) for i, one in enumerate(claims)] if isinstance(claims, list) else claims
     return validate(Ledger, {**values, "claims": found} if "claims" in values else values, file)
+
+
+def _key(values: object, place: int) -> str:
+    """Where a claim stands: by its id, if it has one that can be read; else by its place, which counts from 0."""
+    id = values.get("id") if isinstance(values, dict) else None
+    return f"claims.{id if isinstance(id, str) and re.fullmatch(ID, id) else place}"
 
 
 def _claim(values: object, key: str, file: Path | None) -> Hypothesis:

@@ -43,8 +43,13 @@ def _named_alike(found: Ledger, published: Published, file: Path) -> None:
 
 def _check(claim: Hypothesis, published: Published, file: Path) -> None:
     claim.check(published, file)
-    for key, term in claim.speaks_of(published):
+    terms = claim.speaks_of(published)
+    for key, term in terms:
         check_term(term, published, file, f"{claim.id}.{key}")
+    if not terms and not claim.in_tables() & set(published.tables):
+        # It would be judged on what happens to be measured: no cell is repeated for it, and no full machine excuses it.
+        fix = f"let `speaks_of` of {type(claim).__name__} name its figures, or `in_tables` its tables"
+        raise BadInput("this claim names no figure and no table", file=file, key=claim.id, value=[], fix=fix)
     printed = as_printed(claim, published)
     if not printed:
         fix = f"let `parts` of {type(claim).__name__} give at least one comparison"

@@ -21,7 +21,7 @@ from rocrate.rocrate import ROCrate
 from benchbook import __version__, paths, published
 from benchbook.campaign import knee_search
 from benchbook.campaign.knee_asked import FOLDER
-from benchbook.campaign.record import Record
+from benchbook.campaign.record import Record, RecordBroken, load_coded_series
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 
@@ -181,6 +181,7 @@ class CampaignCrate:
     def _action(self, record: Record, plan: Entity, below: str, name: str, more: Mapping[str, object]) -> Entity:
         where = f"{below}/{record.id}"
         said = {"name": name, "description": "record.json, series.parquet (a row per sample), output.txt"}
+        _refuse_broken(self.campaign.folder / where)
         folder = self._crate.add_dataset(self.campaign.folder / where, f"{where}/", properties=said)
         times = {"startTime": _moment(record.started), "endTime": _moment(record.ended)} if record.started else {}
         about = {"name": name, **times, **more, **({"description": record.command} if record.command else {})}
@@ -211,6 +212,15 @@ def _executed(campaign: Campaign) -> Mapping[str, Any]:
         fix = f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id} --anew"
         raise BadInput("is not a notebook", file=path, fix=fix)
     return found
+
+
+def _refuse_broken(trial: Path) -> None:
+    """Raises BadInput for a series that nobody could read: a deposit is what is left when the records are gone."""
+    try:
+        load_coded_series(trial)
+    except RecordBroken as problem:
+        fix = "bring the file back, or move the trial's folder elsewhere: the crate says how many trials it holds"
+        raise BadInput(str(problem), key="campaign", value=trial.name, fix=fix) from problem
 
 
 def _moment(seconds: float) -> str:

@@ -18,6 +18,12 @@ from benchbook.display.outputs import Shown
 UPDATE_EVERY_S = 0.2
 # Of a trial's rates, so many of the latest make the line.
 MOST_RATES = 60
+# A page that is opened anew hears of no cell that is running, and JupyterLab then draws no button for it.
+ELSEWHERE = (
+    "This moves, and the button works, only in the page that began the run. After a reload the run goes on unseen: "
+    "`benchbook runs` in a terminal counts its trials, and interrupting the kernel ends it. After a restart of the "
+    "kernel it has ended: run this cell again, and it goes on."
+)
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -26,8 +32,9 @@ class LiveView:
 
     def __init__(self) -> None:
         inside = get_ipython() is not None
-        self._bar = ProgressBar() if inside else None
-        self._button = StopButton() if inside and not os.environ.get(PROGRESS_FILE) else None
+        watched = inside and not os.environ.get(PROGRESS_FILE)
+        self._bar = ProgressBar(ELSEWHERE if watched else "") if inside else None
+        self._button = StopButton() if watched else None
 
     @property
     def listeners(self) -> list[Listener]:
@@ -45,6 +52,8 @@ class LiveView:
     def __exit__(self, *_: object) -> None:
         if self._button:
             self._button.remove()
+        if self._bar:
+            self._bar.end()
 
 
 class StopButton:
@@ -81,9 +90,14 @@ class StopButton:
 
 
 class ProgressBar:
-    """One display that is updated in place: counts, phase, the current trial's rates; failures stay listed below."""
+    """One display that is updated in place: counts, phase, the current trial's rates; failures stay listed below.
 
-    def __init__(self) -> None:
+    `note` stands beneath it while the run goes on.
+    """
+
+    def __init__(self, note: str = "") -> None:
+        self._note = note
+        self._shown: Progress | None = None
         self._handle: DisplayHandle | None = None
         self._failures: list[str] = []
         self._rates: list[float] = []
@@ -97,7 +111,18 @@ class ProgressBar:
         if is_rate and time.monotonic() - self._last < UPDATE_EVERY_S:
             return
         self._last = time.monotonic()
-        content = fragment("progress", progress=progress, failures=self._failures, rates=sparkline(self._rates))
+        self._show(progress)
+
+    def end(self) -> None:
+        """Nothing follows: what was said last stays, without the note."""
+        self._note = ""
+        if self._shown is not None:
+            self._show(self._shown)
+
+    def _show(self, progress: Progress) -> None:
+        self._shown = progress
+        rates, failures = sparkline(self._rates), self._failures
+        content = fragment("progress", progress=progress, failures=failures, rates=rates, note=self._note)
         if self._handle is None:
             self._handle = DisplayHandle()
             self._handle.display(content)

@@ -76,7 +76,9 @@ SECONDS = FrameSchema(
     (
         _TRIAL,
         *_CELL,
-        FrameColumn("t", "float64", "s", "since the epoch, by the host's clock"),
+        FrameColumn(
+            "t", "float64", "s", "since the epoch, by the host's clock; where clocks are apart, by the client's"
+        ),
         FrameColumn("since_s", "float64", "s", "since the load began"),
         FrameColumn("host", "category", "", "where it was sampled"),
         FrameColumn("source", "category", "", "the load generator or the probe that sampled it"),
@@ -243,7 +245,7 @@ USL = FrameSchema(
         FrameColumn("coherency", "float64", "1", "kappa: what each pair of clients costs"),
         FrameColumn("coherency_low", "float64", "1", "lower end of its 95% interval"),
         FrameColumn("coherency_high", "float64", "1", "upper end"),
-        FrameColumn("peak", "float64", "x", "where the law is highest; infinite where it never falls"),
+        FrameColumn("peak", "float64", "attrs", "where the law is highest; infinite where it never falls"),
         FrameColumn("off_by", "float64", "1", "how far the law is off, relative to the curve"),
         FrameColumn("why_not", "str", "", "why there is no fit; empty with one"),
     ),

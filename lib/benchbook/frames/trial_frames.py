@@ -18,7 +18,7 @@ from benchbook.published.tables import Published
 # Ids of trials that somebody asks for: a list, a column of a frame, or one of them; None for all there are.
 Chosen = Iterable[str] | None
 # A metric that a trial may lack: a percentile is told only where the requests support it (stats.latency).
-_PERCENTILE = re.compile(r"(\w+_)?p\d+_ms")
+_PERCENTILE = re.compile(r"(\w+_)?p(\d\d|999|9999)_ms")
 
 
 def trials(records: Sequence[Record], planned: Sequence[str] = ()) -> pd.DataFrame:
@@ -50,14 +50,20 @@ def with_columns(trials: pd.DataFrame, names: Collection[str], published: Publis
     have had, and every name is taken.
     """
     tables = published.tables.values()
-    percentiles = {name: "ms" for name in names if _PERCENTILE.fullmatch(name)}
-    units = percentiles | {name: table.fields[name].unit for table in tables for name in table.metrics}
+    units = {name: table.fields[name].unit for table in tables for name in table.metrics}
+    units = _percentiles(names, {*trials.columns, *units}) | units
     known = {*trials.columns, *units, *(as_level(name) for table in tables for name in table.levels)}
     known |= set(names) if trials.empty else set()
     missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
     found = trials.assign(**missing)
     found.attrs = {**trials.attrs, "units": trials.attrs["units"] | {n: units[n] for n in missing if n in units}}
     return found
+
+
+def _percentiles(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that are percentiles, with their unit; what one is of (`new_order_p95_ms`) has other columns."""
+    found = {name: match[1] or "" for name in names if (match := _PERCENTILE.fullmatch(name))}
+    return {name: "ms" for name, of in found.items() if any(other.startswith(of) for other in known)}
 
 
 def histograms(records: Sequence[Record], only: Chosen = None, planned: Sequence[str] = ()) -> pd.DataFrame:

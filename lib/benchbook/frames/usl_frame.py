@@ -28,7 +28,10 @@ def usl(
         {**dict(zip(columns, key, strict=True)), **_fit(part.groupby(x)[y].mean())}
         for key, part in frame.dropna(subset=[x, y]).groupby(columns, sort=False, observed=True)
     ]
-    return typed(pd.DataFrame(rows), USL, levels=columns)
+    found = typed(pd.DataFrame(rows), USL, levels=columns)
+    # The peak stands on the axis x.
+    found.attrs["units"]["peak"] = frame.attrs.get("units", {}).get(x, x)
+    return found
 
 
 def _fit(means: pd.Series) -> dict[str, object]:

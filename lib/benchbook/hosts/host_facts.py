@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
+from benchbook.hosts.clocks import clock_offset
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.patience import patiently
 from benchbook.hosts.tuning import tune
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 # Beyond this the clocks of driver and host do not tell the same story within one second of a series.
 CLOCK_OFFSET_S = 0.5
-# A clock that is known so well need not be asked again, and no clock is asked more often.
-CLOCK_ERROR_S, CLOCK_TRIES = 0.01, 8
 # Samples come once a second: of clocks further apart, one host's stand beside what another did at other times.
 CLOCKS_APART_S = 1.0
 OPEN_FILES = 4096
@@ -34,22 +32,9 @@ def gather(host: RemoteHost) -> HostFacts:
     program = host.push(remote_program("hosts", "gather_facts.py"))
     before = time.time()
     facts = json.loads(host.run(["python3", program, host.root], timeout=30).stdout)
-    offset, error = _clock_offset(host)
+    offset, error = clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
     return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)
-
-
-def _clock_offset(host: RemoteHost) -> tuple[float, float]:
-    """The exchange with the shortest round trip counts (as in NTP's clock filter); a busy host is asked more often."""
-    error = offset = math.inf
-    for _ in range(CLOCK_TRIES):
-        sent = time.time()
-        there = float(host.shell("date +%s.%N").stdout)
-        back = time.time()
-        error, offset = min((error, offset), ((back - sent) / 2, there - (sent + back) / 2))
-        if error <= CLOCK_ERROR_S:
-            break
-    return offset, error
 
 
 def preflight(
@@ -61,10 +46,11 @@ def preflight(
 ) -> tuple[dict[str, HostFacts], list[HostFinding]]:
     """Facts per host, where these were tuned, and what is off.
 
-    Raises HostUnusable where the disk cannot hold what the run will write, and where clocks are too far apart.
+    Raises HostUnusable where the disk cannot hold what the run will write, and for clocks so far apart that no load can
+    be laid beside what the hosts did meanwhile.
     """
     facts = _as_tuned(session.each("reading host facts", patiently(gather)), tuned)
-    _refuse_clocks_apart(session, facts, timed_here=timed_here)
+    apart = _clocks(session, facts, timed_here=timed_here)
     for name, about in facts.items():
         if about.disk_free_bytes < disk_bytes:
             raise HostUnusable(
@@ -78,16 +64,23 @@ def preflight(
         _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)")
         for name, jobs in session.reaped.items()
     ]
-    return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
+    return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
-def _refuse_clocks_apart(session: Session, facts: Mapping[str, HostFacts], *, timed_here: bool) -> None:
-    """What one host did under a load is found by its clock, and the load by that of another, or of the driver."""
+def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: bool) -> list[HostFinding]:
+    """What one host did under a load is found by its clock, and the load by that of the client, or of the driver.
+
+    Of hosts whose clocks are apart, samples are put into the time of the client, if one client times the loads alone.
+    Raises HostUnusable where that would not be enough.
+    """
+    clients = [name for name, about in facts.items() if "client" in about.roles]
     clocks = {f"host {name}": (about.clock_offset_s, about.clock_error_s) for name, about in facts.items()}
     clocks |= {"the driver": (0.0, 0.0)} if timed_here else {}
     behind, ahead = min(clocks, key=clocks.__getitem__), max(clocks, key=clocks.__getitem__)
     apart_s = clocks[ahead][0] - clocks[behind][0]
-    if apart_s - clocks[ahead][1] - clocks[behind][1] > CLOCKS_APART_S:
+    if apart_s - clocks[ahead][1] - clocks[behind][1] <= CLOCKS_APART_S:
+        return []
+    if timed_here or len(clients) != 1:
         raise HostUnusable(
             f"the clock of {ahead} is ahead of that of {behind}: what is sampled would stand beside other times",
             file=session.inventory.file,
@@ -95,6 +88,15 @@ def _refuse_clocks_apart(session: Session, facts: Mapping[str, HostFacts], *, ti
             value=f"{apart_s:.1f} s",
             fix="set both clocks by NTP (on each: sudo apt-get install chrony)",
         )
+    session.clock = clients[0]
+    session.ask_clocks()
+    wanted = f"set by NTP: what it sampled stands in the time of {session.clock}, as its clock was before each block"
+    mine = facts[session.clock].clock_offset_s
+    return [
+        _finding(name, f"clock against that of {session.clock}", f"{about.clock_offset_s - mine:+.1f} s", wanted)
+        for name, about in facts.items()
+        if abs(about.clock_offset_s - mine) > CLOCKS_APART_S
+    ]
 
 
 def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
 import posixpath
 import re
 import ssl
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
@@ -48,6 +50,13 @@ SystemName = Annotated[
 # A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
 Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$")]
 Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
+# What reports ask an inventory for beside the systems, which are roles as well.
+_ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
+_PROGRAMS = (
+    *("sysbench", "pgbench", "go-tpc", "benchmark", "benchbook-python", "mongodump", "mongorestore"),
+    *("mariadbd", "mariadb-install-db", "my_print_defaults", "mydumper"),
+    *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
+)
 # A key of a server's configuration file.
 Setting = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
 # A path or a program: something, on one line, that is no option.
@@ -230,6 +239,7 @@ class Inventory(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Inventory:
         self._one_host_per_ssh_port()
+        self._no_name_is_a_slip()
         self._every_system_is_known()
         self._every_setting_is_heeded()
         self._one_system_per_port()
@@ -248,6 +258,20 @@ class Inventory(Strict):
                     value=f"{address}:{port}",
                     fix="give each host its own address or ssh_port, or merge their roles into one host",
                 )
+
+    def _no_name_is_a_slip(self) -> None:
+        """A host of a misspelt role would do nothing, and a misspelt program would leave another one to be run.
+
+        Packages may bring names of their own: only what is a slip of the pen away from a known one is refused.
+        """
+        roles, programs = {*_ROLES, *plugins.names("systems"), *map(_bare, self.systems)}, {*_PROGRAMS}
+        named = [(f"hosts.{name}.roles", role, roles) for name, host in self.hosts.items() for role in host.roles]
+        named += [(f"programs.{name}", name, programs) for name in self.programs]
+        for key, name, known in named:
+            if name in known or not (meant := _slip(name, known)):
+                continue
+            if known is programs or name not in map(role_of, plugins.names("systems")):
+                raise BadInput("nothing asks for this name", file=self.file, key=key, value=name, fix=f"write {meant}")
 
     def _every_system_is_known(self) -> None:
         """Its port and password would go to nobody: the server would run with those that it has by itself."""
@@ -385,6 +409,12 @@ def role_of(system: str) -> str:
     """The role of the hosts of the server of this name: as it declares, else its name."""
     known = declared(system)
     return known.role_name() if known else _bare(system)
+
+
+def _slip(name: str, known: Iterable[str]) -> str:
+    """The known name that is one letter away, or two letters in the wrong order; "" where there is none."""
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.74)
+    return next((meant for meant in near if abs(len(meant) - len(name)) <= 1), "")
 
 
 def _is_loopback(address: str) -> bool:

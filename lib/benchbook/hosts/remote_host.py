@@ -45,6 +45,8 @@ class RemoteHost:
         self.root = inventory.workdir(name)
         # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
         self.hold: Hold | None = None
+        # So much its clock is ahead of the one in whose time its samples are put, in s; 0 = in its own.
+        self.ahead_s = 0.0
         self._logins = Logins(self)
         self._lock = self._logins.lock
         self._seen: Seen | None = None
@@ -111,6 +113,10 @@ class RemoteHost:
         """
         self.connect()
         return self._checked(self._logins.run(command, timeout, keep), command, check=check)
+
+    def now(self) -> float:
+        """What its clock says, in s since the epoch."""
+        return float(self.shell("date +%s.%N").stdout)
 
     def start(self, argv: Sequence[object], *, sent: str = "") -> OpenCommand:
         """Run a program that leaves a long job behind by a login of its own, as if somebody had typed it.

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
+from benchbook.hosts.clocks import clock_offset
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_of import connect, host_of
 from benchbook.hosts.jobs import Command, Ended, Job, reap
@@ -54,6 +55,8 @@ class Session:
         self.reaped: dict[str, list[str]] = {}
         # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
         self.standing: dict[tuple[str, ...], Any] = {}
+        # The host in whose time all samples are put, because the clocks are apart; "" = each in its own.
+        self.clock = ""
         self._jobs: list[Job] = []
         self._left: list[Job] = []
         self._reservation = Reservation(self.id, inventory, self.hosts.values())
@@ -91,6 +94,15 @@ class Session:
     def reach(self) -> None:
         """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
         self.each("reaching the hosts", connect, timeout=self.inventory.ssh.lease_s + 60)
+        self.ask_clocks()
+
+    def ask_clocks(self) -> None:
+        """How far each clock is ahead of that of the host `clock`: those that nobody sets drift by seconds a day."""
+        if not self.clock:
+            return
+        offsets = self.each("asking the clocks", lambda host: clock_offset(host)[0])
+        for name, host in self.hosts.items():
+            host.ahead_s = offsets[name] - offsets[self.clock]
 
     def each(self, what: str, step: Callable[[RemoteHost], T], *, timeout: float = 60.0) -> dict[str, T]:
         """`step` on every host of the session."""

@@ -23,8 +23,8 @@ CLOCKS_APART_S = 60.0
 class Stop:
     """A job stood still on `host`: its command (somebody stopped it), or only its supervisor.
 
-    `job` is its name, `folder` that of its folder. `began` and `ended` are seconds since the epoch by the host's clock;
-    `ended` is None while it still stands, and where it was killed before it went on.
+    `job` is its name, `folder` that of its folder. `began` and `ended` are seconds since the epoch, in the time of the
+    host's samples; `ended` is None while it still stands, and where it was killed before it went on.
     """
 
     host: str
@@ -33,6 +33,10 @@ class Stop:
     what: str
     began: float
     ended: float | None
+
+    def earlier(self, seconds: float) -> Stop:
+        """The same by a clock that is so much behind."""
+        return replace(self, began=self.began - seconds, ended=None if self.ended is None else self.ended - seconds)
 
     def __str__(self) -> str:
         who = self.job if self.what == _COMMAND else f"the supervisor of {self.job}"
@@ -43,7 +47,8 @@ class Stop:
 def read(host: RemoteHost, lease: str) -> list[Stop]:
     """All that the jobs under this lease have stood still so far, as supervise.py wrote it down."""
     data = host.read(f"{lease}.stopped")
-    return stops_in(host.name, data[: data.rfind(b"\n") + 1].decode().splitlines())
+    found = stops_in(host.name, data[: data.rfind(b"\n") + 1].decode().splitlines())
+    return [stop.earlier(host.ahead_s) for stop in found]
 
 
 def stops_in(host: str, lines: Iterable[str]) -> list[Stop]:

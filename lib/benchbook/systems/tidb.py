@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
@@ -64,7 +65,8 @@ class TiDB(SqlServer):
 
     def command(self, host: RemoteHost) -> Command:
         program, temp = host.push(self._binary, executable=True), f"{self.data(host)}.tmp"
-        store = ("-store", "unistore", "-path", self.data(host))
+        # It is read as part of a URL.
+        store = ("-store", "unistore", "-path", quote(self.data(host)))
         return tidb_server.serving(program, self.endpoint(host), self.status_port, temp, store)
 
     def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.errors import WorkloadFailed
+from benchbook.hosts.clocks import clock_offset
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.quorum.lost_member import around
 from benchbook.systems.quorum import Quorum
@@ -47,7 +47,8 @@ VICTIMS: dict[str, Callable[[Quorum], RemoteHost]] = {
 class Killing:
     """Kills a member of `system` once the load has run for a while, and starts it again; `on_rate` is passed on.
 
-    `killed` and `returned` are s since the epoch: when it had ended, and when it served again; 0: not yet.
+    `killed` and `returned` are s since the epoch, by the victim's clock: when it had ended, and when it served again;
+    0: not yet.
     """
 
     system: Quorum
@@ -67,7 +68,7 @@ class Killing:
         """The member, if it is away."""
         if self.killed and not self.returned:
             self.system.regain()
-            self.returned = time.time()
+            self.returned = self.victim.now()
 
 
 class QuorumTrials(LoadTrials):
@@ -81,29 +82,34 @@ class QuorumTrials(LoadTrials):
         system = self._systems[trial.cell.system]
         assert isinstance(system, Quorum)  # the kind has asked
         killing = Killing(system, choose(system), on_rate)
+        ahead_s = clock_offset(killing.victim)[0] - clock_offset(self._driver.clients[0])[0]
         try:
             measured = super().measure(trial, killing.seen)
         finally:
             killing.bring_back()
         if not killing.killed:
             raise WorkloadFailed(f"the load was over before a member was killed, {KILLED_AFTER_S:g} s after its start")
-        return _with_memory(_told(measured, killing))
+        return _with_memory(_told(measured, killing, ahead_s))
 
 
-def _told(measured: Measurement, killing: Killing) -> Measurement:
-    """What became of the rate, and whether the member that was killed has come to hold what the others do."""
+def _told(measured: Measurement, killing: Killing, ahead_s: float) -> Measurement:
+    """What became of the rate, and whether the member that was killed has come to hold what the others do.
+
+    Rates come five times a second by the client's clock, of which the victim's is `ahead_s` ahead.
+    """
     mine = measured.series[(measured.series.source == "etcd_benchmark") & (measured.series.metric == "tps")]
     rates = list(zip(mine.t.astype(float), mine.value.astype(float), strict=True))
     revision, members = killing.system.agree()
     proved = measured.proof["quorum"]
     counted = {"acknowledged": proved["acknowledged"], "found": proved["found"], "members_back": members}
     counts = {name: Quantity(value=float(count), unit="1") for name, count in counted.items()}
-    lost = {"member": killing.victim.name, "killed": killing.killed, "returned": killing.returned}
+    killed, returned = killing.killed - ahead_s, killing.returned - ahead_s
+    lost = {"member": killing.victim.name, "killed": killed, "returned": returned}
     return replace(
         measured,
-        summary={**measured.summary, **around(rates, killing.killed, killing.returned, BAR_EVERY_S), **counts},
+        summary={**measured.summary, **around(rates, killed, returned, BAR_EVERY_S), **counts},
         proof={**measured.proof, "lost": lost, "back": {"revision": revision, "members": members}},
-        # The driver's clock says when it served again.
+        # It is the driver that sees that it serves again.
         timed_by_driver=True,
     )
 

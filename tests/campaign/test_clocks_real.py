@@ -1,0 +1,70 @@
+"""A real load on two hosts of which one's clock is ahead: what its probes saw stands beside the load all the same."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from kit import INVENTORY, REPORT, Home
+
+from benchbook import published
+from benchbook.campaign import design, record, run, store
+from benchbook.campaign.load_window import load_began
+from benchbook.campaign.validity import lost_cpu, lost_disk
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.profiles import load_profile
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+
+pytestmark = pytest.mark.real
+
+AHEAD_S = 100.0
+WHAT = LoadParameters(
+    inventory=INVENTORY,
+    profile="tiny",
+    system="mariadb",
+    workloads=["oltp_point_select"],
+    threads=[1],
+    repetitions=1,
+)
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The clock of db1 is ahead, for who asks it and for its probes: hosts of a lab have one clock between them."""
+    push, now = RemoteHost.push, RemoteHost.now
+
+    def pushed(host: RemoteHost, local: Path, *, executable: bool = False) -> str:
+        if host.name == "db1" and local.name == "run_probe.py":
+            head, told, rest = local.read_text().partition("\nimport time\n")
+            assert told
+            local = tmp_path / local.name
+            local.write_text(f"{head}{told}real = time.time\ntime.time = lambda: real() + {AHEAD_S}\n{rest}")
+        return push(host, local, executable=executable)
+
+    monkeypatch.setattr(RemoteHost, "push", pushed)
+    monkeypatch.setattr(RemoteHost, "now", lambda host: now(host) + AHEAD_S * (host.name == "db1"))
+    # Whether this machine is left alone is not what is tested.
+    for module, name in ((lost_cpu, "STOLEN"), (lost_cpu, "BY_OTHERS"), (lost_disk, "BY_OTHERS")):
+        monkeypatch.setattr(module, name, 1.0)
+
+
+@pytest.mark.usefixtures("lab", "ahead")
+def test_a_load_beside_a_host_whose_clock_is_ahead_counts(lab_home: Home) -> None:
+    """It was refused; without the refusal it was disturbed: no sample of db1 came while it ran."""
+    report, profile = published.load(REPORT), load_profile("tiny")
+    inventory: Inventory = load_inventory(INVENTORY)
+    asked = LoadKind().asked(report, WHAT, profile, inventory)
+    trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)
+    campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
+    run.run(campaign, LoadKind().experiment(report, WHAT, profile, inventory), lambda said: None)
+    (done,) = campaign.records()
+    assert campaign.disturbed() == []
+    series = record.load_series(campaign.folder / "trials" / done.id)
+    inside = series[series.t.between(load_began(done), done.ended)]
+    assert {"db1", "executor"} <= set(inside[inside.source == "host"].host)
+    named = [(one.host, one.found) for one in campaign.environment().findings if one.what.startswith("clock against")]
+    assert named == [("db1", "+100.0 s")]
+    # Other tests of this lab count the records that they find.
+    shutil.rmtree(campaign.folder)
