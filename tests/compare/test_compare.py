@@ -417,6 +417,12 @@ def test_every_unfair_difference_is_named_with_both_values(
     assert compare(FIRST, SECOND, accept=["all"]).gate.open
 
 
+def test_what_a_killed_run_left_and_was_ended_before_any_load_is_no_difference(runs: Path) -> None:
+    ended = {"host": "client", "what": "leftover processes", "found": "ab-3cbb8bde", "wanted": "none (they were ended)"}
+    edit(runs / SECOND / "environment.json", lambda about: about["findings"].append({**ended, "waived": False}))
+    assert compare(FIRST, SECOND).gate.open
+
+
 @pytest.mark.parametrize(("key", "value"), [("time_s", 30), ("profile", "lab"), ("reset", "none"), ("table_size", 10)])
 def test_what_was_asked_for_is_part_of_the_environment(runs: Path, key: str, value: Any) -> None:
     edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update({key: value}))

@@ -6,7 +6,7 @@ from benchbook import paths
 from benchbook.analysis.results import MachineTime
 from benchbook.campaign.early_stop import rule
 from benchbook.campaign.record import Record
-from benchbook.campaign.store import Campaign, readable
+from benchbook.campaign.store import Campaign, in_order, readable
 from benchbook.hosts.about import Json
 from benchbook.profiles import Stopping
 from benchbook.published.tables import Published
@@ -38,8 +38,8 @@ def _bounds(asked: Stopping, period_s: float) -> tuple[float, float]:
 
 def _seconds_before(campaign: Campaign) -> float | None:
     """Mean seconds of load per trial in the latest other campaign that asked for the same sizes and rule."""
-    plans = sorted(paths.runs_dir(campaign.report).glob("*/plan.json"), reverse=True)
-    for other in readable(plan.parent for plan in plans if plan.parent.name != campaign.id):
+    folders = in_order(plan.parent for plan in paths.runs_dir(campaign.report).glob("*/plan.json"))
+    for other in readable(folder for folder in reversed(folders) if folder.name != campaign.id):
         alike = all(other.asked.get(key) == campaign.asked.get(key) for key in ("profile", "stopping", "inventory"))
         if alike and (done := other.records()):
             return sum(map(load_s, done)) / len(done)

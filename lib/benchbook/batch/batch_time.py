@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchbook import paths
 from benchbook.batch.batch_cell import BatchCell
-from benchbook.campaign.store import Campaign, readable
+from benchbook.campaign.store import Campaign, in_order, readable
 
 
 def forecast_s(cell: BatchCell, trials: int) -> float | None:
@@ -15,7 +15,7 @@ def forecast_s(cell: BatchCell, trials: int) -> float | None:
     Left out is what comes before and after a campaign (building, the notebook's start, the page), and repetitions that
     a claim may still need.
     """
-    for campaign in readable(sorted(_folders(cell.report), reverse=True)):
+    for campaign in readable(reversed(in_order(_folders(cell.report)))):
         done = len(campaign.done())
         if _alike(campaign, cell) and done and campaign.spent_s:
             return campaign.spent_s / done * trials

@@ -9,7 +9,9 @@ trials.sqlite      what the records hold, for who asks for all of them (see `rec
 
 from __future__ import annotations
 
+import filecmp
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -33,6 +35,8 @@ from benchbook.errors import BadInput, writing
 from benchbook.profiles import Stopping
 
 _PLAN = ("plan.json",)
+# As `start_or_continue` names a campaign: when it was made, and what was asked for.
+_ID = re.compile(r"\d{8}T\d{12}-[0-9a-f]+")
 
 
 class PlanBroken(BadInput):
@@ -280,10 +284,48 @@ def leave_out(why: str) -> None:
 
 
 def recorded(report: str = "*") -> list[Path]:
-    """Folders of campaigns with a whole record, of one report or of all, oldest first: an id begins with its time."""
+    """Folders of campaigns with a whole record, of one report or of all, oldest first.
+
+    A copy that lies beside its campaign is no second measurement: it is left out, and named on the standard error.
+    """
     plans = paths.runs_dir(report).parent.glob(f"{report}/*/plan.json")
     folders = [plan.parent for plan in plans if any(True for _ in whole_records(plan.parent))]
-    return sorted(folders, key=lambda folder: folder.name)
+    return in_order(_originals(folders))
+
+
+def in_order(folders: Iterable[Path]) -> list[Path]:
+    """Folders of campaigns, oldest first: an id begins with its time, and a renamed one has it in its plan."""
+    return sorted(folders, key=lambda folder: folder.name if _ID.fullmatch(folder.name) else _made(folder))
+
+
+def _made(folder: Path) -> str:
+    """When its plan was made, as an id says it; its name where no plan says that."""
+    try:
+        made = datetime.fromisoformat(json.loads((folder / "plan.json").read_bytes())["made"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return folder.name
+    return f"{made.astimezone(UTC):%Y%m%dT%H%M%S%f}"
+
+
+def _originals(folders: Sequence[Path]) -> Iterator[Path]:
+    """Each campaign once: one that has its id still is no copy of one with a name of its own."""
+    renamed = [folder for folder in folders if not _ID.fullmatch(folder.name)]
+    kept: list[Path] = [folder for folder in folders if folder not in renamed]
+    for folder in sorted(renamed):
+        original = next((other for other in kept if _same_measurement(other, folder)), None)
+        if original is None:
+            kept.append(folder)
+        else:
+            leave_out(f"{folder}: a copy of {original.name}, which counts once")
+    yield from kept
+
+
+def _same_measurement(one: Path, other: Path) -> bool:
+    """Whether two folders are of one plan, and share the record of a trial: such things are not measured twice."""
+    if one.parent != other.parent or _made(one) != _made(other):
+        return False
+    records = (one / path.relative_to(other) for path in whole_records(other))
+    return any(mine.is_file() and filecmp.cmp(mine, other / mine.relative_to(one), shallow=False) for mine in records)
 
 
 def whole_records(folder: Path) -> Iterator[Path]:
@@ -296,7 +338,7 @@ def latest(report: str, which: str = "") -> Campaign:
 
     Raises BadInput where there is none, and PlanBroken for one that is named and cannot be read.
     """
-    folders = sorted(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
+    folders = in_order(plan.parent for plan in paths.runs_dir(report).glob("*/plan.json"))
     named = [folder for folder in folders if which and folder.name == which]
     chosen = Campaign(named[0]) if named else None if which else next(readable(reversed(recorded(report))), None)
     if chosen is None:

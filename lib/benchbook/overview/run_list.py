@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbook import paths
-from benchbook.campaign.store import Campaign, readable
+from benchbook.campaign.store import Campaign, in_order, readable
 from benchbook.overview.terminal_table import show
 
 _HEADS = ("campaign", "report", "profile", "inventory", "trials", "verdicts", "page made")
@@ -28,7 +28,7 @@ def campaigns_of(reports: Sequence[str]) -> Iterator[Campaign]:
     """Those of these reports, or of all, that can be read, the latest first."""
     plans = [plan.parent for plan in paths.runs_dir("*").parent.glob("*/*/plan.json")]
     mine = [folder for folder in plans if not reports or folder.parent.name in reports]
-    return readable(sorted(mine, key=lambda folder: folder.name, reverse=True))
+    return readable(reversed(in_order(mine)))
 
 
 def _row(campaign: Campaign) -> tuple[str, ...]:
