@@ -423,6 +423,29 @@ def test_what_a_killed_run_left_and_was_ended_before_any_load_is_no_difference(r
     assert compare(FIRST, SECOND).gate.open
 
 
+def _lose(campaign: Path, share: float) -> None:
+    """The share of CPU that others took from every load of a campaign."""
+    for path in campaign.glob("trials/*/record.json"):
+        edit(path, lambda record: record["proof"].update(lost=share))
+
+
+def test_cpu_that_others_took_from_one_campaign_alone_is_a_difference(runs: Path) -> None:
+    """A neighbour that computes all night makes no regression of what runs beside it."""
+    _lose(runs / FIRST, 0.02)
+    assert compare(FIRST, SECOND).gate.open, "nobody looked in the other one"
+    _lose(runs / SECOND, 0.1)
+    assert compare(FIRST, SECOND).gate.open, "eight points are within what campaigns differ by"
+    _lose(runs / SECOND, 0.35)
+    found = compare(FIRST, SECOND)
+    (difference,) = found.gate.unfair
+    assert (difference.name, difference.a, difference.b) == ("host.cpu_taken", "2%", "35%")
+    assert (found.verdict, found.exit_status) == ("refused", 3)
+    assert compare(FIRST, SECOND, accept=["host.cpu_taken"]).gate.open
+    # Whoever accepts it each night is not refused in one in which it does not differ.
+    _lose(runs / SECOND, 0.02)
+    assert compare(FIRST, SECOND, accept=["host.cpu_taken"]).gate.open
+
+
 @pytest.mark.parametrize(("key", "value"), [("time_s", 30), ("profile", "lab"), ("reset", "none"), ("table_size", 10)])
 def test_what_was_asked_for_is_part_of_the_environment(runs: Path, key: str, value: Any) -> None:
     edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update({key: value}))
