@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
@@ -90,6 +91,17 @@ def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) ->
     fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST} --anew"
     with pytest.raises(BadInput, match=rf"executed\.ipynb: is not a notebook\. Fix: {fix}"):
         archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+
+
+def test_a_campaign_that_is_not_finished_is_packed_and_said(runs: Path, tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=300)
+    planned = len(Campaign(runs / TIDB / LATEST).trials)
+    archive_command.run(TIDB, str(tmp_path / "whole.zip"), archive_command.LICENSE, console)
+    assert "not finished" not in console.file.getvalue()  # type: ignore[attr-defined]
+    shutil.rmtree(next((runs / TIDB / LATEST / "trials").glob("r*")))
+    archive_command.run(TIDB, str(tmp_path / "part.zip"), archive_command.LICENSE, console)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"not finished: {LATEST} has {planned - 1} of {planned} trials" in said
 
 
 def test_several_may_pack_the_same_at_once(runs: Path, home: Home, tmp_path: Path) -> None:
