@@ -423,9 +423,9 @@ def test_what_a_killed_run_left_and_was_ended_before_any_load_is_no_difference(r
     assert compare(FIRST, SECOND).gate.open
 
 
-def _lose(campaign: Path, share: float) -> None:
-    """The share of CPU that others took from every load of a campaign."""
-    for path in campaign.glob("trials/*/record.json"):
+def _lose(campaign: Path, share: float, trials: str = "*") -> None:
+    """The share of CPU that others took from every load of a campaign, or from these."""
+    for path in campaign.glob(f"trials/{trials}/record.json"):
         edit(path, lambda record: record["proof"].update(lost=share))
 
 
@@ -444,6 +444,14 @@ def test_cpu_that_others_took_from_one_campaign_alone_is_a_difference(runs: Path
     # Whoever accepts it each night is not refused in one in which it does not differ.
     _lose(runs / SECOND, 0.02)
     assert compare(FIRST, SECOND, accept=["host.cpu_taken"]).gate.open
+
+
+def test_systems_that_took_turns_had_the_same_neighbours(runs: Path) -> None:
+    """Whichever of them needed the CPU lost more to a neighbour."""
+    with_two_versions(runs / FIRST)
+    _lose(runs / FIRST, 0.02)
+    _lose(runs / FIRST, 0.35, "*mariadb:2*")
+    assert "host.cpu_taken" not in compare(FIRST, subject=["system"], metrics=["ops"]).gate.names
 
 
 @pytest.mark.parametrize(("key", "value"), [("time_s", 30), ("profile", "lab"), ("reset", "none"), ("table_size", 10)])

@@ -17,8 +17,11 @@ APART = 0.1
 def facts(a: Campaign, b: Campaign, systems: dict[str, str]) -> tuple[Facts, Facts]:
     """The share of the hosts' CPU that others took, median over loads, where it is not about the same in both.
 
-    `systems` leads from those of `a` to those of `b`. Records from before anybody looked say nothing.
+    `systems` leads from those of `a` to those of `b`; two of one campaign took turns beside the same others. Records
+    from before anybody looked say nothing.
     """
+    if a.folder == b.folder:
+        return {}, {}
     ours, theirs = _share(a, systems.keys()), _share(b, systems.values())
     if ours is None or theirs is None or abs(ours - theirs) <= APART:
         return {}, {}
