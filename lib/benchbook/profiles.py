@@ -150,7 +150,10 @@ class Profile(Strict):
     disk_gb: Annotated[
         float,
         Field(
-            gt=0, le=10_000_000, allow_inf_nan=False, description="free disk that each host must have before the run"
+            gt=0,
+            le=10_000_000,
+            allow_inf_nan=False,
+            description="free disk that each host with data needs before the run",
         ),
     ]
     buffer_pool_mb: Megabytes = 512

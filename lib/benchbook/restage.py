@@ -70,13 +70,16 @@ def has_records(report: str) -> bool:
 
 
 def restage(report: str, overrides: Mapping[str, object], console: Console, *, wait: bool = False) -> int:
-    """Run one report to its page; returns the exit status. Raises BenchbookError for what cannot start.
+    """Run one report to its page, or replay it if that is asked for; returns the exit status.
 
+    Raises BenchbookError for what cannot start.
     Hosts that another driver holds are waited for if `wait`, else refused. What reserves them is the notebook's
     kernel, so a driver that comes first between the two is met there: then this one waits again.
     """
     kind = kind_of(report)
     asked = _asked(report, overrides)
+    if asked.replay:
+        return replay(report, asked.campaign, console)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     data = published.load(report)
     ledger_check.load(data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -75,5 +77,20 @@ def test_without_github_it_says_what_git_said_and_leaves_nothing(machine: Path) 
     git.chmod(0o755)
     done = run(machine)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "fatal: Could not resolve host: github.com\nddt-jar: cannot fetch whaleal/icefrog. Fix: see " in done.stderr
+    assert "fatal: Could not resolve host: github.com\nddt-jar: cannot fetch whaleal/icefrog. Fix: " in done.stderr
+    assert "without GitHub, name a folder with checkouts of icefrog and DocumentDataTransfer" in done.stderr
+    assert left(machine) == ["build.log"]
+
+
+def test_ctrl_c_in_mid_build_leaves_nothing(machine: Path) -> None:
+    started, never = machine / "started", machine / "never"
+    os.mkfifo(started)
+    os.mkfifo(never)
+    (machine / "bin" / "mvn").write_text(f"#!/bin/sh\necho >{started}\nread x <{never}\n")
+    command = [str(machine / "bin" / "sh"), str(ROOT / "env" / "ddt-jar"), str(machine / "sources")]
+    environment = {"HOME": str(machine), "PATH": str(machine / "bin")}
+    building = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    started.read_text()
+    os.killpg(building.pid, signal.SIGINT)
+    assert building.wait() == 130
     assert left(machine) == ["build.log"]

@@ -22,6 +22,7 @@ from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign, PlanBroken
 from benchbook.compare import address, history
 from benchbook.errors import BadInput
+from benchbook.overview.run_list import campaigns_of
 from benchbook.site import executing
 
 REPORT = "dtm_mysql"
@@ -99,6 +100,27 @@ def test_what_is_broken_in_one_campaign_blocks_no_other(
     assert [one.id for one in address.pair(FIRST, SECOND)] == [FIRST, SECOND]
     assert machine_time.forecast(second) == ""
     assert "left out" not in capsys.readouterr().err, "once is enough"
+
+
+def test_a_renamed_campaign_keeps_its_place_in_time(runs: Path) -> None:
+    """The baseline of a comparison would else be what is held against it, and its verdict reversed."""
+    shutil.rmtree(runs / BROKEN)
+    (runs / FIRST).rename(runs / "zz-before-the-upgrade")
+    assert [one.id for one in address.pair(REPORT)] == ["zz-before-the-upgrade", SECOND]
+    assert campaigns.latest(REPORT).id == SECOND
+    assert [one.id for one in campaigns_of([REPORT])] == [SECOND, "zz-before-the-upgrade"]
+    listing = history.listed(Campaign(runs / SECOND))
+    assert [one.id for one in listing.history.campaigns] == ["zz-before-the-upgrade", SECOND]
+
+
+def test_a_copy_beside_its_campaign_counts_once(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(runs / BROKEN)
+    shutil.copytree(runs / FIRST, runs / "a-backup")
+    assert [folder.name for folder in campaigns.recorded(REPORT)] == [FIRST, SECOND]
+    assert capsys.readouterr().err == f"left out: {runs / 'a-backup'}: a copy of {FIRST}, which counts once\n"
+    assert [other.campaign.id for other in history.others(Campaign(runs / SECOND))] == [FIRST]
+    shutil.rmtree(runs / FIRST)
+    assert [folder.name for folder in campaigns.recorded(REPORT)] == ["a-backup", SECOND]
 
 
 def test_a_campaign_of_half_written_records_alone_has_recorded_nothing(runs: Path) -> None:

@@ -417,6 +417,43 @@ def test_every_unfair_difference_is_named_with_both_values(
     assert compare(FIRST, SECOND, accept=["all"]).gate.open
 
 
+def test_what_a_killed_run_left_and_was_ended_before_any_load_is_no_difference(runs: Path) -> None:
+    ended = {"host": "client", "what": "leftover processes", "found": "ab-3cbb8bde", "wanted": "none (they were ended)"}
+    edit(runs / SECOND / "environment.json", lambda about: about["findings"].append({**ended, "waived": False}))
+    assert compare(FIRST, SECOND).gate.open
+
+
+def _lose(campaign: Path, share: float, trials: str = "*") -> None:
+    """The share of CPU that others took from every load of a campaign, or from these."""
+    for path in campaign.glob(f"trials/{trials}/record.json"):
+        edit(path, lambda record: record["proof"].update(lost=share))
+
+
+def test_cpu_that_others_took_from_one_campaign_alone_is_a_difference(runs: Path) -> None:
+    """A neighbour that computes all night makes no regression of what runs beside it."""
+    _lose(runs / FIRST, 0.02)
+    assert compare(FIRST, SECOND).gate.open, "nobody looked in the other one"
+    _lose(runs / SECOND, 0.1)
+    assert compare(FIRST, SECOND).gate.open, "eight points are within what campaigns differ by"
+    _lose(runs / SECOND, 0.35)
+    found = compare(FIRST, SECOND)
+    (difference,) = found.gate.unfair
+    assert (difference.name, difference.a, difference.b) == ("host.cpu_taken", "2%", "35%")
+    assert (found.verdict, found.exit_status) == ("refused", 3)
+    assert compare(FIRST, SECOND, accept=["host.cpu_taken"]).gate.open
+    # Whoever accepts it each night is not refused in one in which it does not differ.
+    _lose(runs / SECOND, 0.02)
+    assert compare(FIRST, SECOND, accept=["host.cpu_taken"]).gate.open
+
+
+def test_systems_that_took_turns_had_the_same_neighbours(runs: Path) -> None:
+    """Whichever of them needed the CPU lost more to a neighbour."""
+    with_two_versions(runs / FIRST)
+    _lose(runs / FIRST, 0.02)
+    _lose(runs / FIRST, 0.35, "*mariadb:2*")
+    assert "host.cpu_taken" not in compare(FIRST, subject=["system"], metrics=["ops"]).gate.names
+
+
 @pytest.mark.parametrize(("key", "value"), [("time_s", 30), ("profile", "lab"), ("reset", "none"), ("table_size", 10)])
 def test_what_was_asked_for_is_part_of_the_environment(runs: Path, key: str, value: Any) -> None:
     edit(runs / SECOND / "plan.json", lambda plan: plan["asked"].update({key: value}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
@@ -108,6 +109,17 @@ def test_a_series_that_is_cut_off_is_refused(runs: Path, home: Home, tmp_path: P
         archive_command.run(LATEST, str(target), archive_command.LICENSE, Console(quiet=True))
     assert caught.value.value == trial.name
     assert list(tmp_path.glob("*.zip")) == []
+
+
+def test_a_campaign_that_is_not_finished_is_packed_and_said(runs: Path, tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=300)
+    planned = len(Campaign(runs / TIDB / LATEST).trials)
+    archive_command.run(TIDB, str(tmp_path / "whole.zip"), archive_command.LICENSE, console)
+    assert "not finished" not in console.file.getvalue()  # type: ignore[attr-defined]
+    shutil.rmtree(next((runs / TIDB / LATEST / "trials").glob("r*")))
+    archive_command.run(TIDB, str(tmp_path / "part.zip"), archive_command.LICENSE, console)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"not finished: {LATEST} has {planned - 1} of {planned} trials" in said
 
 
 def test_several_may_pack_the_same_at_once(runs: Path, home: Home, tmp_path: Path) -> None:

@@ -692,7 +692,7 @@ def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventor
         assert opened.reaped == {"db1": [Path(job.folder).name]}
         assert not alive(group)
         _, findings = preflight(opened, disk_bytes=0)
-    assert [f.found for f in findings if f.what == "leftover processes"] == [Path(job.folder).name]
+    assert [(f.found, f.waived) for f in findings if f.what == "leftover processes"] == [(Path(job.folder).name, False)]
 
 
 def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
@@ -716,8 +716,15 @@ def test_facts_of_a_host(session: Session) -> None:
 
 
 def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> None:
-    with pytest.raises(HostUnusable, match=r"too little disk on host .*: the run needs 1000000\.0 GB"):
+    with pytest.raises(HostUnusable, match=r"too little disk on host db1: the run needs 1000000\.0 GB"):
         preflight(session, disk_bytes=10**15)
+
+
+def test_a_host_that_only_drives_loads_need_not_hold_their_data(lab: Inventory) -> None:
+    with Session(lab, ["executor"]) as opened:
+        facts, _ = preflight(opened, disk_bytes=10**15)
+    assert facts["executor"].roles == ["client"]
+    assert facts["executor"].disk_free_bytes < 10**15
 
 
 # -- SQL ----------------------------------------------------------------------------------------------------------

@@ -132,6 +132,31 @@ def test_one_campaign_by_its_folder_and_the_same_again(
     assert files(paths.runs_dir(TIDB) / latest) == before
 
 
+def test_a_campaign_in_a_folder_of_another_name_gets_its_own_back(
+    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    """So it comes from an archive: nothing in it says into which folder it is to be unpacked."""
+    (elsewhere / TIDB / latest).rename(elsewhere / "unpacked")
+    status, text = said(elsewhere / "unpacked")
+    assert status == 0, text
+    assert f"of {TIDB}, campaign {latest}" in text
+    assert [folder.name for folder in recorded()] == [latest]
+    assert not list(paths.runs_dir("").glob(".import/*"))
+
+
+def test_a_run_that_measured_nothing_is_left_out_and_no_failure(
+    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    begun = elsewhere / TIDB / "20261123T091115497316-0123456789ab"
+    begun.mkdir()
+    shutil.copy(elsewhere / TIDB / latest / "plan.json", begun)
+    status, text = said(elsewhere / TIDB)
+    assert status == 0, text
+    assert f"left out: nothing has been recorded in {begun.name}" in text
+    assert begun.name not in {folder.name for folder in recorded()}
+    assert said(begun)[0] == 2
+
+
 def test_another_campaign_of_the_same_name_is_refused(
     elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
 ) -> None:
@@ -269,6 +294,9 @@ def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said
     (tmp_path / "sysbench.txt").write_text("    transactions: 100 (10.00 per sec.)\n")
     with pytest.raises(BadInput, match=r"no such folder .*a load's own output is no campaign: .*`benchbook new`"):
         said(tmp_path / "sysbench.txt")
+    shutil.make_archive(str(tmp_path / "crate"), "zip", tmp_path / "empty")
+    with pytest.raises(BadInput, match=r"a zip file .*Fix: unpack it into a folder of its own"):
+        said(tmp_path / "crate.zip")
     with pytest.raises(BadInput, match=r"a host without its inventory.*--inventory"):
         said("db1:/srv/runs")
     with pytest.raises(BadInput, match=r"no such host in the inventory.*executor, db1"):

@@ -142,6 +142,14 @@ def test_an_error_that_nobody_raised_on_purpose_says_in_whose_code(
     assert found.problem == f"KeyError: 'thread' (line {place[1]} of {place[0]}; --debug shows its stack)"
 
 
+def broken_in(folder: Path) -> Executed:
+    """What the notebook of this campaign leaves where a figure of it raises."""
+    cell = v4.new_code_cell("figure()", execution_count=1)
+    cell.outputs.append(v4.new_output("error", ename="KeyError", evalue="'p95'", traceback=[]))
+    nbformat.write(v4.new_notebook(cells=[cell]), folder / "executed.ipynb")
+    return Executed(folder / "executed.ipynb", folder, 1, "KeyError: 'p95'")
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_where_only_the_notebook_broke_the_way_to_its_page_is_said(
     home: Home, monkeypatch: pytest.MonkeyPatch, whole: bool
@@ -151,15 +159,29 @@ def test_where_only_the_notebook_broke_the_way_to_its_page_is_said(
     folder = Path(shutil.copytree(kept, home.path / "data/runs/dtm_mysql" / kept.name))
     if not whole:
         shutil.rmtree(next((folder / "trials").glob("r*")))
-    cell = v4.new_code_cell("figure()", execution_count=1)
-    cell.outputs.append(v4.new_output("error", ename="KeyError", evalue="'p95'", traceback=[]))
-    nbformat.write(v4.new_notebook(cells=[cell]), folder / "executed.ipynb")
-    broke = Executed(folder / "executed.ipynb", folder, 1, "KeyError: 'p95'")
+    broke = broken_in(folder)
     monkeypatch.setattr(headless, "execute", lambda *_, **__: broke)
     console = Console(file=io.StringIO(), width=200)
     assert restage.replay("dtm_mysql", "", console, anew=True) == 1
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert ("every trial is recorded: mend that, and `benchbook site dtm_mysql` makes the page" in said) is whole
+
+
+def test_a_replay_from_the_command_line_asks_no_host(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    folder = Path(shutil.copytree(kept, home.path / "data/runs/dtm_mysql" / kept.name))
+    nbformat.write(v4.new_notebook(), folder / "executed.ipynb")
+    host = "hosts: {gone: {address: 192.0.2.1, roles: [mysql, dtm, business, client]}}\n"
+    (home.path / "env" / "hosts" / "gone.yaml").write_text(host)
+    given: dict[str, object] = {}
+
+    def execute(_: str, asked: dict[str, object], *__: object, **___: object) -> Executed:
+        given.update(asked)
+        return broken_in(folder)
+
+    monkeypatch.setattr(headless, "execute", execute)
+    assert restage.restage("dtm_mysql", {"replay": True, "inventory": "gone"}, Console(quiet=True)) == 1
+    assert (given["replay"], given["campaign"]) == (True, kept.name)
 
 
 def test_a_notebook_that_is_broken_off_is_kept_and_nothing_stays_aside(

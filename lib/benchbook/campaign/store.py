@@ -9,11 +9,13 @@ trials.sqlite      what the records hold, for who asks for all of them (see `rec
 
 from __future__ import annotations
 
+import filecmp
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from glob import escape
 from pathlib import Path
@@ -34,9 +36,10 @@ from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
 from benchbook.profiles import Stopping
 
-# What an id begins with: a day, then hours to microseconds.
-_MOMENT = re.compile(r"\d{8}T\d{12}")
 _PLAN = ("plan.json",)
+# As `start_or_continue` names a campaign: when it was begun, and what was asked for.
+_MOMENT = "%Y%m%dT%H%M%S%f"
+_ID = re.compile(r"\d{8}T\d{12}-[0-9a-f]+")
 
 
 class PlanBroken(BadInput):
@@ -240,11 +243,12 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
 
 def _next_moment(report: str) -> str:
     """Now, and later than every campaign there is: whose clock was set back meanwhile still finds her latest run."""
-    known = [plan.parent.name.partition("-")[0] for plan in paths.runs_dir(report).glob("*/plan.json")]
-    last = max((name for name in known if _MOMENT.fullmatch(name)), default="")
-    day, _, moment = last.partition("T")
-    after = f"{day}T{int(moment) + 1:012}" if last else ""
-    return max(f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}", after)
+    now = datetime.now(UTC)
+    for folder in reversed(begun(report)):
+        with suppress(ValueError):
+            last = datetime.strptime(_moment(folder), _MOMENT).replace(tzinfo=UTC)
+            return _as_moment(max(now, last + timedelta(microseconds=1)))
+    return _as_moment(now)
 
 
 def begin_at(folder: Path, report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
@@ -288,14 +292,56 @@ def leave_out(why: str) -> None:
 
 
 def begun(report: str = "*") -> list[Path]:
-    """Folders of campaigns that have a plan, of one report or of all, oldest first: an id begins with its time."""
-    plans = paths.runs_dir("").glob(f"{report}/*/plan.json")
-    return sorted((plan.parent for plan in plans), key=lambda folder: folder.name)
+    """Folders of campaigns that have a plan, of one report or of all, oldest first."""
+    return _in_order(plan.parent for plan in paths.runs_dir("").glob(f"{report}/*/plan.json"))
 
 
 def recorded(report: str = "*") -> list[Path]:
-    """The same of those with a whole record."""
-    return [folder for folder in begun(report) if any(True for _ in whole_records(folder))]
+    """The same of those with a whole record.
+
+    A copy that lies beside its campaign is no second measurement: it is left out, and named on the standard error.
+    """
+    return _in_order(_originals([folder for folder in begun(report) if any(True for _ in whole_records(folder))]))
+
+
+def _in_order(folders: Iterable[Path]) -> list[Path]:
+    return sorted(folders, key=lambda folder: (_moment(folder), folder.name))
+
+
+def _moment(folder: Path) -> str:
+    """When a campaign was begun: its id begins with that, and of a renamed one the plan says it; else its name."""
+    if _ID.fullmatch(folder.name):
+        return folder.name.partition("-")[0]
+    try:
+        made = datetime.fromisoformat(json.loads((folder / "plan.json").read_bytes())["made"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return folder.name
+    return _as_moment(made)
+
+
+def _as_moment(when: datetime) -> str:
+    return f"{when.astimezone(UTC):{_MOMENT}}"
+
+
+def _originals(folders: Sequence[Path]) -> Iterator[Path]:
+    """Each campaign once: one that has its id still is no copy of one with a name of its own."""
+    renamed = [folder for folder in folders if not _ID.fullmatch(folder.name)]
+    kept: list[Path] = [folder for folder in folders if folder not in renamed]
+    for folder in sorted(renamed):
+        original = next((other for other in kept if _same_measurement(other, folder)), None)
+        if original is None:
+            kept.append(folder)
+        else:
+            leave_out(f"{folder}: a copy of {original.name}, which counts once")
+    yield from kept
+
+
+def _same_measurement(one: Path, other: Path) -> bool:
+    """Whether two folders are of one plan, and share the record of a trial: such things are not measured twice."""
+    if one.parent != other.parent or _moment(one) != _moment(other):
+        return False
+    records = (one / path.relative_to(other) for path in whole_records(other))
+    return any(mine.is_file() and filecmp.cmp(mine, other / mine.relative_to(one), shallow=False) for mine in records)
 
 
 def whole_records(folder: Path) -> Iterator[Path]:

@@ -136,7 +136,9 @@ def _role(about: Environment, role: str) -> Facts:
         facts["host.shared_machine", role] = "with the servers" if shares else "no"
     for name in dict.fromkeys(key for host in hosts.values() for key in host if key not in HOST_IGNORED):
         facts[f"host.{name}", role] = _together(_host_value(name, host.get(name)) for host in hosts.values())
-    waived = grouped((f for f in about.findings if f.host in hosts), lambda finding: finding.what.replace(" ", "_"))
+    # What was put right before any load (a killed run's processes) is no difference of what was measured.
+    left = (f for f in about.findings if f.host in hosts and f.waived)
+    waived = grouped(left, lambda finding: finding.what.replace(" ", "_"))
     facts.update({(f"waived.{what}", role): _together(_waived(f.found) for f in part) for what, part in waived.items()})
     return facts
 

@@ -11,6 +11,7 @@ from typing import Literal
 from benchbook.campaign.store import Campaign
 from benchbook.compare import environment_facts
 from benchbook.compare.environment_facts import ABSENT, VARIABLE_SET, Facts
+from benchbook.compare.unequal_cpu import TAKEN
 from benchbook.errors import BadInput
 from benchbook.grouping import grouped
 
@@ -66,21 +67,31 @@ class Gate:
 
 
 def check(
-    a: Campaign, b: Campaign, systems: Mapping[str, str], *, accept: Sequence[str] = (), subject: Sequence[str] = ()
+    a: Campaign,
+    b: Campaign,
+    systems: Mapping[str, str],
+    *,
+    accept: Sequence[str] = (),
+    subject: Sequence[str] = (),
+    measured: tuple[Facts, Facts] = ({}, {}),
 ) -> Gate:
     """Hold two environments against each other. `systems` as `of_pair` has them; another system is the subject itself.
 
-    `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. Raises
-    BadInput for a name that neither environment has.
+    `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. `measured`
+    are facts of each side that its records hold (`unequal_cpu.facts`). Raises BadInput for a name that neither
+    environment has.
     """
     sides = [
-        {**one, **two}
-        for one, two in zip(
-            environment_facts.of_pair(a, b, systems), environment_facts.load_options(a, b, systems), strict=True
+        {**one, **two, **three}
+        for one, two, three in zip(
+            environment_facts.of_pair(a, b, systems),
+            environment_facts.load_options(a, b, systems),
+            measured,
+            strict=True,
         )
     ]
     left, right = sides
-    known = [name for name, _ in (*left, *right)] + ["system.name", VARIABLE_SET]
+    known = [name for name, _ in (*left, *right)] + ["system.name", VARIABLE_SET, TAKEN]
     _check_names("accept", [name for name in accept if name != ALL], known)
     _check_names("subject", subject, known)
     wide = [*subject, *(brought for name in subject for brought in _BRINGS.get(name, ())), "system.name"]

@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 
 from benchbook.campaign.store import Campaign
-from benchbook.compare import address, cell_row, cells, gate, history
+from benchbook.compare import address, cell_row, cells, gate, history, unequal_cpu
 from benchbook.compare.cell_row import NOT_CALLED, OUTCOMES, CellRow, Outcome
 from benchbook.compare.cells import Group
 from benchbook.compare.gate import Gate
@@ -158,7 +158,8 @@ def compare(
         raise BadInput("must lie between 0 and 1", key="margin", value=margin, fix="write 0.05 for 5%")
     left, right = address.pair(a, b)
     systems = matched(left, right, mapping)
-    between = gate.check(left, right, systems, accept=accept, subject=subject)
+    taken = unequal_cpu.facts(left, right, systems)
+    between = gate.check(left, right, systems, accept=accept, subject=subject, measured=taken)
     frame = cells.long(left, right, systems, metrics)
     behind = history.around(left, right, systems, metrics, without)
     # What campaigns differ by is the same for two systems that took turns in one.

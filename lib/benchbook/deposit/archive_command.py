@@ -40,6 +40,10 @@ def run(campaign: str, out: str, license: str, console: Console) -> Path:
         finally:
             partial.unlink(missing_ok=True)
     console.print(f"{target} ({target.stat().st_size / 1e6:.1f} MB)", markup=False)
+    done, planned = len(found.done()), len(found.trials)
+    if done < planned:
+        said = f"not finished: {found.id} has {done} of {planned} trials; `benchbook runs` lists the others"
+        console.print(said, style="yellow", markup=False)
     return target
 
 

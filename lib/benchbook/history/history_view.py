@@ -30,7 +30,8 @@ def open_history(namespace: Mapping[str, Any]) -> ReportHistory:
 def summary(found: ReportHistory) -> HTML:
     """How many campaigns, and how many changes hold; then the campaigns at which a level changed."""
     head = show.paragraph(found.sentence())
-    rows = [_step(found, str(name), part) for name, part in found.changes.groupby("campaign", sort=True)]
+    changed = {str(name): part for name, part in found.changes.groupby("campaign")}
+    rows = [_step(found, name, changed[name]) for name in found.campaigns.campaign if name in changed]
     return show.stack([head, show.table(rows, "Campaigns at which a level changed")]) if rows else head
 
 

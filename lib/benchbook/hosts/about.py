@@ -98,7 +98,7 @@ class HostFacts(Noted):
 
 
 class HostFinding(Noted):
-    """Something about a host that is not as a benchmark wants it; `waived` = noted, and measured all the same."""
+    """What is not as a benchmark wants it about a host; `waived` = measured all the same, else put right before."""
 
     host: str
     what: str

@@ -25,6 +25,8 @@ CLOCK_OFFSET_S = 0.5
 # Samples come once a second: of clocks further apart, one host's stand beside what another did at other times.
 CLOCKS_APART_S = 1.0
 OPEN_FILES = 4096
+# What a host writes that only drives loads: their output, and samples.
+DRIVING_BYTES = 10**9
 
 
 def gather(host: RemoteHost) -> HostFacts:
@@ -46,22 +48,25 @@ def preflight(
 ) -> tuple[dict[str, HostFacts], list[HostFinding]]:
     """Facts per host, where these were tuned, and what is off.
 
+    `disk_bytes` must be free on a host that holds data; one that only drives loads needs DRIVING_BYTES of them.
     Raises HostUnusable where the disk cannot hold what the run will write, and for clocks so far apart that no load can
     be laid beside what the hosts did meanwhile.
     """
     facts = _as_tuned(session.each("reading host facts", patiently(gather)), tuned)
     apart = _clocks(session, facts, timed_here=timed_here)
     for name, about in facts.items():
-        if about.disk_free_bytes < disk_bytes:
+        # No data set lies on a host that only drives loads.
+        needed = min(disk_bytes, DRIVING_BYTES) if set(about.roles) == {"client"} else disk_bytes
+        if about.disk_free_bytes < needed:
             raise HostUnusable(
-                f"too little disk on host {name}: the run needs {disk_bytes / 1e9:.1f} GB in its folder",
+                f"too little disk on host {name}: the run needs {needed / 1e9:.1f} GB in its folder",
                 file=session.inventory.file,
                 key=f"hosts.{name}.workdir",
                 value=f"{about.disk_free_bytes / 1e9:.1f} GB free",
                 fix=f"free space below {session.hosts[name].root}, give another workdir, or a smaller profile",
             )
     leftovers = [
-        _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)")
+        _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)", waived=False)
         for name, jobs in session.reaped.items()
     ]
     return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
@@ -119,8 +124,8 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
     return Survey(hosts=facts, findings=findings, tuned=tuned)
 
 
-def _finding(host: str, what: str, found: str, wanted: str) -> HostFinding:
-    return HostFinding(host=host, what=what, found=found, wanted=wanted, waived=True)
+def _finding(host: str, what: str, found: str, wanted: str, *, waived: bool = True) -> HostFinding:
+    return HostFinding(host=host, what=what, found=found, wanted=wanted, waived=waived)
 
 
 def _findings(name: str, about: HostFacts) -> list[HostFinding]:

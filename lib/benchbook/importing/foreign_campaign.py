@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchbook import published
-from benchbook.campaign import design, knee_search, record
+from benchbook.campaign import design, knee_search, record, store
 from benchbook.campaign.design import digest
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.store import Campaign
@@ -17,6 +17,19 @@ from benchbook.probes.samples import COLUMNS
 _ID = re.compile(r"\d{8}T\d{6,12}-(?P<asked>[0-9a-f]{12})")
 # Folder of records -> the status that all of them have.
 _FOLDERS = {"trials": "done", "failed": "failed", "disturbed": "disturbed"}
+
+
+def under_its_name(folder: Path) -> Path:
+    """The folder, renamed to what its records call their campaign where its name is none of a campaign (unpacked)."""
+    first = next(iter(sorted(store.whole_records(folder))), None)
+    if _ID.fullmatch(folder.name) or first is None:
+        return folder
+    try:
+        name = record.load(first.parent).campaign
+    except RecordBroken:
+        # `check` says what is broken.
+        return folder
+    return folder.rename(folder.with_name(name)) if _ID.fullmatch(name) else folder
 
 
 def check(folder: Path) -> Campaign:

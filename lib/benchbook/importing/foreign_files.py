@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -48,6 +49,11 @@ class ForeignCampaign:
     below: str
     files: tuple[str, ...]
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything was measured: a run that is refused by its hosts leaves a plan alone."""
+        return any(PurePosixPath(path).name == "record.json" for path in self.files)
+
 
 def campaigns_in(folder: ForeignFolder) -> list[ForeignCampaign]:
     """Every campaign in it, oldest first. Raises BadInput where there is none."""
@@ -76,13 +82,18 @@ class FolderHere:
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
-            fix = "name a folder, or HOST:PATH with --inventory"
-            if path.is_file():
+            problem, fix = "no such folder", "name a folder, or HOST:PATH with --inventory"
+            if zipfile.is_zipfile(path):
+                problem, fix = (
+                    "a zip file",
+                    "unpack it into a folder of its own (`unzip FILE -d FOLDER`), and name that",
+                )
+            elif path.is_file():
                 # The output of a load alone does not say on what, with which settings, or after what it was measured.
                 fix = (
                     f"{fix}; a load's own output is no campaign: its figures can be a report's tables, `benchbook new`"
                 )
-            raise BadInput("no such folder", key="import", value=str(path), fix=fix)
+            raise BadInput(problem, key="import", value=str(path), fix=fix)
         inner = path / _RECORDS
         self._path = inner if inner.is_dir() else path
         self.name = self._path.resolve().name

@@ -41,7 +41,12 @@ def run(source: str, inventory: str, console: Console) -> int:
     One that is refused keeps no other one from being taken. Raises BadInput where nothing is there to be imported.
     """
     with _opened(source, inventory) as folder:
-        worst = max(_status(folder, one, console) for one in campaigns_in(folder))
+        found = campaigns_in(folder)
+        begun = [one for one in found if one.begun]
+        worst = max(_status(folder, one, console) for one in begun or found)
+        if begun and len(begun) < len(found):
+            unbegun = ", ".join(one_line(one.id) for one in found if not one.begun)
+            console.print(f"left out: nothing has been recorded in {unbegun}", markup=False)
         links = folder.links()
         if links:
             more = f" and {len(links) - _SHOWN} more" if len(links) > _SHOWN else ""
@@ -85,8 +90,9 @@ def _status(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> in
 
 def _take(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> str:
     """Take a campaign; says what became of it. Raises BadInput for one that does not fit, Clash, NotWritten."""
-    with _own_folder(one.id) as partial:
-        _fetch(folder, one, partial, console)
+    with _own_folder(one.id) as fetched:
+        _fetch(folder, one, fetched, console)
+        partial = foreign_campaign.under_its_name(fetched)
         found = foreign_campaign.check(partial)
         target = paths.runs_dir(found.report) / found.id
         if target.exists():
@@ -95,7 +101,8 @@ def _take(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> str:
         with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             partial.rename(target)
-    return f"{counted(len(list(target.glob('trials/*/record.json'))), 'record')} of {found.report}"
+    also = "" if found.id == one.id else f", campaign {found.id}"
+    return f"{counted(len(list(target.glob('trials/*/record.json'))), 'record')} of {found.report}{also}"
 
 
 @contextmanager
