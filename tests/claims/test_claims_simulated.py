@@ -65,7 +65,7 @@ def never(*_: object) -> Any:
     raise AssertionError
 
 
-UNASKED = RepeatedFigures(never, lambda _: False)
+UNASKED = RepeatedFigures(never, lambda _: False, lambda _: "s")
 
 
 def borrowed(parts: list[Part], published: Published) -> list[Part]:
