@@ -104,6 +104,19 @@ def test_what_starts_of_two_systems_differ_by_is_known_from_as_many_starts_alone
     assert known.of([mean])[0].variance == pytest.approx(0.02 * HIGH + 0.07), "and a mean has them whole"
 
 
+def test_what_slows_one_table_alone_is_in_comparisons_with_another() -> None:
+    # In each repetition all of table b is off by as much; its figures, and those of a, hardly vary beside each other.
+    rng = np.random.default_rng(8)
+    off, terms = np.array([0.0, 0.2, -0.1, 0.3]), [Term(table, "y", {"x": x}) for table in "ab" for x in (1, 2, 4)]
+    values = {t.key: 0.001 * rng.standard_normal(4) + (off if t.table == "b" else 0) for t in terms}
+    found = figure_spreads(terms, RepeatedFigures(lambda t: pd.Series(values[t.key]), lambda _: False, lambda _: "s"))
+    assert found is not None
+    across, within = found.of([part(terms[0], terms[3], 1.0), part(terms[3], terms[4], 2e-6)])
+    # The variance of (0, 0.2, -0.1, 0.3) is 0.1 / 3, with three degrees of freedom.
+    assert (across.variance, across.df) == (pytest.approx(0.1 / 3, rel=0.03), pytest.approx(3, rel=0.01))
+    assert within.variance < 1e-5
+
+
 def test_comparisons_of_systems_do_not_borrow_from_each_other() -> None:
     a, b, c, d = TERMS
     named = RepeatedFigures(

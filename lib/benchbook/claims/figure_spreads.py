@@ -7,12 +7,14 @@ are moderated by each other, and a comparison varies by the sum of its figures' 
 of freedom (1946, Biometrics Bulletin 2(6)): those of two figures, or four, in place of one difference's own.
 
 Systems take turns within a repetition, each freshly started: a split-plot design (ibid., ch. 9). What a start does to
-all figures of its system cancels in a comparison within the system, and is in every one of two systems.
+all figures of its system cancels in a comparison within the system, and is in every one of two systems. So it is with
+tables: a disk that is slow in one repetition slows the loads of a table that writes, and not those of one that reads.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -52,8 +54,8 @@ class RepeatedFigures:
 class FigureSpreads:
     """The moderated spread of every figure of one unit; `most_df`: no comparison has more degrees of freedom.
 
-    `systems`: that of each figure; `starts`: what each start of a system did to all of its figures, in logs, a row per
-    system and a column per repetition.
+    `systems`: that of each figure, or its table in it; `starts`: what each start of a system did to all of its figures,
+    in logs, a row per system and a column per repetition.
     """
 
     spreads: dict[TermKey, Spread]
@@ -146,7 +148,7 @@ def cancels_blocks(part: Part) -> bool:
 def figure_spreads(terms: Sequence[Term], figures: RepeatedFigures) -> FigureSpreads | None:
     """Of figures of one unit; None where too few of them were repeated to know anything of each other."""
     table = pd.DataFrame({place: figures.logs(term) for place, term in enumerate(terms)}).T
-    systems = [figures.system(term) for term in terms]
+    systems = _sharing(terms, figures.system)
     residuals, dfs, starts = additive_residuals(table.to_numpy(dtype=np.float64), systems)
     if (dfs > 0).sum() < LEAST_FEATURES:
         return None
@@ -163,31 +165,48 @@ def figure_spreads(terms: Sequence[Term], figures: RepeatedFigures) -> FigureSpr
     return FigureSpreads(spreads, float(dfs.sum()), of_terms, starts)
 
 
+def _sharing(terms: Sequence[Term], system: Callable[[Term], str]) -> list[str]:
+    """What each figure shares its starts with: the others of its system's table, or of its system if there are none."""
+    tables = [(system(term), term.table) for term in terms]
+    counts = Counter(tables)
+    return [": ".join(table) if counts[table] > 1 else table[0] for table in tables]
+
+
 def additive_residuals(logs: Array, systems: Sequence[str]) -> tuple[Array, Array, pd.DataFrame]:
     """What neither a figure nor a start of its system explains, each figure's degrees of freedom, and the starts.
 
-    `logs` has shape (figures, repetitions), NaN where one was not measured; so have the residuals. `systems`: that of
-    each figure. Every value loses as many degrees of freedom as the fit follows it (its leverage), so that a figure's
-    sum of squares over its degrees of freedom is its variance without bias where all vary alike. Starts have a row per
-    system and a column per repetition; what they do is known but for a constant of each system.
+    `logs` has shape (figures, repetitions), NaN where one was not measured; so have the residuals. `systems`: what each
+    figure shares its starts with. Starts have a row per system and a column per repetition; what they do is known but
+    for a constant of each system.
+    """
+    residuals, dfs, starts = np.full(logs.shape, math.nan), np.zeros(len(logs)), {}
+    of_figure = np.array(systems, dtype=object)
+    # No system has anything in common with another one: each by itself, which is faster.
+    for name in dict.fromkeys(systems):
+        mine = of_figure == name
+        residuals[mine], dfs[mine], starts[name] = _within(logs[mine])
+    return residuals, dfs, pd.DataFrame.from_dict(starts, orient="index")
+
+
+def _within(logs: Array) -> tuple[Array, Array, Array]:
+    """As `additive_residuals`, of figures of one system.
+
+    Every value loses as many degrees of freedom as the fit follows it (its leverage), so that a figure's sum of squares
+    over its degrees of freedom is its variance without bias where all vary alike.
     """
     figures, repetitions = logs.shape
     measured = ~np.isnan(logs)
     row, column = np.nonzero(measured)
-    of_figure, names = pd.factorize(np.array(systems, dtype=object))
-    start = of_figure[row] * repetitions + column
-    design = np.hstack([np.eye(figures)[row], np.eye(len(names) * repetitions)[start]])
+    design = np.hstack([np.eye(figures)[row], np.eye(repetitions)[column]])
     solved = np.linalg.pinv(design)
     fit = design @ solved
     residuals, left = np.full(logs.shape, math.nan), np.zeros(logs.shape)
     residuals[measured] = logs[measured] - fit @ logs[measured]
     left[measured] = 1 - np.diag(fit)
     dfs = left.sum(axis=1)
-    starts = np.full(len(names) * repetitions, math.nan)
-    starts[start] = (solved @ logs[measured])[figures:][start]
+    starts = np.where(measured.any(axis=0), (solved @ logs[measured])[figures:], math.nan)
     # One that nothing else was repeated beside is explained whole, but for rounding.
-    known = np.where(dfs < 1e-9, 0.0, dfs)
-    return residuals, known, pd.DataFrame(starts.reshape(len(names), repetitions), index=names)
+    return residuals, np.where(dfs < 1e-9, 0.0, dfs), starts
 
 
 def levels_of(compared: Sequence[Sequence[Term]]) -> Array | None:
