@@ -122,7 +122,7 @@ def judge(
         except NotTestable as reason:
             reasons[claim.id] = reason
         except NotMeasured as reason:
-            reasons[claim.id] = NotTestable(str(reason), "a campaign that measures this")
+            reasons[claim.id] = NotTestable(str(reason), reason.needs)
     compared = own_drift.widened(list(parts.values()), arm)
     parts = dict(
         zip(
