@@ -107,6 +107,7 @@ def test_what_was_not_measured_is_not_testable_and_named(judged: Callable[..., A
     assert found.effect is None
     zero = judged(RATIO, y([0.0, 0, 0, 0]))
     assert "measured as 0" in zero.sentence
+    assert zero.decide == "repetitions in which it is above 0, as longer loads may bring"
 
 
 def test_a_condition_of_the_ledger_makes_a_claim_untestable(judged: Callable[..., Any], toy: Published) -> None:

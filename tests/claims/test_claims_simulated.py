@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 from toy_report import ledger, published_toy
 
-from benchbook.claims import judge, spreads
+from benchbook.claims import judge, spreads, together
 from benchbook.claims.decide import decide, leaning
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.figure_spreads import RepeatedFigures
+from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import Part, Spread, at_least, interval, probability_inside, within
 from benchbook.claims.terms import Term
 from benchbook.published.tables import Field, Published
@@ -65,7 +66,7 @@ def never(*_: object) -> Any:
     raise AssertionError
 
 
-UNASKED = RepeatedFigures(never, lambda _: False)
+UNASKED = RepeatedFigures(never, lambda _: False, lambda _: "s")
 
 
 def borrowed(parts: list[Part], published: Published) -> list[Part]:
@@ -152,6 +153,29 @@ def test_noise_that_two_metrics_share_is_no_correlation(n: int) -> None:
     }
     assert verdicts[0.0].count("reproduced") / 60 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 60)
     assert verdicts[0.1].count("reproduced") >= 9
+
+
+def test_taus_that_share_a_repetition_are_not_taken_for_independent() -> None:
+    # Two metrics that rise alike over eleven settings, whose noise in a trial is the same: three repetitions.
+    rng, toy, truth = np.random.default_rng(4), published_toy(), 0.34
+    claim = ledger({"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}).claims[0]
+    missed = []
+    for _ in range(300):
+        logs = np.linspace(-1, 1, 11)[:, None] + 0.7 * rng.standard_normal((11, 3))
+        rows = [{"x": x, "repetition": r, "y": math.exp(v)} for x, row in enumerate(logs) for r, v in enumerate(row)]
+        frame = pd.DataFrame(rows).assign(system="s", z=lambda f: f.y)
+        (part,) = claim.parts(Arm(toy, Evidence({"a": frame}, ["s"]), "s"))
+        low, high = interval(part, 0.05)
+        missed.append(not low <= truth <= high)
+    assert np.mean(missed) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_taus_by_hand() -> None:
+    # Three repetitions; each pair of them has one tau both ways: 0.2, 0.4, 0.9, whose mean is 0.5.
+    taus = np.array([[math.nan, 0.2, 0.4], [0.2, math.nan, 0.9], [0.4, 0.9, math.nan]])
+    # Without the first there is 0.9: 3 x 0.5 - 2 x 0.9; without the second 0.4, without the third 0.2.
+    assert together._by_repetition(taus) == pytest.approx([-0.3, 0.7, 1.1])
+    assert together._by_repetition(taus[:2, :2]) == pytest.approx([0.2])
 
 
 def bucketed(rng: np.random.Generator, ratio: float) -> dict[str, Any]:

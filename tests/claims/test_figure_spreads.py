@@ -38,15 +38,25 @@ def part(a: Term, b: Term, variance: float, **more: object) -> Part:
 
 def test_the_additive_model_by_hand() -> None:
     # Means of rows 1 and 0, of columns 0, 0 and 1.5, of all 0.5: a figure is repeated as often as the other.
-    residuals, dfs = additive_residuals(np.array([[0.0, 0, 3], [0, 0, 0]]))
+    residuals, dfs, starts = additive_residuals(np.array([[0.0, 0, 3], [0, 0, 0]]), ["s", "s"])
     assert residuals == pytest.approx(np.array([[-0.5, -0.5, 1], [0.5, 0.5, -1]]))
     assert dfs == pytest.approx([1, 1])
+    assert (starts.loc["s"] - starts.loc["s", 0]).tolist() == pytest.approx([0, 0, 1.5])
+
+
+def test_what_a_start_does_to_its_system_is_no_spread_of_its_figures() -> None:
+    # The second system's two figures rise by 1 and by 2 with its starts, and by nothing else.
+    values = np.array([[0.0, 0, 3], [0, 0, 0], [5, 6, 8], [7, 8, 10]])
+    residuals, dfs, starts = additive_residuals(values, ["s", "s", "t", "t"])
+    assert residuals == pytest.approx(np.array([[-0.5, -0.5, 1], [0.5, 0.5, -1], [0, 0, 0], [0, 0, 0]]))
+    assert dfs == pytest.approx([1, 1, 1, 1])
+    assert (starts.loc["t"] - starts.loc["t", 0]).tolist() == pytest.approx([0, 1, 3])
 
 
 def test_what_was_not_measured_costs_its_figure_a_degree_of_freedom() -> None:
     # Eight values; three figures and three repetitions take five: their means, and two differences of repetitions.
     values = np.array([[1.0, 2, 4], [0, 1, 5], [3, 3, math.nan]])
-    residuals, dfs = additive_residuals(values)
+    residuals, dfs, _ = additive_residuals(values, ["s"] * 3)
     assert dfs.sum() == pytest.approx(3)
     assert dfs[2] < dfs[0] == pytest.approx(dfs[1])
     assert np.isnan(residuals).sum() == 1
@@ -54,7 +64,7 @@ def test_what_was_not_measured_costs_its_figure_a_degree_of_freedom() -> None:
 
 
 def test_a_figure_that_nothing_else_was_repeated_beside_knows_nothing() -> None:
-    _, dfs = additive_residuals(np.array([[1.0, 2, 4]]))
+    _, dfs, _ = additive_residuals(np.array([[1.0, 2, 4]]), ["s"])
     assert dfs.tolist() == [0]
 
 
@@ -79,15 +89,52 @@ def test_figures_that_share_more_than_their_repetition_differ_less() -> None:
     assert known.of([part(a, b, 0.04, resolution=0.09)])[0].variance == pytest.approx(0.09), "rounding is the least"
 
 
+def test_what_starts_of_two_systems_differ_by_is_known_from_as_many_starts_alone() -> None:
+    a, b, c, d = TERMS
+    systems = dict(zip((term.key for term in TERMS), "sstt", strict=True))
+    starts = pd.DataFrame([[0.0, 0.3, 0.6], [0.0, 0.0, 0.0]], index=["s", "t"])
+    known = FigureSpreads({term.key: Spread(0.02, 6) for term in TERMS}, 20, systems, starts)
+    (between,) = known.of([part(a, c, 1.0)])
+    # The starts differ with variance 0.09, of which the figures' own spread makes 2 x 0.02 / 2.
+    assert between.variance == pytest.approx(0.04 * HIGH + 0.07)
+    assert between.df == pytest.approx(between.variance**2 / (0.09**2 / 2 + (0.04 * HIGH) ** 2 / 12))
+    ratios = part(a, b, 0.08, terms=(a, c, b, d), signs=(1, -1, -1, 1))
+    assert known.of([ratios])[0] == Spread(pytest.approx(0.08 * HIGH), pytest.approx(20)), "starts cancel"
+    mean = part(a, b, 1.0, terms=(a, c, b, d), signs=(1, -1, 1, -1), averaged=2)
+    assert known.of([mean])[0].variance == pytest.approx(0.02 * HIGH + 0.07), "and a mean has them whole"
+
+
+def test_what_slows_one_table_alone_is_in_comparisons_with_another() -> None:
+    # In each repetition all of table b is off by as much; its figures, and those of a, hardly vary beside each other.
+    rng = np.random.default_rng(8)
+    off, terms = np.array([0.0, 0.2, -0.1, 0.3]), [Term(table, "y", {"x": x}) for table in "ab" for x in (1, 2, 4)]
+    values = {t.key: 0.001 * rng.standard_normal(4) + (off if t.table == "b" else 0) for t in terms}
+    found = figure_spreads(terms, RepeatedFigures(lambda t: pd.Series(values[t.key]), lambda _: False, lambda _: "s"))
+    assert found is not None
+    across, within = found.of([part(terms[0], terms[3], 1.0), part(terms[3], terms[4], 2e-6)])
+    # The variance of (0, 0.2, -0.1, 0.3) is 0.1 / 3, with three degrees of freedom.
+    assert (across.variance, across.df) == (pytest.approx(0.1 / 3, rel=0.03), pytest.approx(3, rel=0.01))
+    assert within.variance < 1e-5
+
+
+def test_comparisons_of_systems_do_not_borrow_from_each_other() -> None:
+    a, b, c, d = TERMS
+    named = RepeatedFigures(
+        lambda term: pytest.fail("asked for its figures"), lambda _: True, lambda t: str(t.rows["x"])
+    )
+    pairs = [part(a, b, 0.01), part(b, c, 0.02), part(c, d, 0.03)]
+    assert [each.borrowed for each in spreads.moderated([pairs], published_toy(), named)[0]] == [None] * 3
+
+
 def repeated(values: dict[int, list[float]]) -> RepeatedFigures:
-    return RepeatedFigures(lambda term: pd.Series(values[int(term.rows["x"])]), lambda _: False)
+    return RepeatedFigures(lambda term: pd.Series(values[int(term.rows["x"])]), lambda _: False, lambda _: "s")
 
 
 def test_a_figure_that_varies_unlike_the_others_is_named_in_its_comparisons() -> None:
     rng = np.random.default_rng(5)
     values = {x: (0.01 * rng.standard_normal(5)).tolist() for x in range(1, 13)} | {4: [0.5, -0.5, 1.1, -1.2, 0.1]}
     terms = [Term("a", "y", {"x": x}) for x in values]
-    found = figure_spreads(terms, repeated(values).logs)
+    found = figure_spreads(terms, repeated(values))
     assert found is not None
     odd, calm = found.of([part(terms[3], terms[0], 1.0), part(terms[1], terms[0], 0.0002)])
     assert (odd.odd, calm.odd) == (WIDER, "")
@@ -96,7 +143,7 @@ def test_a_figure_that_varies_unlike_the_others_is_named_in_its_comparisons() ->
 
 
 def test_too_few_figures_know_nothing_of_each_other() -> None:
-    assert figure_spreads(TERMS[:2], repeated({1: [0, 1, 2], 2: [1, 0, 3]}).logs) is None
+    assert figure_spreads(TERMS[:2], repeated({1: [0, 1, 2], 2: [1, 0, 3]})) is None
 
 
 def test_only_comparisons_of_figures_lose_what_a_repetition_shares() -> None:
@@ -116,7 +163,7 @@ def test_figures_of_one_trial_are_compared_among_themselves() -> None:
     assert arm.one_trial(ends)
     assert not arm.one_trial([ends[0], Term("a", "y", {"x": 2, "end": "in"})])
     assert not arm.one_trial([ends[0], ends[1]._replace(system="t")])
-    never = RepeatedFigures(lambda term: pytest.fail("asked for its figures"), lambda _: True)
+    never = RepeatedFigures(lambda term: pytest.fail("asked for its figures"), lambda _: True, lambda _: "s")
     a, b, c, d = TERMS
     together = [part(a, b, 0.01), part(b, c, 0.02), part(c, d, 0.03)]
     moderated = spreads.moderated([together], published_toy(), never)[0]

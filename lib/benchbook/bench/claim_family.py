@@ -70,7 +70,9 @@ class ClaimFamily:
         flagged = iter([bool(row.any()) for row in np.abs(self.sums[:, drifts]) > _EXACT])
         found = [[own_drift.with_drift(part) if next(flagged) else part for part in parts] for parts in measured]
         recorded = self._recorded(logs)
-        figures = RepeatedFigures(lambda term: pd.Series(self.terms[term.key] @ recorded), lambda _: False)
+        figures = RepeatedFigures(
+            lambda term: pd.Series(self.terms[term.key] @ recorded), lambda _: False, lambda term: term.system
+        )
         return spreads.moderated(found, self.published, figures)
 
     def truths(self, logs: Array) -> list[Truth]:

@@ -35,7 +35,11 @@ Errors = Callable[[Record], Mapping[str, float]]
 
 
 class NotMeasured(BenchbookError):
-    """The evidence lacks what a claim speaks of; the message says what."""
+    """The evidence lacks what a claim speaks of; the message says what, `needs` what would decide the claim."""
+
+    def __init__(self, why: str, needs: str = "a campaign that measures this") -> None:
+        super().__init__(why)
+        self.needs = needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +113,8 @@ class Evidence:
             raise NotMeasured(f"{term} was not measured")
         if not (np.isfinite(values) & (values > 0)).all():
             wrong = next(value for value in values if not (np.isfinite(value) and value > 0))
-            raise NotMeasured(f"{term} was measured as {wrong:g}, so that no ratio can be formed")
+            why = f"{term} was measured as {wrong:g}, so that no ratio can be formed"
+            raise NotMeasured(why, "repetitions in which it is above 0, as longer loads may bring")
         return values
 
     def points(self, table: str, system: str, metrics: Sequence[str]) -> pd.DataFrame:

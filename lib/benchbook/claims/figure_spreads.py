@@ -5,13 +5,18 @@ others of their unit: an additive model of figures and repetitions (blocks) take
 and leaves each figure a variance of its own (Box, Hunter & Hunter 2005, *Statistics for Experimenters*, ch. 4). These
 are moderated by each other, and a comparison varies by the sum of its figures' variances, with Satterthwaite's degrees
 of freedom (1946, Biometrics Bulletin 2(6)): those of two figures, or four, in place of one difference's own.
+
+Systems take turns within a repetition, each freshly started: a split-plot design (ibid., ch. 9). What a start does to
+all figures of its system cancels in a comparison within the system, and is in every one of two systems. So it is with
+tables: a disk that is slow in one repetition slows the loads of a table that writes, and not those of one that reads.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +24,7 @@ import pandas as pd
 from benchbook.claims.oddity import oddity
 from benchbook.claims.parts import Part, Spread
 from benchbook.claims.terms import Term, TermKey
+from benchbook.stats.campaign_effect import with_component
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import LEAST_FEATURES, moderate
 
@@ -27,6 +33,8 @@ from benchbook.stats.moderation import LEAST_FEATURES, moderate
 _CAUTION = 0.5
 # What is known of pairing before any comparison was seen, in comparisons: that it brings nothing.
 _UNPAIRED = 3
+# Weights of figures that add up to less have cancelled.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -34,19 +42,26 @@ class RepeatedFigures:
     """What the repetitions of a campaign say of its figures.
 
     `logs`: of a term by repetition. `one_trial`: were these terms measured in one trial, as the rates of a program's
-    two ends are?
+    two ends are? `system`: the one that a term is about.
     """
 
     logs: Callable[[Term], pd.Series[float]]
     one_trial: Callable[[Sequence[Term]], bool]
+    system: Callable[[Term], str]
 
 
 @dataclass(frozen=True)
 class FigureSpreads:
-    """The moderated spread of every figure of one unit; `most_df`: no comparison has more degrees of freedom."""
+    """The moderated spread of every figure of one unit; `most_df`: no comparison has more degrees of freedom.
+
+    `systems`: that of each figure, or its table in it; `starts`: what each start of a system did to all of its figures,
+    in logs, a row per system and a column per repetition.
+    """
 
     spreads: dict[TermKey, Spread]
     most_df: float
+    systems: Mapping[TermKey, str] = field(default_factory=dict)
+    starts: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def of(self, parts: Sequence[Part]) -> list[Spread]:
         """The spread of one repetition's effect of each of these comparisons, which are all different.
@@ -54,21 +69,50 @@ class FigureSpreads:
         Figures of one repetition that lie near each other in time may share more than all of them do: then differences
         vary less than the sum of their figures' variances says, all by one factor, which these comparisons tell.
         """
-        sums = [self._sum(part) for part in parts]
-        seen = [p.spread.variance / s.variance for p, s in zip(parts, sums, strict=True) if s.variance > 0]
+        weights = [_weights(part) for part in parts]
+        sums = [self._sum(of_part) for of_part in weights]
+        apart = [self._of_systems(of_part) for of_part in weights]
+        seen = [
+            p.spread.variance / s.variance
+            for p, s, of_systems in zip(parts, sums, apart, strict=True)
+            if s.variance > 0 and not of_systems
+        ]
         paired = (_UNPAIRED + sum(seen)) / (_UNPAIRED + len(seen))
         # A variance that is a part of itself less than it is costs more than one that is as much more.
         paired *= 1 + _CAUTION * math.sqrt(2 / self.most_df)
+        alike = [replace(one, variance=paired * one.variance) for one in sums]
+        found = [self._with_starts(one, of_systems) for one, of_systems in zip(alike, apart, strict=True)]
         return [
-            Spread(max(paired * one.variance, part.least_variance), one.df, one.odd)
-            for part, one in zip(parts, sums, strict=True)
+            replace(one, variance=max(one.variance, part.least_variance))
+            for part, one in zip(parts, found, strict=True)
         ]
 
-    def _sum(self, part: Part) -> Spread:
+    def _of_systems(self, weights: Mapping[TermKey, float]) -> dict[str, float]:
+        """System -> how often what its starts do is in a comparison; without those in which it cancels."""
+        sums: dict[str, float] = {}
+        for figure, weight in weights.items():
+            system = self.systems.get(figure, "")
+            sums[system] = sums.get(system, 0.0) + weight
+        return {system: weight for system, weight in sums.items() if abs(weight) > _NOTHING}
+
+    def _with_starts(self, one: Spread, of_systems: Mapping[str, float]) -> Spread:
+        """The spread of a comparison of systems: what their starts differ by has as many degrees as starts, less 1."""
+        if not of_systems:
+            return one
+        names = list(of_systems)
+        seen = (self.starts.loc[names].T.dropna() @ pd.Series(of_systems)).to_numpy(dtype=np.float64)
+        # A start is known from the figures measured in it, by the mean of these.
+        within = sum(weight**2 * self._of_a_mean(system) for system, weight in of_systems.items())
+        variance, df = with_component(one.variance, one.df, float(seen.var(ddof=1)), within, seen.size - 1.0)
+        return Spread(variance, df, one.odd)
+
+    def _of_a_mean(self, system: str) -> float:
+        """The variance of the mean of a system's figures over one start, as if they varied independently."""
+        mine = [spread.variance for figure, spread in self.spreads.items() if self.systems[figure] == system]
+        return sum(mine) / len(mine) ** 2
+
+    def _sum(self, weights: Mapping[TermKey, float]) -> Spread:
         """As if the figures varied independently of each other."""
-        weights: dict[TermKey, int] = {}
-        for term, sign in zip(part.terms, part.signs, strict=True):
-            weights[term.key] = weights.get(term.key, 0) + sign
         shares = [
             (weight**2 * self.spreads[figure].variance, self.spreads[figure]) for figure, weight in weights.items()
         ]
@@ -78,15 +122,34 @@ class FigureSpreads:
         return Spread(whole, df, odd)
 
 
+def _weights(part: Part) -> dict[TermKey, float]:
+    """Figure -> how often its log is in the effect: 1 and -1, or a share of it in a mean over several comparisons."""
+    weights: dict[TermKey, float] = {}
+    for term, sign in zip(part.terms, part.signs, strict=True):
+        weights[term.key] = weights.get(term.key, 0.0) + sign / part.averaged
+    return weights
+
+
+def compares_systems(part: Part, system: Callable[[Term], str]) -> bool:
+    """Is what a start does to all figures of its system in the effect?"""
+    if not part.signs:
+        return len({system(term) for term in part.terms}) > 1
+    return any(
+        sum(s for t, s in zip(part.terms, part.signs, strict=True) if system(t) == name)
+        for name in map(system, part.terms)
+    )
+
+
 def cancels_blocks(part: Part) -> bool:
     """Is it a comparison of figures as such, in which what a whole repetition shares cancels?"""
     return part.scale == "ratio" and bool(part.signs) and sum(part.signs) == 0
 
 
-def figure_spreads(terms: Sequence[Term], logs: Callable[[Term], pd.Series[float]]) -> FigureSpreads | None:
+def figure_spreads(terms: Sequence[Term], figures: RepeatedFigures) -> FigureSpreads | None:
     """Of figures of one unit; None where too few of them were repeated to know anything of each other."""
-    table = pd.DataFrame({place: logs(term) for place, term in enumerate(terms)}).T
-    residuals, dfs = additive_residuals(table.to_numpy(dtype=np.float64))
+    table = pd.DataFrame({place: figures.logs(term) for place, term in enumerate(terms)}).T
+    systems = _sharing(terms, figures.system)
+    residuals, dfs, starts = additive_residuals(table.to_numpy(dtype=np.float64), systems)
     if (dfs > 0).sum() < LEAST_FEATURES:
         return None
     squares = np.nansum(residuals**2, axis=1)
@@ -98,27 +161,52 @@ def figure_spreads(terms: Sequence[Term], logs: Callable[[Term], pd.Series[float
     odd = [oddity(row[~np.isnan(row)]) if own else "" for row, own in zip(residuals, found.own, strict=True)]
     known = zip(terms, found.variances, found.dfs, odd, strict=True)
     spreads = {term.key: Spread(float(variance), float(df), said) for term, variance, df, said in known}
-    return FigureSpreads(spreads, float(dfs.sum()))
+    of_terms = {term.key: system for term, system in zip(terms, systems, strict=True)}
+    return FigureSpreads(spreads, float(dfs.sum()), of_terms, starts)
 
 
-def additive_residuals(logs: Array) -> tuple[Array, Array]:
-    """What neither a figure nor a repetition explains, and each figure's degrees of freedom.
+def _sharing(terms: Sequence[Term], system: Callable[[Term], str]) -> list[str]:
+    """What each figure shares its starts with: the others of its system's table, or of its system if there are none."""
+    tables = [(system(term), term.table) for term in terms]
+    counts = Counter(tables)
+    return [": ".join(table) if counts[table] > 1 else table[0] for table in tables]
 
-    `logs` has shape (figures, repetitions), NaN where one was not measured; so have the residuals. Every value loses as
-    many degrees of freedom as the fit follows it (its leverage), so that a figure's sum of squares over its degrees of
-    freedom is its variance without bias where all vary alike.
+
+def additive_residuals(logs: Array, systems: Sequence[str]) -> tuple[Array, Array, pd.DataFrame]:
+    """What neither a figure nor a start of its system explains, each figure's degrees of freedom, and the starts.
+
+    `logs` has shape (figures, repetitions), NaN where one was not measured; so have the residuals. `systems`: what each
+    figure shares its starts with. Starts have a row per system and a column per repetition; what they do is known but
+    for a constant of each system.
+    """
+    residuals, dfs, starts = np.full(logs.shape, math.nan), np.zeros(len(logs)), {}
+    of_figure = np.array(systems, dtype=object)
+    # No system has anything in common with another one: each by itself, which is faster.
+    for name in dict.fromkeys(systems):
+        mine = of_figure == name
+        residuals[mine], dfs[mine], starts[name] = _within(logs[mine])
+    return residuals, dfs, pd.DataFrame.from_dict(starts, orient="index")
+
+
+def _within(logs: Array) -> tuple[Array, Array, Array]:
+    """As `additive_residuals`, of figures of one system.
+
+    Every value loses as many degrees of freedom as the fit follows it (its leverage), so that a figure's sum of squares
+    over its degrees of freedom is its variance without bias where all vary alike.
     """
     figures, repetitions = logs.shape
     measured = ~np.isnan(logs)
     row, column = np.nonzero(measured)
     design = np.hstack([np.eye(figures)[row], np.eye(repetitions)[column]])
-    fit = design @ np.linalg.pinv(design)
+    solved = np.linalg.pinv(design)
+    fit = design @ solved
     residuals, left = np.full(logs.shape, math.nan), np.zeros(logs.shape)
     residuals[measured] = logs[measured] - fit @ logs[measured]
     left[measured] = 1 - np.diag(fit)
     dfs = left.sum(axis=1)
+    starts = np.where(measured.any(axis=0), (solved @ logs[measured])[figures:], math.nan)
     # One that nothing else was repeated beside is explained whole, but for rounding.
-    return residuals, np.where(dfs < 1e-9, 0.0, dfs)
+    return residuals, np.where(dfs < 1e-9, 0.0, dfs), starts
 
 
 def levels_of(compared: Sequence[Sequence[Term]]) -> Array | None:

@@ -122,10 +122,14 @@ def judge(
         except NotTestable as reason:
             reasons[claim.id] = reason
         except NotMeasured as reason:
-            reasons[claim.id] = NotTestable(str(reason), "a campaign that measures this")
+            reasons[claim.id] = NotTestable(str(reason), reason.needs)
     compared = own_drift.widened(list(parts.values()), arm)
     parts = dict(
-        zip(parts, spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial)), strict=True)
+        zip(
+            parts,
+            spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial, arm.system_of)),
+            strict=True,
+        )
     )
     decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, shares=shares), strict=True))
     notes: dict[str, str] = {}

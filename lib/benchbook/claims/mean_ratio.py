@@ -41,7 +41,7 @@ class MeanRatio(Hypothesis, Figure):
         many = len(self._levels(arm.published))
         rounded, sampled = arm.resolution(terms) / many**2, arm.sampling(terms) / many**2
         what = f"{name(self, arm.published)}, mean over {self.factor.replace('_', ' ')}"
-        part = Part(what, means, low, high, main=True, terms=terms, averaged=many)
+        part = Part(what, means, low, high, main=True, terms=terms, signs=(1, -1) * many, averaged=many)
         return [replace(part, resolution=rounded, sampling=sampled)]
 
     def _means(self, arm: Arm) -> Array:

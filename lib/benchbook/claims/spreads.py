@@ -17,6 +17,7 @@ from benchbook.claims.figure_spreads import (
     FigureSpreads,
     RepeatedFigures,
     cancels_blocks,
+    compares_systems,
     figure_spreads,
     levels_of,
 )
@@ -60,7 +61,7 @@ def _of_figures(parts: Sequence[Part], published: Published, figures: RepeatedFi
         distinct = {_same(part, published): part for part in members}
         terms = {term.key: term for part in members for term in part.terms}
         if len(_units(members[0], published)) == 1:
-            known |= _of_one_unit(distinct, figure_spreads(list(terms.values()), figures.logs))
+            known |= _of_one_unit(distinct, figure_spreads(list(terms.values()), figures))
     return known
 
 
@@ -69,10 +70,14 @@ def _of_one_unit(parts: Mapping[PartKey, Part], found: FigureSpreads | None) -> 
 
 
 def _of_parts(parts: Sequence[Part], published: Published, figures: RepeatedFigures) -> dict[PartKey, Spread]:
-    """Part by part among its kind. Figures of one trial share what befell it: comparisons of them are a kind apart."""
+    """Part by part among its kind. Figures of one trial share what befell it: comparisons of them are a kind apart.
+
+    Comparisons of two systems share what a start did to either of them: as many as there are know no more of it.
+    """
     known: dict[PartKey, Spread] = {}
+    by_themselves = [part for part in parts if not compares_systems(part, figures.system)]
     for within in (True, False):
-        of_this = (part for part in parts if figures.one_trial(part.terms) is within)
+        of_this = (part for part in by_themselves if figures.one_trial(part.terms) is within)
         for members in _by_kind(of_this, published):
             # Two claims may speak of the same comparison: it informs the others once.
             distinct = {_same(part, published): part for part in members}

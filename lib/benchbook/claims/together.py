@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from benchbook.claims.parts import Part
 from benchbook.claims.printed_levels import check_metric, check_table
 from benchbook.claims.terms import Term
 from benchbook.published.tables import Published
+from benchbook.stats.estimates import Array
 from benchbook.stats.rank_correlation import kendall_tau
 
 LEAST_POINTS = 4
@@ -25,7 +26,7 @@ class Correlates(Hypothesis):
     """Over all printed rows of `tables`, the metrics `x` and `y` rise together: Kendall's tau above `at_least`.
 
     Two metrics of one trial share its noise (who copies more uses more CPU), and would correlate at equal settings. So
-    x of a repetition is paired with y of the next one, of the last one with the first: only settings are shared.
+    x of a repetition is paired with y of every other one: only settings are shared.
     """
 
     tables: list[str] = Field(min_length=1)
@@ -35,14 +36,14 @@ class Correlates(Hypothesis):
 
     def parts(self, arm: Arm) -> list[Part]:
         points = self._points(arm)
-        taus = [tau for tau in _taus(points, self.x, self.y) if not np.isnan(tau)]
-        if not taus:
+        taus = _by_repetition(_taus(points, self.x, self.y))
+        if not taus.size:
             raise NotMeasured(f"fewer than {LEAST_POINTS} points of {self.x} and {self.y} were measured")
         fields = arm.published.tables[self.tables[0]].fields
         what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
         # One pair of points that swaps its ranks moves tau by so much: taus that are equal may differ within a step.
         step = 2 / math.comb(points["point"].nunique(), 2)
-        return [Part(what, np.array(taus), self.at_least, np.inf, scale="tau", main=True, sampling=step**2 / 12)]
+        return [Part(what, taus, self.at_least, np.inf, scale="tau", main=True, sampling=step**2 / 12)]
 
     def too_alike(self, arm: Arm) -> str:
         """Where a metric ranks the settings anew in every repetition, they make no difference that another can follow.
@@ -52,10 +53,10 @@ class Correlates(Hypothesis):
         """
         least, points = self.conditions.retest, self._points(arm)
         for metric in (self.x, self.y):
-            taus = [tau for tau in _taus(points, metric, metric) if not np.isnan(tau)]
-            if least is not None and taus and (mean := float(np.mean(taus))) < least:
+            taus = _by_repetition(_taus(points, metric, metric))
+            if least is not None and taus.size and (mean := float(taus.mean())) < least:
                 title = arm.published.tables[self.tables[0]].fields[metric].title
-                found = f"Kendall's tau of one repetition with the next {mean:.2f}, where {least:g} is the least"
+                found = f"Kendall's tau of one repetition with another {mean:.2f}, where {least:g} is the least"
                 anew = f"ranks the {points['point'].nunique()} settings anew in every repetition"
                 return f"{title} {anew} ({found}), so that nothing can be seen to rise with it"
         return ""
@@ -85,15 +86,37 @@ class Correlates(Hypothesis):
         return pd.concat(found)[["point", "repetition", self.x, self.y]]
 
 
-def _taus(points: pd.DataFrame, x: str, y: str) -> Iterator[float]:
-    """Of x of each repetition with y of the next one; those that were added for a few points alone rank too little."""
+def _taus(points: pd.DataFrame, x: str, y: str) -> Array:
+    """Of x of each repetition (rows) with y of every other one (columns); NaN of one with itself, and of few points.
+
+    One repetition alone, as the report's tables are, is paired with itself. Those that were added for a few points
+    rank too little, and are left out.
+    """
     held = points.groupby("repetition")["point"].nunique()
-    repetitions = sorted(held.index[held > held.max() / 2])
-    # Of two repetitions both pairings share all of their noise: one of them says what there is.
-    last = 1 if len(repetitions) == 2 else len(repetitions)
-    for this, following in list(zip(repetitions, [*repetitions[1:], *repetitions[:1]], strict=True))[:last]:
-        one, other = (points[points["repetition"] == r].set_index("point") for r in (this, following))
-        yield _tau(one[x], other[y])
+    kept = [points[points["repetition"] == r].set_index("point") for r in sorted(held.index[held > held.max() / 2])]
+    taus = np.full((len(kept), len(kept)), math.nan)
+    for i, j in [(0, 0)] if len(kept) == 1 else permutations(range(len(kept)), 2):
+        taus[i, j] = _tau(kept[i][x], kept[j][y])
+    return taus
+
+
+def _by_repetition(taus: Array) -> Array:
+    """The mean of all taus as one value per repetition, whose mean it is: the jackknife's; of two repetitions, one.
+
+    Each repetition is in many pairs, and its noise with it: pairs in a ring, taken for independent, had intervals that
+    missed twice as often as they said. Arvesen (1969), Annals of Mathematical Statistics 40(6): U statistics.
+    """
+    n, whole = len(taus), _mean(taus)
+    # Of two repetitions both pairings share all of their noise: they say one thing.
+    if n < 3:
+        return np.array([] if math.isnan(whole) else [whole])
+    values = np.array([n * whole - (n - 1) * _mean(taus[np.ix_(rest, rest)]) for rest in ~np.eye(n, dtype=bool)])
+    return np.asarray(values[~np.isnan(values)])
+
+
+def _mean(taus: Array) -> float:
+    known = taus[~np.isnan(taus)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def _tau(x: pd.Series[float], y: pd.Series[float]) -> float:

@@ -16,7 +16,7 @@ from benchbook.stats.tails import t_quantile
 
 # The columns of every trial; what else a frame has are levels and metrics.
 FIXED = {column.name for column in RUN_TRIALS.columns}
-POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "error2"]
+POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "variance"]
 CHANGES = [*CELL, "before", "campaign", "ratio", "low", "high", "p_value", "called"]
 
 
@@ -24,7 +24,7 @@ def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Data
     """[*POINTS]: a row per cell, metric and campaign. `trials` as `runs().trials()`; `wanted`: table -> its metrics.
 
     `low` and `high` are a 95% Student interval over repetitions, missing below two of them; `log` is the mean of
-    their logarithms and `error2` its squared standard error. Values that are not above 0 have no logarithm: left out.
+    their logarithms and `variance` that of one of them. Values that are not above 0 have no logarithm: left out.
     """
     long = _long(trials, wanted)
     if long.empty:
@@ -33,7 +33,7 @@ def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Data
     grouped = long.assign(log=np.log(long.value)).groupby(keys, sort=False, observed=True)
     found = grouped.agg(mean=("value", "mean"), std=("value", "std"), n=("value", "size"), log=("log", "mean"))
     half = t_quantile(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
-    found = found.assign(low=found["mean"] - half, high=found["mean"] + half, error2=grouped.log.var() / found.n)
+    found = found.assign(low=found["mean"] - half, high=found["mean"] + half, variance=grouped.log.var())
     return found.reset_index()[POINTS]
 
 
@@ -89,9 +89,13 @@ def changes(found: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     rows = [
         {**dict(zip(CELL, key, strict=True)), **_row(part, change, str(key[-1]))}
         for key, part in groups
-        for change in level_changes(part.log.to_numpy(), part.error2.to_numpy(), alpha=alpha / len(groups))
+        for change in level_changes(part.log.to_numpy(), _spreads(part), alpha=alpha / len(groups))
     ]
     return pd.DataFrame(rows, columns=CHANGES)
+
+
+def _spreads(part: pd.DataFrame) -> list[tuple[int, float]]:
+    return list(zip(part.n.tolist(), part.variance.tolist(), strict=True))
 
 
 def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object]:

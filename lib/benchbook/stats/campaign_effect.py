@@ -42,11 +42,16 @@ class CampaignEffect:
 
         `error2` and `df` are those that the repetitions of the two campaigns give.
         """
-        # Satterthwaite (1946), Biometrics Bull. 2(6), for 2 between - 2 within + error2. A `between` that is below
-        # `within` by luck would claim more certainty than its degrees of freedom have: there it counts as `within`.
-        total = error2 + 2 * self.variance
-        doubt = (2 * max(self.between, self.within)) ** 2 / self.df + (error2**2 / df if df > 0 else 0.0)
-        return total, total**2 / doubt if doubt > 0 else df
+        return with_component(error2, df, 2 * self.between, 2 * self.within, self.df)
+
+
+def with_component(error2: float, df: float, between: float, within: float, between_df: float) -> tuple[float, float]:
+    """A variance with what `between` is above `within` added to it, and its degrees of freedom."""
+    # Satterthwaite (1946), Biometrics Bull. 2(6), for between - within + error2. A `between` that is below `within` by
+    # luck would claim more certainty than its degrees of freedom have: there it counts as `within`.
+    total = error2 + max(between - within, 0.0)
+    doubt = max(between, within) ** 2 / between_df + (error2**2 / df if df > 0 else 0.0)
+    return total, total**2 / doubt if doubt > 0 else df
 
 
 def campaign_effect(means: pd.DataFrame, errors2: pd.DataFrame, strata: Sequence[object]) -> CampaignEffect | None:
