@@ -309,9 +309,12 @@ def _in_order(folders: Iterable[Path]) -> list[Path]:
 
 
 def _moment(folder: Path) -> str:
-    """When a campaign was begun: its id begins with that, and of a renamed one the plan says it; else its name."""
-    if _ID.fullmatch(folder.name):
-        return folder.name.partition("-")[0]
+    """When a campaign was begun: its id begins with that, and of a renamed one the plan says it."""
+    return folder.name.partition("-")[0] if _ID.fullmatch(folder.name) else _made(folder)
+
+
+def _made(folder: Path) -> str:
+    """When its plan was made, as an id says it; its name where no plan says that."""
     try:
         made = datetime.fromisoformat(json.loads((folder / "plan.json").read_bytes())["made"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -338,7 +341,7 @@ def _originals(folders: Sequence[Path]) -> Iterator[Path]:
 
 def _same_measurement(one: Path, other: Path) -> bool:
     """Whether two folders are of one plan, and share the record of a trial: such things are not measured twice."""
-    if one.parent != other.parent or _moment(one) != _moment(other):
+    if one.parent != other.parent or _made(one) != _made(other):
         return False
     records = (one / path.relative_to(other) for path in whole_records(other))
     return any(mine.is_file() and filecmp.cmp(mine, other / mine.relative_to(one), shallow=False) for mine in records)
