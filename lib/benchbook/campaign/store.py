@@ -68,6 +68,11 @@ class Campaign:
         return self._plan
 
     @property
+    def place_in_time(self) -> tuple[str, str]:
+        """Campaigns sorted by it stand oldest first, as `begun` has them."""
+        return _moment(self.folder), self.id
+
+    @property
     def report(self) -> str:
         return self.plan.report
 

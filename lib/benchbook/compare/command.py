@@ -57,7 +57,7 @@ def _campaigns(listing: Listing) -> Lines:
     counted = {one.id for one in listing.history.campaigns}
     differs = {other.campaign.id: ", ".join(other.differs) for other in listing.others}
     known = [*(other.campaign for other in listing.others), listing.campaign]
-    for one in sorted(known, key=lambda one: (one.plan.made, one.id)):
+    for one in sorted(known, key=lambda one: one.place_in_time):
         why = f"differs in {short(differs[one.id])}" if differs.get(one.id) else "left out by --without"
         table.add_row(one.id, str(len(one.records())), escape("counts" if one.id in counted else why))
     return table

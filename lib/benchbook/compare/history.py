@@ -132,7 +132,7 @@ def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[st
     _check_known(without)
     same, beside = _same_systems(campaign), tuple(others(campaign))
     repeats = (*(other.campaign for other in beside if not other.differs), campaign)
-    kept = tuple(sorted((one for one in repeats if one.id not in without), key=lambda one: (one.plan.made, one.id)))
+    kept = tuple(sorted((one for one in repeats if one.id not in without), key=lambda one: one.place_in_time))
     found = History(kept, _together([_values(one, "a", same, metrics) for one in kept]))
     return Listing(campaign, beside, found, found.effects(found.values))
 
