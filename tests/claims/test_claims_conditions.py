@@ -14,6 +14,7 @@ from benchbook import published
 from benchbook.analysis import cpu_use, headroom
 from benchbook.analysis.headroom import Machine
 from benchbook.analysis.results import JudgedClaim
+from benchbook.campaign.record import Quantity
 from benchbook.claims.oddity import OUTLIER, REGIMES, WIDER, oddity
 from benchbook.claims.section import rows
 from benchbook.claims.spreads import dimension
@@ -74,6 +75,16 @@ def test_a_record_without_samples_says_nothing_of_its_machines() -> None:
     )
     assert cell.machines == []
     assert Machine(0.5, 2, client=True, server=False).share == 0.5
+
+
+def test_the_most_of_every_figure_is_over_the_repetitions_that_have_it() -> None:
+    values = ({"cache_full": 0.25}, {"cache_full": 0.5, "qps": 9.0}, {"qps": 8.0})
+    trials = [
+        record(f"r{place}").model_copy(update={"summary": {k: Quantity(value=v, unit="1") for k, v in each.items()}})
+        for place, each in enumerate(values)
+    ]
+    (cell,) = headroom.busy_cells(trials, lambda r: cpu_use.of_record(r, pa.Table.from_pandas(pd.DataFrame())), {})
+    assert cell.most == {"cache_full": 0.5, "qps": 9.0}
 
 
 def test_the_last_digit_that_was_recorded() -> None:

@@ -242,6 +242,29 @@ def test_a_stand_in_of_fewer_nodes_contradicts_no_rise(
         assert found.decide == "the published system itself, with as many nodes, on hosts of its own"
 
 
+@pytest.mark.parametrize(
+    ("truth", "most", "verdict"),
+    [
+        (FLAT, {"used": 0.44}, "not testable here"),
+        (FLAT, {"used": 0.95}, "contradicted"),
+        (FLAT, {}, "contradicted"),
+        (RISE, {"used": 0.44}, "reproduced"),
+        # More than was published is no lack of anything.
+        ([100.0, 200, 400, 800], {"used": 0.44}, "contradicted"),
+    ],
+)
+def test_a_larger_cache_is_judged_where_the_smaller_one_was_full(
+    toy: Published, truth: list[float], most: dict[str, float], verdict: str
+) -> None:
+    cells = [replace(busy(0.5)[0], most=most)]
+    claim = RATIO | {"conditions": {"filled": "used"}}
+    (found,) = judge.judge(ledger(claim), toy, evidence(y(truth)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+    if verdict == "not testable here":
+        assert found.reason == "the smaller cache was filled to 44% at most at x 1, so that a larger one holds no more"
+        assert found.decide == "more data, or a source that is faster than its target"
+
+
 HALFWAY = [100.0, 120, 140, 150]
 
 

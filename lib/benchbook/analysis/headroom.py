@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from benchbook.analysis.cpu_use import HostUse, OfRecord
@@ -30,6 +31,7 @@ class BusyCell:
     """The machines that a cell's trials ran on, busiest first; the cell is named as in its records.
 
     `ran` holds the levels that were run, where `levels` are the published ones that they stand for (scaled levels).
+    `most` is the highest value of every figure over the repetitions, as recorded.
     """
 
     table: str
@@ -37,6 +39,7 @@ class BusyCell:
     levels: Mapping[str, str | int | float]
     machines: list[Machine]
     ran: Mapping[str, str | int | float] = field(default_factory=dict)
+    most: Mapping[str, float] = field(default_factory=dict)
 
 
 def busy_cells(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) -> list[BusyCell]:
@@ -58,7 +61,10 @@ def _cell(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) ->
         Machine(_mean(hosts, "share"), round(_mean(hosts, "cores")), machine in clients, machine in servers, machine)
         for machine, hosts in sorted(grouped(sampled, lambda use: boots.get(use.host, use.host)).items())
     ]
-    return BusyCell(first.table, first.system, first.levels, sorted(machines, key=lambda m: -m.share))
+    most: dict[str, float] = {}
+    for name, figure in chain.from_iterable(record.summary.items() for record in records):
+        most[name] = max(figure.value, most.get(name, figure.value))
+    return BusyCell(first.table, first.system, first.levels, sorted(machines, key=lambda m: -m.share), most=most)
 
 
 def _mean(hosts: Sequence[HostUse], figure: Literal["share", "cores"]) -> float:

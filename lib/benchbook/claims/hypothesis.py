@@ -62,12 +62,15 @@ class Conditions(Strict):
     `machine` is judged where the rise begins (the lowest level), `client`, on a machine of its own, wherever it loads.
     `everywhere`: the figure needs spare CPU wherever it was measured, as that of a program that keeps up with another.
     `retest`: how alike a metric must rank the settings in two repetitions before another can be seen to follow it.
+    `filled`: the recorded figure that says which share of a cache was in use at most. A claim that a larger one gives
+    more than a smaller one needs the smaller one full.
     """
 
     machine: Share | None = 0.95
     client: Share | None = 0.9
     everywhere: bool = False
     retest: Share | None = 0.3
+    filled: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,9 @@ from benchbook.published.time_units import is_time
 # A claim that leans to holding is open for want of repetitions and not for want of room.
 LEANS_TO_HOLDING = 0.7
 
+# A cache of which so much was in use was full: the last of it is claimed and released too fast to be seen.
+FULL = 0.9
+
 # A machine, the cell and the figure that were measured there, and what its use of CPU does to that figure.
 _Crowd = tuple[Machine, tuple[BusyCell, Term], str]
 
@@ -63,7 +66,8 @@ def lacking(
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm, everywhere=everywhere):
         return None
     full = _crowded(claim, _lack(decision), part, arm, busy) if everywhere else _full(claim, starts, arm, busy)
-    short = full or _cut_short(claim, part, arm, busy) or _client_full(claim, arm, busy)
+    short = full or _never_full(claim, part, arm, busy) or _cut_short(claim, part, arm, busy)
+    short = short or _client_full(claim, arm, busy)
     return short or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
 
 
@@ -250,6 +254,19 @@ def _more_cores(cell: BusyCell) -> str:
     scaled = any(cell.ran.get(name, value) != value for name, value in cell.levels.items())
     less = "" if scaled else "scaled levels (fewer on fewer cores), or "
     return f"{less}a machine with more cores, or one that nothing else uses"
+
+
+def _never_full(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+    """Whether the smaller of two caches was never full: a larger one lets through no more than it did."""
+    name = claim.conditions.filled
+    if not name or not part.signs:
+        return None
+    smaller = [(c, t) for t in _signed(part, -1) for c in busy if _is_at(c, t, arm) and name in c.most]
+    if not smaller or any(cell.most[name] >= FULL for cell, _ in smaller):
+        return None
+    cell, term = max(smaller, key=lambda each: each[0].most[name])
+    why = f"the smaller cache was filled to {cell.most[name]:.0%} at most at {_ran(cell, term)}"
+    return NoRoom(f"{why}, so that a larger one holds no more", "more data, or a source that is faster than its target")
 
 
 def _client_full(claim: Hypothesis, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
