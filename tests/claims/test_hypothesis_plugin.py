@@ -71,15 +71,20 @@ def test_its_keys_are_checked_like_those_of_the_kit() -> None:
     assert "upper" in str(caught.value.fix)
 
 
+def with_one_claim(toy: Published, folder: Path) -> Published:
+    """The toy report, whose ledger in `folder` has this claim alone."""
+    (folder / "toy").mkdir()
+    (folder / "toy" / "claims.yaml").write_text(yaml.safe_dump({"report": "toy", "claims": [one()]}))
+    known: Any = SimpleNamespace(name="toy")
+    return Published(known, toy.tables)
+
+
 @pytest.mark.usefixtures("installed")
 def test_one_that_compares_nothing_is_refused_with_the_ledger(
     toy: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It passed, and ended the page with an IndexError."""
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "claims.yaml").write_text(yaml.safe_dump({"report": "toy", "claims": [one()]}))
-    known: Any = SimpleNamespace(name="toy")
-    named = Published(known, toy.tables)
+    named = with_one_claim(toy, tmp_path)
     assert ledger_check.load(named, tmp_path) is not None
     monkeypatch.setattr(plugins.load("hypotheses", "doubles", key=""), "parts", lambda *_: [])
     with pytest.raises(BadInput, match="nothing of this claim is tested") as caught:
@@ -93,16 +98,14 @@ def test_one_that_speaks_of_nothing_is_refused_with_the_ledger(
     toy: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No cell was repeated for it, and `check` said that it is valid."""
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "claims.yaml").write_text(yaml.safe_dump({"report": "toy", "claims": [one()]}))
-    known: Any = SimpleNamespace(name="toy")
+    named = with_one_claim(toy, tmp_path)
     doubles = plugins.load("hypotheses", "doubles", key="")
     monkeypatch.setattr(doubles, "speaks_of", lambda *_: [])
     with pytest.raises(BadInput, match="names no figure and no table") as caught:
-        ledger_check.load(Published(known, toy.tables), tmp_path)
+        ledger_check.load(named, tmp_path)
     assert caught.value.key == one()["id"]
     monkeypatch.setattr(doubles, "in_tables", lambda *_: {one()["table"]})
-    assert ledger_check.load(Published(known, toy.tables), tmp_path) is not None
+    assert ledger_check.load(named, tmp_path) is not None
 
 
 def test_without_the_package_its_name_is_unknown() -> None:

@@ -11,6 +11,9 @@ from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
 
+# A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
+FULL = 0.9
+
 
 @dataclass(frozen=True)
 class Machine:

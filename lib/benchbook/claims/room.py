@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.analysis.headroom import FULL, BusyCell, Machine
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part, interval
@@ -15,9 +15,6 @@ from benchbook.published.time_units import is_time
 
 # A claim that leans to holding is open for want of repetitions and not for want of room.
 LEANS_TO_HOLDING = 0.7
-
-# A cache of which so much was in use was full: the last of it is claimed and released too fast to be seen.
-FULL = 0.9
 
 # A machine, the cell and the figure that were measured there, and what its use of CPU does to that figure.
 _Crowd = tuple[Machine, tuple[BusyCell, Term], str]
@@ -66,9 +63,13 @@ def lacking(
     if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm, everywhere=everywhere):
         return None
     full = _crowded(claim, _lack(decision), part, arm, busy) if everywhere else _full(claim, starts, arm, busy)
-    short = full or _never_full(claim, part, arm, busy) or _cut_short(claim, part, arm, busy)
-    short = short or _client_full(claim, arm, busy)
-    return short or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
+    return (
+        full
+        or _never_full(claim, part, arm, busy)
+        or _cut_short(claim, part, arm, busy)
+        or _client_full(claim, arm, busy)
+        or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
+    )
 
 
 def unseen(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyCell]) -> str:
@@ -200,7 +201,9 @@ def _signed(part: Part, sign: int) -> list[Term]:
 
 def _servers(terms: Iterable[Term], arm: Arm, busy: Sequence[BusyCell]) -> list[tuple[Machine, BusyCell, Term]]:
     """The machines with servers where these terms were measured."""
-    return [(m, c, t) for t in terms for c in busy if _is_at(c, t, arm) for m in c.machines if m.server]
+    return [
+        (machine, cell, term) for cell, term in _cells(terms, arm, busy) for machine in cell.machines if machine.server
+    ]
 
 
 def _busy_there(machine: Machine) -> str:
@@ -241,8 +244,8 @@ def _same_machine(
     upper: Term, lower: Term, arm: Arm, busy: Sequence[BusyCell]
 ) -> Iterator[tuple[tuple[Machine, BusyCell], tuple[Machine, BusyCell]]]:
     """Each machine with servers at the upper level, and the same one at the lower level."""
-    high, low = ([(m, c) for c in busy if _is_at(c, t, arm) for m in c.machines if m.server] for t in (upper, lower))
-    yield from ((a, b) for a in high for b in low if a[0].boot == b[0].boot)
+    high, low = (_servers([term], arm, busy) for term in (upper, lower))
+    yield from ((a[:2], b[:2]) for a in high for b in low if a[0].boot == b[0].boot)
 
 
 def _ran(cell: BusyCell, term: Term) -> str:
@@ -261,19 +264,23 @@ def _never_full(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell
     name = claim.conditions.filled
     if not name or not part.signs:
         return None
-    smaller = [(c, t) for t in _signed(part, -1) for c in busy if _is_at(c, t, arm) and name in c.most]
-    if not smaller or any(cell.most[name] >= FULL for cell, _ in smaller):
+    smaller = [
+        (cell.most[name], cell, term) for cell, term in _cells(_signed(part, -1), arm, busy) if name in cell.most
+    ]
+    if not smaller:
         return None
-    cell, term = max(smaller, key=lambda each: each[0].most[name])
-    why = f"the smaller cache was filled to {cell.most[name]:.0%} at most at {_ran(cell, term)}"
+    share, cell, term = max(smaller, key=lambda each: each[0])
+    if share >= FULL:
+        return None
+    why = f"the smaller cache was filled to {share:.0%} at most at {_ran(cell, term)}"
     return NoRoom(f"{why}, so that a larger one holds no more", "more data, or a source that is faster than its target")
 
 
 def _client_full(claim: Hypothesis, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     limit = claim.conditions.client
     terms = [term for _, term in claim.speaks_of(arm.published)]
-    machines = [m for t in terms for m in _machines(t, arm, busy) if m.client and not m.server]
-    full = [m for m in machines if limit is not None and m.share > limit]
+    machines = [machine for cell, _ in _cells(terms, arm, busy) for machine in cell.machines]
+    full = [m for m in machines if m.client and not m.server and limit is not None and m.share > limit]
     if not full:
         return None
     machine = max(full, key=lambda m: m.share)
@@ -292,8 +299,9 @@ def _fewer(part: Part, arm: Arm, busy: Sequence[BusyCell], fewer: str) -> NoRoom
     return NoRoom(f"{seen}{fewer}", "the published system itself, with as many nodes, on hosts of its own")
 
 
-def _machines(term: Term, arm: Arm, busy: Sequence[BusyCell]) -> list[Machine]:
-    return [machine for cell in busy if _is_at(cell, term, arm) for machine in cell.machines]
+def _cells(terms: Iterable[Term], arm: Arm, busy: Sequence[BusyCell]) -> list[tuple[BusyCell, Term]]:
+    """The cells in which these terms were measured."""
+    return [(cell, term) for term in terms for cell in busy if _is_at(cell, term, arm)]
 
 
 def _is_at(cell: BusyCell, term: Term, arm: Arm) -> bool:

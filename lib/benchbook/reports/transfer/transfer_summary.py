@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from benchbook.analysis import cpu_use
+from benchbook.analysis.headroom import FULL
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.about import Survey
 from benchbook.hosts.jobs import Ended
@@ -23,8 +24,6 @@ from benchbook.reports.transfer.engines import Moved
 
 MEGABYTE = 1e6
 WINDOW_S = 10.0
-# A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
-FULL = 0.9
 LABELS = ("transfer", "source", "target")
 # A rate whose seconds may be so much fewer is not known.
 UNSURE = 0.1
