@@ -9,13 +9,15 @@ import hashlib
 import sqlite3
 import zlib
 from collections.abc import Callable
+from contextlib import nullcontext
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 from benchbook.errors import BadInput
 from benchbook.reports.dm import checksum
-from benchbook.reports.dm.checksum import Chunk, Sums
+from benchbook.reports.dm.checksum import Chunk, Execute, Sums, TableProof
 
 SBTEST = [("id", "int", "NO", "PRI"), ("k", "int", "NO", ""), ("c", "char", "NO", ""), ("pad", "char", "NO", "")]
 MIXED = [
@@ -67,6 +69,15 @@ def server(tables: dict[str, tuple[list[tuple[str, ...]], list[tuple[Any, ...]]]
     return lambda sql: db.execute(sql).fetchall()
 
 
+def prove(ours: Execute, theirs: Execute, **more: int) -> list[TableProof]:
+    return checksum.prove(lambda: nullcontext(ours), lambda: nullcontext(theirs), "db", **more)
+
+
+def agree(ours: Execute, theirs: Execute) -> bool:
+    (found,) = checksum.gather(lambda: nullcontext(ours), lambda: nullcontext(theirs), "db")
+    return found.agrees
+
+
 def sbtest(*rows: tuple[int, int, str]) -> Callable[[str], list[Any]]:
     return server({"sbtest1": (SBTEST, [(i, k, c, "pad") for i, k, c in rows])})
 
@@ -84,7 +95,7 @@ def test_the_numbers_are_those_of_mariadb_and_tidb() -> None:
 
 def test_equal_tables_agree_in_any_order() -> None:
     rows = [(i, i % 7, f"c{i}") for i in range(1, 101)]
-    (evidence,) = checksum.prove(sbtest(*rows), sbtest(*reversed(rows)), "db", chunk_rows=30)
+    (evidence,) = prove(sbtest(*rows), sbtest(*reversed(rows)), chunk_rows=30)
     assert (evidence.table, evidence.source_rows, evidence.target_rows, evidence.chunks) == ("sbtest1", 100, 100, 4)
     assert evidence.agrees
 
@@ -107,7 +118,7 @@ SOURCE = [(1, 5, "a"), (2, 6, "b"), (3, 7, "c"), (4, 8, "d")]
 )
 def test_what_differs_is_said_with_its_place(target: list[tuple[int, int, str]], words: str) -> None:
     with pytest.raises(checksum.RowsDiffer, match=words):
-        checksum.prove(sbtest(*SOURCE), sbtest(*target), "db", chunk_rows=2)
+        prove(sbtest(*SOURCE), sbtest(*target), chunk_rows=2)
 
 
 def test_null_is_not_an_empty_string_nor_the_word() -> None:
@@ -117,14 +128,14 @@ def test_null_is_not_an_empty_string_nor_the_word() -> None:
     values = [None, "", "NULL"]
     for a in values:
         for b in values:
-            assert checksum.gather(one(a), one(b), "db")[0].agrees == (a == b)
+            assert agree(one(a), one(b)) == (a == b)
 
 
 def test_a_separator_inside_a_value_does_not_shift_columns() -> None:
     columns = [("id", "int", "NO", "PRI"), ("a", "varchar", "NO", ""), ("b", "varchar", "NO", "")]
     one = server({"t": (columns, [(1, "x','y", "z")])})
     two = server({"t": (columns, [(1, "x", "y','z")])})
-    assert not checksum.gather(one, two, "db")[0].agrees
+    assert not agree(one, two)
 
 
 def test_missing_tables_and_other_columns() -> None:
@@ -133,9 +144,22 @@ def test_missing_tables_and_other_columns() -> None:
     with pytest.raises(
         checksum.RowsDiffer, match=r"a: .*the target has no such table.*b: .*columns id, k, c, pad and id, k"
     ):
-        checksum.prove(ours, theirs, "db")
+        prove(ours, theirs)
     with pytest.raises(BadInput, match="no table to compare"):
-        checksum.prove(server({}), theirs, "db")
+        prove(server({}), theirs)
+
+
+def test_tables_are_compared_side_by_side() -> None:
+    # Each side's first statement of either table waits for the other table's: one after the other would break it.
+    both = Barrier(2)
+    kept = server({name: (SBTEST, [(1, 2, "c", "pad")]) for name in ("a", "b")})
+
+    def theirs(sql: str) -> list[Any]:
+        if "COLUMNS" in sql:
+            both.wait(timeout=60)
+        return kept(sql)
+
+    assert [(each.table, each.agrees) for each in prove(kept, theirs)] == [("a", True), ("b", True)]
 
 
 def test_chunks_cover_every_key_without_a_gap() -> None:
@@ -149,7 +173,7 @@ def test_chunks_cover_every_key_without_a_gap() -> None:
 
 def test_a_table_without_an_integer_key_is_one_chunk() -> None:
     columns = [("name", "varchar", "NO", "PRI"), ("k", "int", "NO", "")]
-    (evidence,) = checksum.prove(*[server({"t": (columns, [("a", 1), ("b", 2)])})] * 2, "db", chunk_rows=1)
+    (evidence,) = prove(*[server({"t": (columns, [("a", 1), ("b", 2)])})] * 2, chunk_rows=1)
     assert (evidence.chunks, evidence.source_rows) == (1, 2)
 
 
@@ -157,4 +181,4 @@ def test_a_type_whose_text_differs_between_servers_is_refused() -> None:
     columns = [("id", "int", "NO", "PRI"), ("ratio", "double", "NO", "")]
     execute = server({"t": (columns, [(1, 0.1)])})
     with pytest.raises(BadInput, match=r"db\.t: ratio: a column of type double cannot be compared"):
-        checksum.prove(execute, execute, "db")
+        prove(execute, execute)

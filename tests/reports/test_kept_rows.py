@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from benchbook.reports.dm.checksum import RowsDiffer
+from benchbook.reports.dm.checksum import Execute, RowsDiffer
 from benchbook.reports.dm.kept_rows import KeptRows
 from benchbook.systems.dm_status import BinlogPosition
 
@@ -15,12 +16,17 @@ BEGUN, WRITTEN = BinlogPosition("mysql-bin.000001", 154), BinlogPosition("mysql-
 
 
 class Server:
-    """One table `t` of one column in every database; how often its rows were hashed, and what they come to."""
+    """One table `t` of one column in every database; what its rows come to, how often they were hashed, and logins."""
 
     def __init__(self, xor: int = 7) -> None:
-        self.xor, self.hashed = xor, 0
+        self.xor, self.hashed, self.logins = xor, 0, 0
 
-    def __call__(self, statement: str) -> Sequence[Sequence[Any]]:
+    @contextmanager
+    def open(self) -> Iterator[Execute]:
+        self.logins += 1
+        yield self.execute
+
+    def execute(self, statement: str) -> Sequence[Sequence[Any]]:
         if "information_schema.TABLES" in statement:
             return [("t",)]
         if "information_schema.COLUMNS" in statement:
@@ -40,26 +46,27 @@ def kept() -> KeptRows:
 
 def test_rows_that_nothing_writes_to_are_hashed_once_on_the_source_and_each_time_on_the_target(kept: KeptRows) -> None:
     source, target = Server(), Server()
-    first = kept.prove(source, target, "dm_small", untouched=True)
+    first = kept.prove(source.open, target.open, "dm_small", untouched=True)
     kept.begin(BEGUN)
-    second = kept.prove(source, target, "dm_small", untouched=True)
-    assert (source.hashed, target.hashed) == (1, 2)
+    logins = source.logins
+    second = kept.prove(source.open, target.open, "dm_small", untouched=True)
+    assert (source.hashed, target.hashed, source.logins - logins) == (1, 2, 0)
     assert second == first
     assert first.as_json()["same"] is True
     assert [(each["source_rows"], each["target_rows"]) for each in first.as_json()["tables"]] == [(2, 2)]
     # Another database is another question.
-    assert kept.prove(source, target, "dm_large", untouched=True).source_read >= first.source_read
+    assert kept.prove(source.open, target.open, "dm_large", untouched=True).source_read >= first.source_read
     assert source.hashed == 2
 
 
 def test_what_was_written_to_during_the_trial_is_hashed_anew(kept: KeptRows) -> None:
     source, target = Server(), Server()
     for _ in range(2):
-        kept.prove(source, target, "dm_small", untouched=False)
+        kept.prove(source.open, target.open, "dm_small", untouched=False)
     assert source.hashed == 2
     # A sync's rows are other ones each time, whatever its binlog says.
     for _ in range(2):
-        kept.prove(source, target, "dm_sync", untouched=True)
+        kept.prove(source.open, target.open, "dm_sync", untouched=True)
     assert source.hashed == 4
 
 
@@ -75,22 +82,22 @@ def test_a_trial_left_the_upstream_untouched_if_its_binlog_ends_where_it_began(k
 
 def test_another_server_is_asked_anew(kept: KeptRows) -> None:
     source, target = Server(), Server()
-    kept.prove(source, target, "dm_small", untouched=True)
+    kept.prove(source.open, target.open, "dm_small", untouched=True)
     kept.forget()
     kept.begin(BEGUN)
-    kept.prove(source, target, "dm_small", untouched=True)
+    kept.prove(source.open, target.open, "dm_small", untouched=True)
     assert source.hashed == 2
 
 
 def test_a_target_that_differs_from_what_was_kept_is_held_against_what_the_source_says_now(kept: KeptRows) -> None:
     source, target = Server(), Server()
-    kept.prove(source, target, "dm_small", untouched=True)
+    kept.prove(source.open, target.open, "dm_small", untouched=True)
     # Written to between two trials: the next dump has it too.
     source.xor = target.xor = 8
     kept.begin(BEGUN)
-    kept.prove(source, target, "dm_small", untouched=True)
+    kept.prove(source.open, target.open, "dm_small", untouched=True)
     assert source.hashed == 2
     target.xor = 6
     kept.begin(BEGUN)
     with pytest.raises(RowsDiffer, match="t: 2 and 2 rows in 1 chunks differ: contents of 2 rows"):
-        kept.prove(source, target, "dm_small", untouched=True)
+        kept.prove(source.open, target.open, "dm_small", untouched=True)

@@ -7,12 +7,15 @@ guards against lost and mangled rows, not against an adversary. MariaDB 10.11 an
 integers, decimals, strings, binary strings, dates and enumerations; floats and JSON are printed differently: refused.
 The idea of chunks is that of pt-table-checksum (https://docs.percona.com/percona-toolkit/pt-table-checksum.html).
 
-Pure: it is given `execute(sql) -> rows` of either side. Values in SQL are names and integers that the servers gave.
+Pure: it is given how to open a connection to either side, whose `execute(sql)` returns rows. Values in SQL are names
+and integers that the servers gave.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -21,8 +24,12 @@ from benchbook.errors import BadInput, TrialFailed
 from benchbook.hosts.fanout import together
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
+# Opens a connection to one side; statements go over it one after the other.
+Side = Callable[[], AbstractContextManager[Execute]]
 
 CHUNK_ROWS = 100_000
+# A server hashes the rows of a statement on one core, or on little more.
+_TABLES_AT_ONCE = 4
 
 _INTEGERS = {"tinyint", "smallint", "mediumint", "int", "bigint"}
 _BYTES = {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
@@ -95,8 +102,8 @@ class TableProof:
 
 
 def prove(
-    source: Execute,
-    target: Execute,
+    source: Side,
+    target: Side,
     database: str,
     *,
     chunk_rows: int = CHUNK_ROWS,
@@ -112,17 +119,24 @@ def prove(
 
 
 def gather(
-    source: Execute,
-    target: Execute,
+    source: Side,
+    target: Side,
     database: str,
     *,
     chunk_rows: int = CHUNK_ROWS,
 ) -> list[TableProof]:
     """The evidence for and against, without judging it. Raises BadInput if there is nothing to compare."""
-    names = sorted(_tables(source, database))
+    with source() as ours:
+        names = sorted(_tables(ours, database))
     if not names:
         raise BadInput("no table to compare", key="database", value=database, fix="prepare the source's tables first")
-    return [_compare(source, target, database, name, chunk_rows) for name in names]
+
+    def compare(name: str) -> TableProof:
+        with source() as ours, target() as theirs:
+            return _compare(ours, theirs, database, name, chunk_rows)
+
+    with ThreadPoolExecutor(max_workers=_TABLES_AT_ONCE, thread_name_prefix="compare") as pool:
+        return list(pool.map(compare, names))
 
 
 def layout(execute: Execute, database: str, table: str) -> Layout | None:

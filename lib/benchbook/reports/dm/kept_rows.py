@@ -7,13 +7,14 @@ are good for as long as its binlog ends where it began with the trial. Where the
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchbook.hosts.about import Json
 from benchbook.reports.dm import checksum
-from benchbook.reports.dm.checksum import Execute, TableProof
+from benchbook.reports.dm.checksum import Execute, Side, TableProof
 from benchbook.systems.dm_status import BinlogPosition
 
 Answer = Sequence[Sequence[Any]]
@@ -53,7 +54,7 @@ class KeptRows:
         """Whether nothing was written since the trial began, of an upstream whose binlog ends there now."""
         return binlog == self._begun
 
-    def prove(self, source: Execute, target: Execute, database: str, *, untouched: bool) -> EqualRows:
+    def prove(self, source: Side, target: Side, database: str, *, untouched: bool) -> EqualRows:
         """Counts and checksums of every table; `untouched`: nothing was written upstream in the trial.
 
         Raises RowsDiffer.
@@ -69,10 +70,21 @@ class KeptRows:
         return EqualRows(checksum.prove(_asked_once(source, answers), target, database), self._read[database])
 
 
-def _asked_once(execute: Execute, known: dict[str, Answer]) -> Execute:
-    def ask(statement: str) -> Answer:
-        if statement not in known:
-            known[statement] = execute(statement)
-        return known[statement]
+def _asked_once(side: Side, known: dict[str, Answer]) -> Side:
+    """A side that is only connected to for what is not `known` yet, and adds to it."""
 
-    return ask
+    @contextmanager
+    def connected() -> Iterator[Execute]:
+        with ExitStack() as stack:
+            asked: list[Execute] = []
+
+            def ask(statement: str) -> Answer:
+                if statement not in known:
+                    if not asked:
+                        asked.append(stack.enter_context(side()))
+                    known[statement] = asked[0](statement)
+                return known[statement]
+
+            yield ask
+
+    return connected

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from benchbook.campaign.design import digest
@@ -203,12 +203,11 @@ class Pipeline:
         Raises RowsDiffer.
         """
         takes_s = reading_s(self.databases.rows(database))
-        with ExitStack() as stack:
-            source, target = (
-                stack.enter_context(executing(system.hosts[0], system.endpoints()[0], timeout_s=takes_s))
-                for system in (self.upstream, self.target)
-            )
-            return self._kept.prove(source, target, database, untouched=untouched)
+        source, target = (
+            partial(executing, system.hosts[0], system.endpoints()[0], timeout_s=takes_s)
+            for system in (self.upstream, self.target)
+        )
+        return self._kept.prove(source, target, database, untouched=untouched)
 
     def dataset(self, database: str, rows: int) -> sysbench.Dataset:
         """The tables of one of the upstream's databases."""
