@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from benchbook.transfer.leaving import leave_with
 from benchbook.transfer.settings import MongoEndpoint
 
 _LINE_EVERY = 100_000
+_LOOK_S = 0.02
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
 
@@ -50,9 +52,12 @@ def digest(
     url: Annotated[str, typer.Option(help="Server, mongodb://[user@]host:port/; no password in it.")],
     database: Annotated[str, typer.Option(help="Of which every collection is read.")] = "ddt",
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
+    when: Annotated[Path | None, typer.Option(help="A file; nothing is read before it is there.")] = None,
 ) -> None:
     """Reads a server back; prints documents, bytes and hash of every collection as JSON."""
     endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
+    while when and not when.exists():
+        time.sleep(_LOOK_S)
     found = proof.digest(endpoint, databases=re.escape(database))
     print(json.dumps({"collections": [asdict(each) for each in found]}))
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import benchbook
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import LONGEST_S, Command, Job
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 PROGRAM = "benchbook-python"
 # Of the data set, on both servers.
 DATABASE = "ddt"
+# The word that a reader waits for, in its job's folder.
+_WHEN = "when"
 # What a tool does to the documents takes seconds for a million; what hangs must not hang the campaign.
 _LEAST_S, _PER_DOCUMENT_S = 600.0, 0.002
 
@@ -60,18 +65,53 @@ def tool(
 
     Returns the JSON it prints, {} without any. Raises SystemFailed with its last words.
     """
+    with session.following(host, f"tool-{name}", _command(host, name, server, options, within_s)) as job:
+        return _printed(job, name)
+
+
+@contextmanager
+def reader(
+    session: Session, host: RemoteHost, server: MongoEndpoint, *, within_s: float
+) -> Iterator[Callable[[], Json]]:
+    """The tool `digest`, started and held until its result is asked for.
+
+    Of the proof of a small copy a third is this start. What is yielded reads the server, which may take
+    `within_s`, and returns what `tool` does.
+    """
+    command = _command(host, "digest", server, ["--when", f"{{job}}/{_WHEN}"], LONGEST_S)
+    with session.following(host, "tool-reader", command) as job:
+
+        def read() -> Json:
+            until = time.monotonic() + within_s
+
+            def look() -> None:
+                if time.monotonic() > until:
+                    raise SystemFailed(f"the data set was not read back within {within_s:g} s")
+
+            job.leave(_WHEN)
+            return _printed(job, "digest", look)
+
+        yield read
+
+
+def _command(
+    host: RemoteHost, name: str, server: MongoEndpoint, options: Sequence[object], timeout_s: float
+) -> Command:
     secrets = {"password": server.password} if server.password else {}
     files = ["--password-file", "{job}/password"] if secrets else []
     where = ["--url", server.url, "--database", DATABASE]
     argv = [python_path(host), "-m", "benchbook.transfer.tools", name, *where, *options, *files]
-    command = Command(argv, timeout_s=within_s, env=environment(host), secrets=secrets)
-    with session.following(host, f"tool-{name}", command) as job:
-        ended = job.wait(every_s=0.1)
-        stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
-    if outside := ended.from_outside(f"{name} of the data set on {host.name}"):
+    return Command(argv, timeout_s=timeout_s, env=environment(host), secrets=secrets)
+
+
+def _printed(job: Job, name: str, on_look: Callable[[], None] = lambda: None) -> Json:
+    ended = job.wait(every_s=0.1, on_look=on_look)
+    if outside := ended.from_outside(f"{name} of the data set on {job.host.name}"):
         raise SystemFailed(outside)
     if ended.exit != 0:
-        raise SystemFailed(f"{name} of the data set: {stderr.strip()[-500:] or f'ended with {ended.exit}'}")
+        said = job.stderr().strip()[-500:] or f"ended with {ended.exit}"
+        raise SystemFailed(f"{name} of the data set: {said}")
+    stdout = job.stdout().decode(errors="replace")
     found: Json = json.loads(stdout) if stdout.strip() else {}
     return found
 

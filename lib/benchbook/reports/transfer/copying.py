@@ -111,10 +111,14 @@ class Transfer:
         """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
-        with blaming(self._source, self._target), ExitStack() as stack:
+        with blaming(self._source, self._target), ExitStack() as proving, ExitStack() as probing:
             watch = watching(self._session, self._probes())
             with phase("reset"):
-                _, watched = together(self._make_room, lambda: stack.enter_context(watch))
+                _, watched, read_target = together(
+                    self._make_room,
+                    lambda: probing.enter_context(watch),
+                    lambda: proving.enter_context(self._sides.reader()),
+                )
             with ExitStack() as copying:
                 with phase("start"):
                     job = copying.enter_context(self._session.following(self.client, JOB, command))
@@ -124,7 +128,7 @@ class Transfer:
                     moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
             with phase("prove"):
-                _, proof = together(stack.close, lambda: self._sides.prove(output))
+                _, proof = together(probing.close, lambda: self._sides.prove(output, read_target))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(

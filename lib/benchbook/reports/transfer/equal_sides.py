@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchbook.errors import TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
-from benchbook.reports.transfer.client_python import longest_s, tool
+from benchbook.reports.transfer.client_python import longest_s, reader, tool
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -49,12 +51,16 @@ class EqualSides:
     _held: Held | None = field(init=False, default=None)
     _weight: int = field(init=False, default=0)
 
-    def prove(self, output: str) -> Json:
+    def reader(self) -> AbstractContextManager[Callable[[], Json]]:
+        """What reads the target back once its copy is over, started while there is none yet."""
+        return reader(self.session, self.client, self.target.endpoint, within_s=longest_s(self.documents))
+
+    def prove(self, output: str, read_target: Callable[[], Json]) -> Json:
         """The evidence, for a record. Raises TrialFailed with the engine's `output` on any difference."""
         before = self._held
-        source, target = together(self._source, lambda: self._read(self.target))
+        source, target = together(self._source, lambda: _held(time.time(), read_target()))
         if source is before and source.collections != target.collections:
-            source = self._held = self._read(self.source)
+            source = self._held = self._read_source()
         names = sorted({*source.collections, *target.collections})
         found = [
             {"namespace": name, "source": source.collections.get(name), "target": target.collections.get(name)}
@@ -73,11 +79,14 @@ class EqualSides:
         weight = self.source.weigh()
         # Nobody knows whether a server that tells no weight is written to.
         if self._held is None or not weight or weight != self._weight:
-            self._held, self._weight = self._read(self.source), weight
+            self._held, self._weight = self._read_source(), weight
         return self._held
 
-    def _read(self, server: MongoServer) -> Held:
-        """Every collection of one side, read whole. Raises SystemFailed."""
-        at, within_s = time.time(), longest_s(self.documents)
-        found = tool(self.session, self.client, "digest", server.endpoint, within_s=within_s)
-        return Held({each["namespace"]: each for each in found["collections"]}, at)
+    def _read_source(self) -> Held:
+        """Every collection of it, read whole. Raises SystemFailed."""
+        within_s = longest_s(self.documents)
+        return _held(time.time(), tool(self.session, self.client, "digest", self.source.endpoint, within_s=within_s))
+
+
+def _held(at: float, found: Json) -> Held:
+    return Held({each["namespace"]: each for each in found["collections"]}, at)
