@@ -282,6 +282,14 @@ def test_a_rate_rises_no_more_than_the_busy_share_can(toy: Published, low: float
             "Not testable here: 65% of 2 cores are busy at x 1 and 99% at x 8, which leaves room for 1.5x; "
             "the claim needs 2.45x. Measured all the same:"
         )
+        assert found.sentence.endswith(" repetitions; published: 3.06x.")
+
+
+def test_a_rate_that_rose_by_more_than_the_busy_share_is_no_contradiction(toy: Published) -> None:
+    """From 70% to 99% the share rises 1.41 times, and the rate 1.5 times: it took less CPU per transaction."""
+    cells = [*busy(0.7), *busy(0.99, at=8)]
+    (found,) = judge.judge(ledger(RATIO), toy, evidence(y(HALFWAY)), judge.JudgedSystem("s"), busy=cells)
+    assert found.reason.endswith("which leaves room for 1.4x at the same CPU per transaction; the claim needs 2.45x")
 
 
 def test_a_step_on_a_full_machine_says_nothing_of_a_rise(toy: Published) -> None:

@@ -177,16 +177,17 @@ def _of_tidb(tidb: pd.DataFrame, began: float) -> dict[str, tuple[float, str]]:
 # -- series ---------------------------------------------------------------------------------------------------------
 
 
-def lag(dm: pd.DataFrame, mysql: pd.DataFrame) -> pd.DataFrame:
+def lag(dm: pd.DataFrame, mysql: pd.DataFrame, began: float) -> pd.DataFrame:
     """How far the target is behind: [t, rows, seconds], at the scrapes of dm-worker.
 
-    `mysql` is the upstream's part of the long table. In rows: changed upstream and not yet applied. In seconds: since
-    the upstream had as many rows changed as the target has now; 0 once all are applied.
+    `mysql` is the upstream's part of the long table, `began` when its load did (s since the epoch). In rows: changed
+    upstream and not yet applied. In seconds: since the upstream had as many rows changed as the target has now; 0 once
+    all are applied.
     """
     jobs = prometheus.where(dm, **ROWS)
     if not prometheus.has(jobs, JOBS):
         return pd.DataFrame({"t": [], "rows": [], "seconds": []}, dtype="float64")
-    there, changed = _upstream(mysql)
+    there, changed = _since(began, *_upstream(mysql))
     applied = prometheus.rate(jobs, JOBS)
     t = applied.t.to_numpy()
     done = (applied.value * np.diff(t, prepend=_first(dm))).cumsum().to_numpy()
@@ -207,6 +208,16 @@ def _upstream(mysql: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         return np.array([0.0]), np.array([0.0])
     steps = np.diff(t, prepend=t[0] - (float(np.median(np.diff(t))) if len(t) > 1 else 1.0))
     return np.concatenate([[t[0] - steps[0]], t]), np.concatenate([[0.0], (rates.to_numpy() * steps).cumsum()])
+
+
+def _since(began: float, there: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same, where nothing changes before the load begins: what the sample around that moment saw came after it."""
+    before = there <= began
+    so_far = changed[before][-1] if before.any() else 0.0
+    return (
+        np.concatenate([there[before], [began], there[~before]]),
+        np.concatenate([changed[before], [so_far], changed[~before]]),
+    )
 
 
 def _rising(values: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
