@@ -303,6 +303,12 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
     assert first_screen.headline(old) == said[0].upper() + said[1:]
 
 
+def test_rates_that_are_not_to_be_relied_on_are_named_where_the_claims_are_counted() -> None:
+    said = "The rates of 2 of 2 trials are not to be relied on."
+    told = first_screen.trust(results.parse(found(profile="lab", systems=[], setting={"unsure": said})))
+    assert told == [said, "2 of 45 trials failed."]
+
+
 def test_two_systems_are_counted_each_for_itself() -> None:
     claims = [judged(), judged(system="mariadb", verdict="contradicted")]
     systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
