@@ -131,6 +131,24 @@ def test_a_rate_counts_from_the_loads_begin_to_the_end_of_the_growth() -> None:
     assert dm_summary.grown(frame, "dm_relay_write_size_sum") == 0.0
 
 
+def test_what_tidb_executed_is_divided_by_the_seconds_of_the_jobs_that_it_was_asked_for() -> None:
+    """300 row jobs in the 2 s after 10: 150/s, and as many REPLACE, whose end TiDB's scrapes show sooner.
+
+    40 INSERT are the last of the load before; over the second in which they were seen they were 40/s.
+    """
+    by_type = "tidb_executor_statement_total"
+    executed = {"Insert": (0, 40, 40, 40), "Replace": (0, 200, 300, 300)}
+    tidb = scrapes(
+        "tidb", [(10.0 + i, by_type, {"type": t}, v) for t, seen in executed.items() for i, v in enumerate(seen)]
+    )
+    dm = scrapes("dm", jobs(0, 100, 300, 300))
+    load = {"qps": 1.0, "tps": 1.0, "p95_ms": 1.0, "events": 1.0, "ignored_errors": 0.0}
+    none = pd.DataFrame({"rows": [0.0], "seconds": [0.0]})
+    found = dm_summary.of_sync(dm, tidb, load, none, began=10.0, ended=11.0)
+    rates = [found[name].value for name in ("job_tps", "tidb_qps_replace", "tidb_qps_insert", "tidb_qps_delete")]
+    assert rates == [150.0, 150.0, 20.0, 0.0]
+
+
 def test_lag_in_rows_and_in_seconds() -> None:
     """Upstream: 100 rows in each of the seconds before 11, 12 and 13. Applied: 0, 50, 150, 300 at 10, 11, 12, 13 s."""
     mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": 100.0})

@@ -176,7 +176,8 @@ def _rates_without_room(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCe
     for machine, cell, term in _servers(_signed(part, 1), arm, busy):
         left = max(limit / machine.share, 1.0) if machine.share else math.inf
         if lack.most > left:
-            yield machine, (cell, term), f"which leaves room for {left:.3g}x" if left > 1 else "which counts as full"
+            said = "which counts as full" if f"{left:.3g}" == "1" else f"which leaves room for {left:.3g}x"
+            yield machine, (cell, term), said
 
 
 def _times_that_waited(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
