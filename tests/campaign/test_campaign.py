@@ -40,7 +40,7 @@ from benchbook.errors import (
 from benchbook.probes.samples import COLUMNS, empty
 
 
-def test_a_plan_says_how_many_cells_are_measured_less_often_than_others() -> None:
+def test_a_plan_says_how_many_cells_are_measured_less_often_than_others(home: Home) -> None:
     trials = plan(CELLS, 3, seed=1, asked=ASKED, fewer={CELLS[0].key: 1})
     shown = differences.plan(campaigns.start_or_continue("r", ASKED, trials, seed=1)).data
     assert f"1 of {len(CELLS)} cells are measured once: they decide no claim that can be tested here" in shown

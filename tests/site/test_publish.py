@@ -347,6 +347,20 @@ def test_the_main_figure_stands_at_the_top_and_nowhere_else(tmp_path: Path) -> N
     assert [image["alt"] for image in untagged.select(".best img")] == ["Throughput rises with threads"]
 
 
+def test_a_caption_that_is_an_output_of_its_own_goes_with_its_picture(tmp_path: Path) -> None:
+    """As a notebook holds what `plots.picture.show` shows; the second has the next paragraph in the same output."""
+    picture = v4.new_output("display_data", data={"image/png": PNG}, metadata={"alt": "Ratios"})
+    captions = [
+        html(f'<p class="bb-caption">{said}</p>{more}') for said, more in (("First.", ""), ("Second.", "<p>More.</p>"))
+    ]
+    soup = rendered(tmp_path, [code("show()", 1, picture, captions[0], picture, captions[1])])
+    top, below = soup.select("figure")
+    assert (text(top), text(below)) == ("First.", "Second.")
+    assert top.find_parent(class_="best")
+    (kept,) = soup.select(".outputs > .rich:not(figure)")
+    assert text(kept) == "More."
+
+
 def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:
     head = rendered(tmp_path, cells(), claims=[judged()]).head
     said = {meta.get("name") or meta.get("property"): meta["content"] for meta in head.select("meta[content]")}

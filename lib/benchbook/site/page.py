@@ -116,6 +116,19 @@ def _take_title(soup: BeautifulSoup) -> str | None:
     return text
 
 
+def _join_captions(soup: BeautifulSoup) -> None:
+    """A picture's caption, which a notebook holds as an output after it, becomes part of its figure."""
+    for caption in soup.select("figure.picture + .rich > .bb-caption:first-child"):
+        output = caption.parent
+        figure = output.find_previous_sibling("figure") if output else None
+        if output is None or figure is None:
+            continue
+        caption.name, caption.attrs = "figcaption", {}
+        figure.append(caption.extract())
+        if not output.find(True):
+            output.decompose()
+
+
 def _take_best(soup: BeautifulSoup) -> str:
     """Take the report's main figure out of the body, where a link to it stays; empty where there is no figure."""
     figure = soup.select_one(f"{BEST} :is(figure.bb-figure, .picture)") or soup.select_one("figure.bb-figure, .picture")
@@ -262,4 +275,7 @@ def _text(element: Tag) -> str:
     return " ".join(element.get_text(" ").split())
 
 
-_STEPS = (_drop_banned, _drop_loading, mark_tall, slim, _drop_claims, _lower_headings, _frame_tables, _align_numbers)
+_STEPS = (
+    _drop_banned, _drop_loading, _join_captions, mark_tall, slim, _drop_claims, _lower_headings, _frame_tables,
+    _align_numbers,
+)  # fmt: skip
