@@ -347,6 +347,16 @@ def test_the_main_figure_stands_at_the_top_and_nowhere_else(tmp_path: Path) -> N
     assert [image["alt"] for image in untagged.select(".best img")] == ["Throughput rises with threads"]
 
 
+def test_numbers_are_flush_right_where_a_row_shares_its_first_level_with_the_row_above(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"mode": ["dtm", "dtm"], "sql": [2, 10], "tps": [339.3, 225.0]}).set_index(["mode", "sql"])
+    rows = rendered(tmp_path, [code("frame", 1, html(frame.to_html()))]).select("tbody tr")
+    shown = [[(text(cell), cell.get("class")) for cell in row.select("th, td")] for row in rows]
+    assert shown == [
+        [("dtm", None), ("2", ["number"]), ("339.3", ["number"])],
+        [("10", ["number"]), ("225.0", ["number"])],
+    ]
+
+
 def test_a_caption_that_is_an_output_of_its_own_goes_with_its_picture(tmp_path: Path) -> None:
     """As a notebook holds what `plots.picture.show` shows; the second has the next paragraph in the same output."""
     picture = v4.new_output("display_data", data={"image/png": PNG}, metadata={"alt": "Ratios"})

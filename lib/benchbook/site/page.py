@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -224,13 +225,17 @@ def _plain_table(table: Tag) -> None:
 
 
 def _align_numbers(soup: BeautifulSoup) -> None:
-    """Set the numbers of a pandas table flush right, heads included, and leave its words on the left."""
+    """Set the numbers of a pandas table flush right, heads included, and leave its words on the left.
+
+    Columns are counted from the right: on the left, a row has no cells of levels that it shares with the row above.
+    """
     for table in soup.select("table.dataframe"):
         rows = [row.find_all(["td", "th"]) for row in table.find_all("tr")]
-        for column in zip(*(row for row in rows if len(row) == max(map(len, rows))), strict=True):
-            values = [cell for cell in column if cell.find_parent("tbody")]
+        for column in zip_longest(*map(reversed, rows)):
+            cells = [cell for cell in column if cell is not None]
+            values = [cell for cell in cells if cell.find_parent("tbody")]
             if values and all(_NUMBER.match(_text(cell)) for cell in values):
-                for cell in column:
+                for cell in cells:
                     cell["class"] = "number"
 
 
