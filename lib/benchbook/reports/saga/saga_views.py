@@ -146,7 +146,7 @@ def sweep(report: Recorded) -> HTML:
     if len(levels) > 1:
         return table
     said = f"One number of clients was measured ({levels[0] if levels else 'none'}): no knee can be seen. "
-    hint = "PROFILE=lab sweeps, and so does -p concurrency=[10,20,40]."
+    hint = "PROFILE=lab sweeps, and so does -p 'concurrency=[10, 20, 40]'."
     return show.stack([table, show.paragraph(said + hint)])
 
 
