@@ -254,7 +254,7 @@ def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: 
 def test_a_claim_that_is_not_settled_says_how_it_leans_or_why_it_cannot_be_tested(tmp_path: Path) -> None:
     bare = {"effect": None, "interval": None, "region": None, "published": None}
     claims = [
-        judged(verdict="inconclusive", leaning=0.934),
+        judged(verdict="inconclusive", leaning=0.934, decide="about 13 repetitions", needed=13),
         judged(verdict="inconclusive", leaning=0.5),
         judged(verdict="not testable here", **bare, reason="98% of 2 cores are busy at 1 thread"),
         # Of a file from before `reason` was written.
@@ -263,6 +263,7 @@ def test_a_claim_that_is_not_settled_says_how_it_leans_or_why_it_cannot_be_teste
     soup = rendered(tmp_path, cells(), claims=[judged(), *claims])
     beneath = [each.small and text(each.small) for each in soup.select(".claim .statement")]
     assert beneath == [None, "leans to holding, 0.93", "nothing known", "98% of 2 cores are busy at 1 thread", None]
+    assert "about 13 repetitions ( -p repetitions=13 )." in text(soup.select(".claim .more")[1])
     assert "the probability that it holds here" in text(soup.select_one(".claims > .note"))
 
 

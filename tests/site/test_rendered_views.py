@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import papermill
 import pytest
 from kit import Home
@@ -271,6 +272,14 @@ def test_the_trials_of_the_ladder_know_their_rung(replayed: Replayed) -> None:
     rungs = saga_views.by_clients(replayed(DTM).trials())
     assert set(rungs.table) == {"saga"}
     assert {"no DTM, 2 SQL", "DTM, 2 SQL"} <= set(rungs.rung)
+
+
+def test_a_sweep_of_one_number_of_clients_is_a_sentence(replayed: Replayed) -> None:
+    rungs = saga_views.by_clients(replayed(DTM).trials())
+    (clients,) = set(rungs.concurrency)
+    assert alt(saga_views.swept(rungs, "global_tps")).startswith("One number of clients was measured")
+    more = pd.concat([rungs, rungs.assign(concurrency=2 * clients)])
+    assert alt(saga_views.swept(more, "global_tps")).startswith("global_tps of every trial against concurrency. ")
 
 
 def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Replayed) -> None:
