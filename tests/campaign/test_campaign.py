@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from in_memory import ASKED, CELLS, InMemory, begun, run
 from kit import Home
+from rendered import Rendered
 
 from benchbook.analysis import interferences
 from benchbook.campaign import run as campaign_run
@@ -39,10 +40,16 @@ from benchbook.errors import (
 from benchbook.probes.samples import COLUMNS, empty
 
 
-def test_a_plan_says_how_many_cells_are_measured_less_often_than_others() -> None:
+def test_a_plan_says_how_many_cells_are_measured_less_often_than_others(home: Home) -> None:
     trials = plan(CELLS, 3, seed=1, asked=ASKED, fewer={CELLS[0].key: 1})
     shown = differences.plan(campaigns.start_or_continue("r", ASKED, trials, seed=1)).data
     assert f"1 of {len(CELLS)} cells are measured once: they decide no claim that can be tested here" in shown
+    rows = Rendered(shown).table("Campaign")
+    # Of system x, one of two cells is measured once: 1 + 3 trials.
+    assert [(row["system"], row["repetitions"], row["trials"]) for row in rows] == [
+        ("x", "1 to 3", "4"),
+        ("y", "3", "6"),
+    ]
     assert "measured once" not in differences.plan(begun(seed=2)).data
 
 

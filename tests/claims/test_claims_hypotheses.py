@@ -282,6 +282,14 @@ def test_a_rate_rises_no_more_than_the_busy_share_can(toy: Published, low: float
             "Not testable here: 65% of 2 cores are busy at x 1 and 99% at x 8, which leaves room for 1.5x; "
             "the claim needs 2.45x. Measured all the same:"
         )
+        assert found.sentence.endswith(" repetitions; published: 3.06x.")
+
+
+def test_a_rate_that_rose_by_more_than_the_busy_share_is_no_contradiction(toy: Published) -> None:
+    """From 70% to 99% the share rises 1.41 times, and the rate 1.5 times: it took less CPU per transaction."""
+    cells = [*busy(0.7), *busy(0.99, at=8)]
+    (found,) = judge.judge(ledger(RATIO), toy, evidence(y(HALFWAY)), judge.JudgedSystem("s"), busy=cells)
+    assert found.reason.endswith("which leaves room for 1.4x at the same CPU per transaction; the claim needs 2.45x")
 
 
 def test_a_step_on_a_full_machine_says_nothing_of_a_rise(toy: Published) -> None:
@@ -367,10 +375,11 @@ def test_another_machine_s_room_does_not_count(toy: Published) -> None:
     # The claim needs 306 / 100 x 0.8 / 0.99 = 2.48 times what FLAT shows, and cores are full when 95% are busy: they
     # have that left if 0.95 / 2.48 = 38% are; what is measured, 0.977 to 0.996, may need up to 2.51 times.
     [
-        (0.98, "not testable here", "1x"),
-        (0.7, "not testable here", "1.36x"),
-        (0.39, "not testable here", "2.44x"),
-        (0.38, "not testable here", "2.5x"),
+        (0.98, "not testable here", "counts as full"),
+        (0.949, "not testable here", "counts as full"),
+        (0.7, "not testable here", "leaves room for 1.36x"),
+        (0.39, "not testable here", "leaves room for 2.44x"),
+        (0.38, "not testable here", "leaves room for 2.5x"),
         (0.37, "contradicted", ""),
     ],
 )
@@ -383,7 +392,7 @@ def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
     assert [claim.verdict for claim in found] == ["contradicted", verdict]
     if left:
         assert (
-            f"{share:.0%} of 2 cores are busy at x 8, which leaves room for {left}; "
+            f"{share:.0%} of 2 cores are busy at x 8, which {left}; "
             "it would have to be 2.48x [2.46, 2.51] what it is. Measured all the same" in found[1].sentence
         )
         assert "hosts of their own" in found[1].decide

@@ -86,5 +86,5 @@ def test_a_claim_on_a_figure_that_drifts_says_so_and_stays_open_near_its_bound()
     assert found.verdict == "inconclusive"
     assert "Seems to drift" in found.sentence
     assert "throughput, x 8 against 1 by -2.0%" in found.sentence
-    assert found.decide.startswith("repetitions that do not drift")
+    assert found.decide.startswith("more repetitions, to see whether it drifts; ")
     assert found.needed is None

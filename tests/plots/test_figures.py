@@ -32,6 +32,16 @@ def lines_of(axes: plt.Axes) -> list[list[tuple[float, float]]]:
     return [[(float(x), float(y)) for x, y in points] for points in drawn if len(points) > 1]
 
 
+def test_a_mark_that_stands_for_several_trials_is_not_called_one() -> None:
+    """Two caches at one number of threads: 10 and 20 are one mark."""
+    trials = pd.DataFrame({"workload": "w", "threads": [1, 1, 2], "repetition": 1, "tps": [10.0, 20.0, 18.0]})
+    several, one = (plots.repetitions(frame, "tps") for frame in (trials, trials[1:]))
+    assert lines_of(several.axes[0]) == [[(1.0, 15.0), (2.0, 18.0)]]
+    joined = "; marks of one repetition are joined."
+    assert mime.words(several)[1] == f"A mark is the mean of a repetition there, of up to 2 trials{joined}"
+    assert mime.words(one)[1] == f"A mark per trial{joined}"
+
+
 # -- time series ---------------------------------------------------------------------------------------------------
 
 

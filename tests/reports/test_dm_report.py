@@ -131,10 +131,28 @@ def test_a_rate_counts_from_the_loads_begin_to_the_end_of_the_growth() -> None:
     assert dm_summary.grown(frame, "dm_relay_write_size_sum") == 0.0
 
 
+def test_what_tidb_executed_is_divided_by_the_seconds_of_the_jobs_that_it_was_asked_for() -> None:
+    """300 row jobs in the 2 s after 10: 150/s, and as many REPLACE, whose end TiDB's scrapes show sooner.
+
+    40 INSERT are the last of the load before; over the second in which they were seen they were 40/s.
+    """
+    by_type = "tidb_executor_statement_total"
+    executed = {"Insert": (0, 40, 40, 40), "Replace": (0, 200, 300, 300)}
+    tidb = scrapes(
+        "tidb", [(10.0 + i, by_type, {"type": t}, v) for t, seen in executed.items() for i, v in enumerate(seen)]
+    )
+    dm = scrapes("dm", jobs(0, 100, 300, 300))
+    load = {"qps": 1.0, "tps": 1.0, "p95_ms": 1.0, "events": 1.0, "ignored_errors": 0.0}
+    none = pd.DataFrame({"rows": [0.0], "seconds": [0.0]})
+    found = dm_summary.of_sync(dm, tidb, load, none, began=10.0, ended=11.0)
+    rates = [found[name].value for name in ("job_tps", "tidb_qps_replace", "tidb_qps_insert", "tidb_qps_delete")]
+    assert rates == [150.0, 150.0, 20.0, 0.0]
+
+
 def test_lag_in_rows_and_in_seconds() -> None:
     """Upstream: 100 rows in each of the seconds before 11, 12 and 13. Applied: 0, 50, 150, 300 at 10, 11, 12, 13 s."""
     mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": 100.0})
-    lag = dm_summary.lag(scrapes("dm", jobs(0, 50, 150, 300)), mysql)
+    lag = dm_summary.lag(scrapes("dm", jobs(0, 50, 150, 300)), mysql, began=10.0)
     assert lag.t.tolist() == [11.0, 12.0, 13.0]
     assert lag["rows"].tolist() == [50.0, 50.0, 0.0]
     # At 11 s it has 50 rows, which upstream had at 10.5 s; at 12 s it has 150: 11.5 s.
@@ -144,9 +162,18 @@ def test_lag_in_rows_and_in_seconds() -> None:
 def test_a_target_that_has_nothing_yet_lags_since_the_first_change() -> None:
     """Upstream rests until 12, then changes 100 rows a second; nothing has been applied at 13."""
     mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": [0.0, 0.0, 100.0]})
-    lag = dm_summary.lag(scrapes("dm", jobs(0, 0, 0, 0)), mysql)
+    lag = dm_summary.lag(scrapes("dm", jobs(0, 0, 0, 0)), mysql, began=12.0)
     assert lag["rows"].tolist() == [0.0, 0.0, 100.0]
     assert lag["seconds"].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_no_target_lags_since_before_the_load_began() -> None:
+    """The upstream's sample at 12 saw 100 rows, all of them since the load began at 11.75; 0 and 50 were applied."""
+    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": [0.0, 100.0, 100.0]})
+    lag = dm_summary.lag(scrapes("dm", jobs(0, 0, 0, 50)), mysql, began=11.75)
+    assert lag["rows"].tolist() == [0.0, 100.0, 150.0]
+    # At 13 s it has 50 of the 100 rows, which upstream had half-way from 11.75 s to 12 s.
+    assert lag["seconds"].tolist() == [0.0, 0.25, 1.125]
 
 
 def test_dump_and_load_speeds_are_of_the_data_files_in_mebibytes() -> None:

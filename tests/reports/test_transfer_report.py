@@ -16,6 +16,7 @@ from kit import TESTS
 from records import record
 
 from benchbook import published
+from benchbook.analysis import circumstances
 from benchbook.bench import transfer_bench
 from benchbook.campaign import design
 from benchbook.campaign.record import Quantity
@@ -29,7 +30,7 @@ from benchbook.probes.known_probes import PROCESS
 from benchbook.probes.probe_file import read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, transfer_kind, transfer_views
+from benchbook.reports.transfer import engines, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
@@ -363,9 +364,9 @@ def test_the_page_names_copies_too_short_for_a_rate_and_older_records_say_nothin
     said = "900 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
     short = record(system="ddt", proof={"unsure": said})
     fine, older = record(proof={"unsure": None}), record()
-    assert transfer_views.unsure([fine, older]) == []
+    assert circumstances.unsure([fine, older]) == ""
     sentence = f"The rates of 1 of 3 trials are not to be relied on. For example, ddt: {said}."
-    assert transfer_views.unsure([fine, short, older]) == [sentence]
+    assert circumstances.unsure([fine, short, older]) == sentence
 
 
 # -- the bottleneck --------------------------------------------------------------------------------------------------

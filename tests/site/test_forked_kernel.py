@@ -41,6 +41,11 @@ OF_THE_KIT = """import pandas as pd
 from benchbook import plots
 trials = pd.DataFrame({"workload": "w", "threads": [1, 2], "repetition": 1, "tps": [10.0, 18.0]})
 plots.repetitions(trials, "tps")"""
+# Drawn by a module that only asks for a way of drawing, as a report's own figures are.
+OF_A_REPORT = """import pandas as pd
+from benchbook.reports.saga import ladder_plot
+rung = {"rung": "no DTM, 2 SQL", "measure": "OPS", "value": 1.0, "low": 0.9, "high": 1.1}
+ladder_plot.drawn(pd.DataFrame([{"who": "published", **rung}, {"who": "measured", **rung}]))"""
 
 
 def executed(folder: Path, manager: type[AsyncKernelManager], cells: Sequence[str] = CELLS) -> list[Any]:
@@ -73,8 +78,11 @@ def test_the_outputs_are_those_of_a_kernel_that_was_started(tmp_path: Path, monk
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("first", [OF_THE_KIT, OF_A_REPORT])
 @pytest.mark.parametrize("forked", [False, True])
-def test_a_figure_is_drawn_once_by_the_kit(tmp_path: Path, forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_drawn_once_by_the_kit(
+    tmp_path: Path, forked: bool, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """matplotlib's inline backend draws each figure too, if it is let, and its PNG, without words, takes our place.
 
     A figure that is open where the copy is made is not shown by it.
@@ -83,7 +91,7 @@ def test_a_figure_is_drawn_once_by_the_kit(tmp_path: Path, forked: bool, monkeyp
     left_open = plt.figure()
     with forked_kernel.options(forked=forked) as options:
         manager = options.get("kernel_manager_class", AsyncKernelManager)
-        ((shown,), _) = executed(tmp_path, manager, [OF_THE_KIT, "1"])
+        ((shown,), _) = executed(tmp_path, manager, [first, "1"])
     plt.close(left_open)
     assert {"image/png", "image/svg+xml", "text/plain"} == set(shown.data)
     with Image.open(io.BytesIO(base64.b64decode(shown.data["image/png"]))) as picture:

@@ -44,6 +44,15 @@ TOUCHING = """(() => {
   return {labels: shown.map((boxes) => boxes.length), touching: touching.length};
 })()"""
 
+# Of each scale, its unit's first mark in words and where that stands over the line of no effect beneath it, in pixels.
+OVER_NONE = """[...document.querySelectorAll(".axis")].map((axis) => {
+  const none = axis.parentElement.querySelectorAll("svg.strip .none"), here = [...none].find(
+    (line) => axis.compareDocumentPosition(line) & Node.DOCUMENT_POSITION_FOLLOWING).getBoundingClientRect();
+  const marks = [...axis.querySelectorAll("i")].map((i) => [i.innerText, i.getBoundingClientRect()]);
+  return marks.filter(([text]) => text === "1x" || text === "0").map(
+    ([text, box]) => [text, Math.round((box.left + box.right - here.left - here.right) / 2)])[0];
+})"""
+
 TOPS = (
     """["svg.strip", ".best img"].map((name) => document.querySelector(name).getBoundingClientRect().top + scrollY)"""
 )
@@ -67,6 +76,7 @@ def picture() -> str:
 
 
 def claims() -> list[dict[str, Any]]:
+    """Four of each verdict; of the open ones, the last is a rank correlation."""
     verdicts = ["reproduced", "contradicted", "not testable here", "inconclusive"]
     common = {"statement": STATEMENT, "unit": "times", "effect": 2.4, "interval": [0.3, 40.0], "region": [1.2, None]}
     # What was printed lies far apart: the scale goes from 1/16 to 16.
@@ -77,6 +87,7 @@ def claims() -> list[dict[str, Any]]:
             "sentence": "So it was.",
             "published": [0.05, 20.0][i % 2],
             **common,
+            **({"unit": "tau", "effect": 0.2, "interval": [-0.1, 0.5], "region": [0.0, None]} if i == 15 else {}),
         }
         for i in range(16)
     ]
@@ -121,6 +132,14 @@ def test_labels_of_a_scale_never_touch_and_where_there_is_room_there_are_more(pa
     assert [each["touching"] for each in found] == [0, 0, 0]
     few, more = found[1]["labels"][0], found[2]["labels"][0]
     assert 3 <= few < more
+
+
+@pytest.mark.parametrize(("width", "medium"), [(390, "screen"), (768, "screen"), (1440, "screen"), (PAPER, "print")])
+def test_a_scale_stands_over_the_strips_that_it_is_of_and_each_unit_has_its_own(
+    page: Path, width: int, medium: str
+) -> None:
+    ((found),) = measure(page, [(width, medium)], OVER_NONE)
+    assert found == [["1x", 0], ["1x", 0], ["1x", 0], ["0", 0], ["1x", 0]]
 
 
 def test_the_first_strip_is_on_the_first_screen_and_the_first_figure_on_the_second(page: Path) -> None:

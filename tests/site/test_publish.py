@@ -254,7 +254,7 @@ def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: 
 def test_a_claim_that_is_not_settled_says_how_it_leans_or_why_it_cannot_be_tested(tmp_path: Path) -> None:
     bare = {"effect": None, "interval": None, "region": None, "published": None}
     claims = [
-        judged(verdict="inconclusive", leaning=0.934),
+        judged(verdict="inconclusive", leaning=0.934, decide="about 13 repetitions", needed=13),
         judged(verdict="inconclusive", leaning=0.5),
         judged(verdict="not testable here", **bare, reason="98% of 2 cores are busy at 1 thread"),
         # Of a file from before `reason` was written.
@@ -263,6 +263,7 @@ def test_a_claim_that_is_not_settled_says_how_it_leans_or_why_it_cannot_be_teste
     soup = rendered(tmp_path, cells(), claims=[judged(), *claims])
     beneath = [each.small and text(each.small) for each in soup.select(".claim .statement")]
     assert beneath == [None, "leans to holding, 0.93", "nothing known", "98% of 2 cores are busy at 1 thread", None]
+    assert "about 13 repetitions ( -p repetitions=13 )." in text(soup.select(".claim .more")[1])
     assert "the probability that it holds here" in text(soup.select_one(".claims > .note"))
 
 
@@ -303,6 +304,12 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
     assert first_screen.headline(old) == said[0].upper() + said[1:]
 
 
+def test_rates_that_are_not_to_be_relied_on_are_named_where_the_claims_are_counted() -> None:
+    said = "The rates of 2 of 2 trials are not to be relied on."
+    told = first_screen.trust(results.parse(found(profile="lab", systems=[], setting={"unsure": said})))
+    assert told == [said, "2 of 45 trials failed."]
+
+
 def test_two_systems_are_counted_each_for_itself() -> None:
     claims = [judged(), judged(system="mariadb", verdict="contradicted")]
     systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
@@ -339,6 +346,30 @@ def test_the_main_figure_stands_at_the_top_and_nowhere_else(tmp_path: Path) -> N
     assert soup.select_one(".tag-best-figure a[href='#best']")
     untagged = rendered(tmp_path, cells())
     assert [image["alt"] for image in untagged.select(".best img")] == ["Throughput rises with threads"]
+
+
+def test_numbers_are_flush_right_where_a_row_shares_its_first_level_with_the_row_above(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"mode": ["dtm", "dtm"], "sql": [2, 10], "tps": [339.3, 225.0]}).set_index(["mode", "sql"])
+    rows = rendered(tmp_path, [code("frame", 1, html(frame.to_html()))]).select("tbody tr")
+    shown = [[(text(cell), cell.get("class")) for cell in row.select("th, td")] for row in rows]
+    assert shown == [
+        [("dtm", None), ("2", ["number"]), ("339.3", ["number"])],
+        [("10", ["number"]), ("225.0", ["number"])],
+    ]
+
+
+def test_a_caption_that_is_an_output_of_its_own_goes_with_its_picture(tmp_path: Path) -> None:
+    """As a notebook holds what `plots.picture.show` shows; the second has the next paragraph in the same output."""
+    picture = v4.new_output("display_data", data={"image/png": PNG}, metadata={"alt": "Ratios"})
+    captions = [
+        html(f'<p class="bb-caption">{said}</p>{more}') for said, more in (("First.", ""), ("Second.", "<p>More.</p>"))
+    ]
+    soup = rendered(tmp_path, [code("show()", 1, picture, captions[0], picture, captions[1])])
+    top, below = soup.select("figure")
+    assert (text(top), text(below)) == ("First.", "Second.")
+    assert top.find_parent(class_="best")
+    (kept,) = soup.select(".outputs > .rich:not(figure)")
+    assert text(kept) == "More."
 
 
 def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import papermill
 import pytest
 from kit import Home
@@ -25,6 +27,7 @@ from benchbook.display import show
 from benchbook.errors import BadInput
 from benchbook.plots import mime
 from benchbook.reports.dm import dm_kind, dm_views
+from benchbook.reports.dm.task import LADDER
 from benchbook.reports.saga import ladder_plot, safety, saga_views
 from benchbook.reports.transfer import transfer_views
 
@@ -128,6 +131,33 @@ def again(runs: Path, name: str, **values: float) -> None:
     first = next(trial for trial in plan["trials"] if trial["id"] == f"r01-{name}")
     plan["trials"].append({**first, "id": f"r02-{name}", "repetition": 2})
     (folder / "plan.json").write_text(json.dumps(plan))
+
+
+def test_a_figure_of_one_repetition_of_several_says_so(replayed: Replayed, runs: Path) -> None:
+    told = "the dotted line is the end of the load."
+    assert mime.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1].endswith(told)
+    again(runs, "dm-oltp_insert-threads32-worker_count4-batch100")
+    caption = mime.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1]
+    assert caption.endswith(f"{told} Shown is repetition 1 of each sync.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "tables", "said"),
+    [
+        ({"rate": 0, "ladder_rate": 0, "split_rows": 0, "statement_size": 1_000_000}, {"dump", LADDER}, []),
+        ({"ladder_rate": 1200}, {"dump", "sync_result"}, []),
+        ({"ladder_rate": 1200}, {LADDER}, ["Where worker-counts are compared the upstream was held to 1,200 trans"]),
+        ({"rate": 900, "ladder_rate": 900}, {"result"}, ["In every sync the upstream was held to 900 transactions/s"]),
+        ({"split_rows": 1000, "statement_size": 40000}, {LADDER}, []),
+        ({"split_rows": 1000, "statement_size": 40000}, {"load"},
+         ["Dumps are cut into chunks of 1,000 rows and statements of 40,000 bytes (320,000 and 1,000,000 in the rep"]),
+    ],
+)  # fmt: skip
+def test_dm_tables_say_what_their_upstream_and_dumps_were_held_to(
+    asked: dict[str, Any], tables: set[str], said: list[str]
+) -> None:
+    found = dm_views.asked_otherwise(asked, tables)
+    assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
 
 
 def test_two_repetitions_of_a_sync_have_an_interval(replayed: Replayed, runs: Path) -> None:
@@ -242,6 +272,14 @@ def test_the_trials_of_the_ladder_know_their_rung(replayed: Replayed) -> None:
     rungs = saga_views.by_clients(replayed(DTM).trials())
     assert set(rungs.table) == {"saga"}
     assert {"no DTM, 2 SQL", "DTM, 2 SQL"} <= set(rungs.rung)
+
+
+def test_a_sweep_of_one_number_of_clients_is_a_sentence(replayed: Replayed) -> None:
+    rungs = saga_views.by_clients(replayed(DTM).trials())
+    (clients,) = set(rungs.concurrency)
+    assert alt(saga_views.swept(rungs, "global_tps")).startswith("One number of clients was measured")
+    more = pd.concat([rungs, rungs.assign(concurrency=2 * clients)])
+    assert alt(saga_views.swept(more, "global_tps")).startswith("global_tps of every trial against concurrency. ")
 
 
 def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Replayed) -> None:

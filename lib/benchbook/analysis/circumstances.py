@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchbook.analysis.results import Circumstances
 from benchbook.campaign.environment import Asked, Environment
+from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.grouping import grouped
 from benchbook.hosts.about import HostFacts
@@ -27,6 +28,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
     return Circumstances(
         where=_where(machines),
         data=_data(campaign),
+        unsure=unsure(campaign.records()),
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
         published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
@@ -36,6 +38,15 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         published_hosts=_hosts(report.hosts),
         published_load=_published_load(published),
     )
+
+
+def unsure(records: Sequence[Record]) -> str:
+    """A sentence where rates are none to rely on, with one of them; empty else, and of older kits' records."""
+    found = [record for record in records if record.proof.get("unsure")]
+    if not found:
+        return ""
+    many = f"The rates of {len(found)} of {len(records)} trials are not to be relied on."
+    return f"{many} For example, {found[0].system}: {found[0].proof['unsure']}."
 
 
 def _where(machines: list[list[HostFacts]]) -> str:

@@ -167,11 +167,13 @@ class MachineTime(_Strict):
 class Circumstances(_Strict):
     """What was measured on what, and what was published on what; short texts for people, empty where nobody knows.
 
-    `where` and `data` are words of a sentence ("2 shared cores", "1,000-row tables"); the lists hold a line each.
+    `where` and `data` are words of a sentence ("2 shared cores", "1,000-row tables"), `unsure` one on figures that are
+    not to be relied on; the lists hold a line each.
     """
 
     where: str = ""
     data: str = ""
+    unsure: str = ""
     hosts: list[str] = []
     load: list[str] = []
     published_product: str = ""

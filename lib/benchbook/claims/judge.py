@@ -175,7 +175,7 @@ def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
 
 
 def _measured_all_the_same(lacked: NoRoom, decision: Decision) -> NotTestable:
-    return NotTestable(lacked.why, lacked.needs, words.measured(decision))
+    return NotTestable(lacked.why, lacked.needs, words.measured(decision) + words.published(decision.part))
 
 
 def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[Part]:

@@ -176,7 +176,8 @@ def _rates_without_room(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCe
     for machine, cell, term in _servers(_signed(part, 1), arm, busy):
         left = max(limit / machine.share, 1.0) if machine.share else math.inf
         if lack.most > left:
-            yield machine, (cell, term), f"which leaves room for {left:.3g}x"
+            said = "which counts as full" if f"{left:.3g}" == "1" else f"which leaves room for {left:.3g}x"
+            yield machine, (cell, term), said
 
 
 def _times_that_waited(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
@@ -236,8 +237,11 @@ def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]
 def _leaves(part: Part, arm: Arm, room: float) -> str:
     if _late(part, arm):
         return "makes the latency a matter of waiting for CPU"
-    needs = f"; the claim needs {math.exp(part.low):.3g}x" if len(part.terms) == 2 else ""
-    return f"leaves room for {room:.2g}x{needs}"
+    if len(part.terms) != 2:
+        return f"leaves room for {room:.2g}x"
+    # A rate that rose by more took less CPU per transaction at the upper level: the law's premise did not hold.
+    premise = " at the same CPU per transaction" if part.mean > math.log(room) else ""
+    return f"leaves room for {room:.2g}x{premise}; the claim needs {math.exp(part.low):.3g}x"
 
 
 def _same_machine(

@@ -103,8 +103,12 @@ def _corrected(part: Part) -> str:
 
 
 def _needs(part: Part) -> str:
-    published = "" if math.isnan(part.published) else f"; published: {_bound(part, part.published)}"
-    return f"The claim needs {region(part)}{published}."
+    return f"The claim needs {region(part)}{published(part)}."
+
+
+def published(part: Part) -> str:
+    """The published effect, as the end of a sentence; empty where the report prints none."""
+    return "" if math.isnan(part.published) else f"; published: {_bound(part, part.published)}"
 
 
 def region(part: Part) -> str:
@@ -129,7 +133,7 @@ def decides(decision: Decision) -> str:
         least = "two" if decision.part.scale == "ratio" else "three"
         return f"more repetitions: {least} are the least, the lab profile takes five"
     if decision.part.drift:
-        return "repetitions that do not drift: a reset or a restart before each"
+        return "more repetitions, to see whether it drifts; if it does, a reset or a restart before each"
     if decision.needed is None:
         return f"more than {MOST_REPETITIONS} repetitions, if they vary as these did"
     return f"about {decision.needed} repetitions, if they vary as these did"

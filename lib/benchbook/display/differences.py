@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from IPython.display import HTML
 
 from benchbook.analysis import machine_time
+from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
@@ -57,7 +58,7 @@ def plan(campaign: Campaign) -> HTML:
             "table": table,
             "system": system,
             "cells": len({str(t.cell.levels) for t in part}),
-            "repetitions": max(t.repetition for t in part),
+            "repetitions": _repetitions(part),
             "trials": len(part),
             "to do": sum(t.id in missing for t in part),
         }
@@ -66,6 +67,13 @@ def plan(campaign: Campaign) -> HTML:
     caption = f"Campaign {campaign.id}: {counted(len(campaign.trials), 'trial')}, {len(missing)} to do"
     said = ", ".join(filter(None, (caption, machine_time.forecast(campaign))))
     return show.table(rows, ". ".join(filter(None, (said, _measured_less(campaign)))))
+
+
+def _repetitions(trials: Iterable[Trial]) -> str:
+    """How often each cell is measured, from the least to the most: "4 to 9"."""
+    counts = Counter(trial.cell.key for trial in trials).values()
+    least, most = min(counts), max(counts)
+    return str(most) if least == most else f"{least} to {most}"
 
 
 def _measured_less(campaign: Campaign) -> str:
@@ -120,7 +128,7 @@ def _sizes(published: Published, campaign: Campaign) -> HTML:
         for key, values in grouped(fixed, lambda setting: setting[0]).items()
     ]
     extra = (
-        ("repetitions", max(t.repetition for t in campaign.trials)),
+        ("repetitions", _repetitions(campaign.trials)),
         ("reset between repetitions", campaign.asked.get("reset")),
     )
     rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra]

@@ -50,7 +50,8 @@ class Picture(Shown):
         # SVG and PNG without HTML beside them, which a reader that knows all three would take.
         display(self._bundle, raw=True, metadata={"alt": self._alt})
         if self._caption:
-            _show_html(f"<p>{html.escape(self._caption)}</p>")
+            # An output of its own, because JupyterLab shows no caption of a picture; a page puts both together.
+            _show_html(f'<p class="bb-caption">{html.escape(self._caption)}</p>')
 
 
 class Stack(Shown):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from IPython.display import HTML
 
+from benchbook.analysis.formatting import number
 from benchbook.analysis.machine_time import account, in_words, load_s
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
@@ -38,7 +39,7 @@ def _row(published: Published, table: str, records: Sequence[Record]) -> dict[st
         "table": table,
         "trials": len(records),
         "load": f"{sum(seconds):.0f} s",
-        "shortest and longest": f"{min(seconds):.0f} to {max(seconds):.0f} s",
+        "shortest and longest": f"{number(min(seconds))} to {number(max(seconds))} s",
         "published": f"{stated:.0f} s each" if stated else "not stated",
     }
     judged = [record.proof["stopping"] for record in records if "stopping" in record.proof]

@@ -58,5 +58,4 @@ def __getattr__(name: str) -> Any:
         return import_module(f"benchbook.plots.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; there are: {', '.join(__all__)}")
-    import_module("benchbook.plots.mime").show_figures_in_full()
     return getattr(import_module(f"benchbook.plots.{'measure_plots' if name in _MORE else 'frame_plots'}"), name)

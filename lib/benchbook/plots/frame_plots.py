@@ -78,7 +78,9 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
     if data.empty:
         return nothing(f"No trial has {y} and {x}.")
     # Where cells differ in more than x and panel, one line per repetition would run up and down between them.
-    data = data.groupby(["panel", "repetition", x], observed=True, sort=False)[y].mean().reset_index()
+    cells = data.groupby(["panel", "repetition", x], observed=True, sort=False)[y]
+    most = int(cells.size().max())
+    data = cells.mean().reset_index()
     data = data.assign(line="repetition " + data.repetition.astype(str)).sort_values([x, "repetition"])
     names = [f"repetition {number}" for number in sorted(set(data.repetition))]
     grid = line_panels(data, _facets(data), x=x, y=y, by="line", shown=looks(names), markersize=6)
@@ -86,8 +88,9 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
         _levels_along(axis, sorted(set(data[data.panel == name][x])))
     return _finished(
         grid, x, _with_unit(y, _unit(trials, y)), names,
-        f"{y} of every trial against {x}. {_spread(data, y, x)}",
-        "A mark per trial; marks of one repetition are joined.",
+        f"{y} of every {'trial' if most == 1 else 'repetition'} against {x}. {_spread(data, y, x)}",
+        f"A mark {'per trial' if most == 1 else f'is the mean of a repetition there, of up to {most} trials'}; "
+        "marks of one repetition are joined.",
     )  # fmt: skip
 
 

@@ -58,7 +58,8 @@ def watched(frame: pd.DataFrame) -> Figure:
     """What was watched while trials ran: a block of panels per trial, a line per metric, the end of each load marked.
 
     Panels without a sample are left out, and the caption says which. `frame`: [trial, panel, line, t (s), value];
-    `attrs`: `ends` (trial -> end of its load, s), `since` (what began at 0), `about` (what it shows).
+    `attrs`: `ends` (trial -> end of its load, s), `since` (what began at 0), `about` (what it shows), `shown` (which
+    trials of several, a sentence; may be missing).
     """
     if frame.empty:
         return nothing(str(frame.attrs.get("about", "Nothing was watched.")))
@@ -67,10 +68,11 @@ def watched(frame: pd.DataFrame) -> Figure:
     if not sampled.any():
         return nothing(f"{about}: nothing was sampled.")
     said = "; ".join(_highest(str(name), part) for name, part in frame.groupby("trial", sort=False, observed=True))
+    some = f" {frame.attrs['shown']}" if "shown" in frame.attrs else ""
     return described(
         timelines.watched(frame[sampled], ends=frame.attrs["ends"], since=since),
         f"{about} over time, a block of panels per trial. {said}.",
-        f"{about}, time since {since} began; the dotted line is the end of the load.{_unsampled(frame, sampled)}",
+        f"{about}, time since {since} began; the dotted line is the end of the load.{some}{_unsampled(frame, sampled)}",
     )
 
 

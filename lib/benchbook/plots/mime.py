@@ -29,7 +29,11 @@ _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 
 
 def described(figure: Figure, alt: str, caption: str = "") -> Figure:
-    """The same figure, with what it shows in words; pyplot no longer keeps it, so that nothing shows it twice."""
+    """The same figure, with what it shows in words; pyplot no longer keeps it, so that nothing shows it twice.
+
+    Whichever of the kit's figures is a notebook's first: from it on, its kernel shows figures in full.
+    """
+    show_figures_in_full()
     _words[figure] = (alt, caption)
     plt.close(figure)
     return figure

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -116,6 +117,19 @@ def _take_title(soup: BeautifulSoup) -> str | None:
     return text
 
 
+def _join_captions(soup: BeautifulSoup) -> None:
+    """A picture's caption, which a notebook holds as an output after it, becomes part of its figure."""
+    for caption in soup.select("figure.picture + .rich > .bb-caption:first-child"):
+        output = caption.parent
+        figure = output.find_previous_sibling("figure") if output else None
+        if output is None or figure is None:
+            continue
+        caption.name, caption.attrs = "figcaption", {}
+        figure.append(caption.extract())
+        if not output.find(True):
+            output.decompose()
+
+
 def _take_best(soup: BeautifulSoup) -> str:
     """Take the report's main figure out of the body, where a link to it stays; empty where there is no figure."""
     figure = soup.select_one(f"{BEST} :is(figure.bb-figure, .picture)") or soup.select_one("figure.bb-figure, .picture")
@@ -211,13 +225,17 @@ def _plain_table(table: Tag) -> None:
 
 
 def _align_numbers(soup: BeautifulSoup) -> None:
-    """Set the numbers of a pandas table flush right, heads included, and leave its words on the left."""
+    """Set the numbers of a pandas table flush right, heads included, and leave its words on the left.
+
+    Columns are counted from the right: on the left, a row has no cells of levels that it shares with the row above.
+    """
     for table in soup.select("table.dataframe"):
         rows = [row.find_all(["td", "th"]) for row in table.find_all("tr")]
-        for column in zip(*(row for row in rows if len(row) == max(map(len, rows))), strict=True):
-            values = [cell for cell in column if cell.find_parent("tbody")]
+        for column in zip_longest(*map(reversed, rows)):
+            cells = [cell for cell in column if cell is not None]
+            values = [cell for cell in cells if cell.find_parent("tbody")]
             if values and all(_NUMBER.match(_text(cell)) for cell in values):
-                for cell in column:
+                for cell in cells:
                     cell["class"] = "number"
 
 
@@ -262,4 +280,7 @@ def _text(element: Tag) -> str:
     return " ".join(element.get_text(" ").split())
 
 
-_STEPS = (_drop_banned, _drop_loading, mark_tall, slim, _drop_claims, _lower_headings, _frame_tables, _align_numbers)
+_STEPS = (
+    _drop_banned, _drop_loading, _join_captions, mark_tall, slim, _drop_claims, _lower_headings, _frame_tables,
+    _align_numbers,
+)  # fmt: skip

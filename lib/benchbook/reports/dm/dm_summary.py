@@ -1,8 +1,10 @@
 """What was scraped while DM worked -> the reports' columns, and the series of the figures. Pure: no host, no server.
 
 A rate is growth over the seconds from the load's begin to the end of the growth, so that catching up counts and idling
-does not. Durations are from histograms: what the reports call transaction time is a panel of quantiles, the lowest of
-which is the 90th; it is taken here as well, and the mean stands beside it.
+does not. What TiDB executes of the row jobs is divided by their seconds, so that a statement for each job is one, and
+the last of a load before is no rate of a tenth of a second. Durations are from histograms: what the reports call
+transaction time is a panel of quantiles, the lowest of which is the 90th; it is taken here as well, and the mean stands
+beside it.
 """
 
 from __future__ import annotations
@@ -50,15 +52,19 @@ def _last_growth(rates: pd.DataFrame) -> float:
 
 
 def per_second(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
-    """Growth per second from `began` to where the last growth is taken to have ended; 0 without growth."""
+    """Growth per second of `seconds_of_growth`; 0 without growth."""
+    seconds = seconds_of_growth(frame, began, metric, **labels)
+    return grown(frame, metric, **labels) / seconds if seconds else 0.0
+
+
+def seconds_of_growth(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
+    """From `began` to where the last growth of a counter is taken to have ended (s); 0 without growth."""
     chosen = prometheus.where(frame, **labels)
     if not prometheus.has(chosen, metric):
         return 0.0
     rates = prometheus.rate(chosen, metric)
     until = _last_growth(rates)
-    if not until > began:
-        return 0.0
-    return prometheus.increase(chosen, metric) / (_ended(rates[rates.t <= until], began) - began)
+    return _ended(rates[rates.t <= until], began) - began if until > began else 0.0
 
 
 def _ended(rates: pd.DataFrame, began: float) -> float:
@@ -141,7 +147,7 @@ def of_sync(
             "lag_max_rows": (float(lag["rows"].max()), "rows"),
             "lag_max_s": (float(lag["seconds"].max()), "s"),
             **_of_dm(dm, began),
-            **_of_tidb(tidb, began),
+            **_of_tidb(tidb, began, seconds_of_growth(dm, began, JOBS, **ROWS)),
         }
     )
 
@@ -160,15 +166,20 @@ def _of_dm(dm: pd.DataFrame, began: float) -> dict[str, tuple[float, str]]:
     }
 
 
-def _of_tidb(tidb: pd.DataFrame, began: float) -> dict[str, tuple[float, str]]:
+def _of_tidb(tidb: pd.DataFrame, began: float, seconds: float) -> dict[str, tuple[float, str]]:
+    """Statements by type and transactions over the `seconds` of the jobs; all queries until they end themselves."""
+
+    def rate(metric: str, **labels: str) -> tuple[float, str]:
+        return (grown(tidb, metric, **labels) / seconds if seconds else 0.0), "1/s"
+
     duration, by_type = "tidb_server_handle_query_duration_seconds", "tidb_executor_statement_total"
-    types = {f"tidb_qps_{t.lower()}": (per_second(tidb, began, by_type, type=t), "1/s") for t in STATEMENTS}
+    types = {f"tidb_qps_{t.lower()}": rate(by_type, type=t) for t in STATEMENTS}
     commits = "tidb_session_transaction_duration_seconds_count"
     return {
         **types,
         "tidb_qps": (per_second(tidb, began, "tidb_server_query_total", result="OK"), "1/s"),
         "tidb_qps_begin_commit": types["tidb_qps_begin"],
-        "tidb_tps": (per_second(tidb, began, commits, **EXPLICIT), "1/s"),
+        "tidb_tps": rate(commits, **EXPLICIT),
         "tidb_p95_ms": (1000 * quantile(tidb, duration, 0.95), "ms"),
         "tidb_p99_ms": (1000 * quantile(tidb, duration, 0.99), "ms"),
     }
@@ -177,16 +188,17 @@ def _of_tidb(tidb: pd.DataFrame, began: float) -> dict[str, tuple[float, str]]:
 # -- series ---------------------------------------------------------------------------------------------------------
 
 
-def lag(dm: pd.DataFrame, mysql: pd.DataFrame) -> pd.DataFrame:
+def lag(dm: pd.DataFrame, mysql: pd.DataFrame, began: float) -> pd.DataFrame:
     """How far the target is behind: [t, rows, seconds], at the scrapes of dm-worker.
 
-    `mysql` is the upstream's part of the long table. In rows: changed upstream and not yet applied. In seconds: since
-    the upstream had as many rows changed as the target has now; 0 once all are applied.
+    `mysql` is the upstream's part of the long table, `began` when its load did (s since the epoch). In rows: changed
+    upstream and not yet applied. In seconds: since the upstream had as many rows changed as the target has now; 0 once
+    all are applied.
     """
     jobs = prometheus.where(dm, **ROWS)
     if not prometheus.has(jobs, JOBS):
         return pd.DataFrame({"t": [], "rows": [], "seconds": []}, dtype="float64")
-    there, changed = _upstream(mysql)
+    there, changed = _since(began, *_upstream(mysql))
     applied = prometheus.rate(jobs, JOBS)
     t = applied.t.to_numpy()
     done = (applied.value * np.diff(t, prepend=_first(dm))).cumsum().to_numpy()
@@ -207,6 +219,16 @@ def _upstream(mysql: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         return np.array([0.0]), np.array([0.0])
     steps = np.diff(t, prepend=t[0] - (float(np.median(np.diff(t))) if len(t) > 1 else 1.0))
     return np.concatenate([[t[0] - steps[0]], t]), np.concatenate([[0.0], (rates.to_numpy() * steps).cumsum()])
+
+
+def _since(began: float, there: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same, where nothing changes before the load begins: what the sample around that moment saw came after it."""
+    before = there <= began
+    so_far = changed[before][-1] if before.any() else 0.0
+    return (
+        np.concatenate([there[before], [began], there[~before]]),
+        np.concatenate([changed[before], [so_far], changed[~before]]),
+    )
 
 
 def _rising(values: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ Functions of what was recorded; each returns a table, or a frame for a figure, f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from benchbook.analysis.results import Table
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
-from benchbook.reports.dm.task import SYNC
+from benchbook.reports.dm.task import LADDER, ROWS, STATEMENT_SIZE, SYNC
 
 # By panel, (source, metric): what a line is called. Every panel has one unit.
 Panels = dict[str, dict[tuple[str, str], str]]
@@ -69,6 +69,31 @@ TIDB = SyncView(
 NOTHING = "No sync was measured in this campaign."
 
 
+def beside(report: Recorded) -> HTML:
+    """Each published table beside what was measured, below what the profile asked for that the report did not."""
+    said = asked_otherwise(report.campaign.asked, {trial.cell.table for trial in report.campaign.trials})
+    return show.stack([*map(show.paragraph, said), show.beside(report.tables(), report.published)])
+
+
+def asked_otherwise(asked: Mapping[str, Any], tables: Collection[str]) -> list[str]:
+    """A sentence each where an upstream was held to a rate, and where dumps were cut otherwise than the report's."""
+    rate, ladder = asked.get("rate") or 0, asked.get("ladder_rate") or 0
+    said = []
+    if rate or (ladder and LADDER in tables):
+        where = "In every sync" if rate else "Where worker-counts are compared"
+        held = f"the upstream was held to {rate or ladder:,} transactions/s"
+        said.append(f"{where} {held}: jobs at that rate are what DM was asked for, and not all that it can do.")
+    rows, size = asked.get("split_rows") or ROWS, asked.get("statement_size") or STATEMENT_SIZE
+    if (rows, size) != (ROWS, STATEMENT_SIZE) and any(table not in SYNC for table in tables):
+        cut = (
+            f"chunks of {rows:,} rows and statements of {size:,} bytes ({ROWS:,} and {STATEMENT_SIZE:,} in the report)"
+        )
+        said.append(
+            f"Dumps are cut into {cut}, where a table does not vary them: small tables have few as large as those."
+        )
+    return said
+
+
 def proofs(report: Recorded) -> HTML:
     """Per published table: trials, tables and rows compared, chunks, differences."""
     rows = [_proof(table, mine) for table, mine in _by_table(report.records)]
@@ -99,9 +124,13 @@ def _by_table(records: Iterable[Record]) -> list[tuple[str, list[Record]]]:
 
 def syncs(report: Recorded) -> list[Record]:
     """The syncs of the first repetition that has any: the figures show one of each, the records have all."""
-    mine = [r for r in report.records if r.table in SYNC]
+    mine = _all_syncs(report)
     first = min((r.repetition for r in mine), default=0)
     return sorted((r for r in mine if r.repetition == first), key=_order)
+
+
+def _all_syncs(report: Recorded) -> list[Record]:
+    return [r for r in report.records if r.table in SYNC]
 
 
 def _order(record: Record) -> tuple[int, int, str, str]:
@@ -152,7 +181,8 @@ def _wide(table: Table) -> list[dict[str, Any]]:
 def watched(report: Recorded, view: SyncView) -> pd.DataFrame:
     """What a view shows of the syncs: [trial, panel, line, t (s since the upstream load began), value].
 
-    `attrs["ends"]`: when the upstream load of each trial ended (s). Empty where no sync was measured.
+    `attrs["ends"]`: when the upstream load of each trial ended (s); `attrs["shown"]`: which of them, where there are
+    others. Empty where no sync was measured.
     """
     records = syncs(report)
     if not records:
@@ -161,7 +191,10 @@ def watched(report: Recorded, view: SyncView) -> pd.DataFrame:
     series = {called[record.id]: _since_begin(report.campaign.series(record.id), record) for record in records}
     ends = {called[record.id]: _load_s(record, series[called[record.id]]) for record in records}
     lines = [_line(trial, part, *at) for trial, part in series.items() for at in _lines(view.panels)]
-    return _labelled(pd.concat(lines, ignore_index=True), view.about, ends)
+    frame = _labelled(pd.concat(lines, ignore_index=True), view.about, ends)
+    if len(records) < len(_all_syncs(report)):
+        frame.attrs["shown"] = f"Shown is repetition {records[0].repetition} of each sync."
+    return frame
 
 
 def _labelled(frame: pd.DataFrame, about: str, ends: dict[str, float]) -> pd.DataFrame:

@@ -99,7 +99,7 @@ class SyncRan:
         output, samples = sysbench_output.parse(self.printed), samples_of(self.ran.scraped)
         began = self.load.ended - output.summary["total_time_s"]
         watched, hosts = self.ran.watched, self.ran.hosts
-        lag = dm_summary.lag(samples["dm"], watched.series[watched.series.source == "mysql"])
+        lag = dm_summary.lag(samples["dm"], watched.series[watched.series.source == "mysql"], began)
         summary = dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, self.load.ended)
         rows = [
             interval_series(output, self.load, hosts["client"]),

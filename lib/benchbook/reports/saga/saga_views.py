@@ -6,7 +6,7 @@ Functions of what was recorded; each returns a table or a figure for one cell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -23,6 +23,9 @@ from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
 from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_rung, knees, named, of_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 
@@ -42,6 +45,16 @@ def by_clients(trials: pd.DataFrame) -> pd.DataFrame:
     mine = trials[trials.table == LADDER]
     rungs = [Rung(str(mode), int(sql)).label for mode, sql in zip(mine["mode"], mine.sql_per_branch, strict=True)]
     return mine.assign(rung=rungs)
+
+
+def swept(trials: pd.DataFrame, metric: str) -> Figure:
+    """`metric` against the number of clients, a panel per rung; of one number of clients there is nothing to see.
+
+    `trials`: as `by_clients` returns them.
+    """
+    if trials.concurrency.nunique() < 2:
+        return plots.no_figure.nothing("One number of clients was measured: the table above has all there is.")
+    return plots.repetitions(trials, metric, x="concurrency", panel="rung")
 
 
 def _published_rungs(report: Recorded, name: Callable[[Rung], str] = lambda rung: rung.label) -> list[dict[str, Any]]:
@@ -146,7 +159,7 @@ def sweep(report: Recorded) -> HTML:
     if len(levels) > 1:
         return table
     said = f"One number of clients was measured ({levels[0] if levels else 'none'}): no knee can be seen. "
-    hint = "PROFILE=lab sweeps, and so does -p concurrency=[10,20,40]."
+    hint = "PROFILE=lab sweeps, and so does -p 'concurrency=[10, 20, 40]'."
     return show.stack([table, show.paragraph(said + hint)])
 
 

@@ -6,7 +6,6 @@ Functions of what was recorded; each returns a table, a figure, or a frame for o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ from IPython.display import HTML
 from pandas import CategoricalDtype
 
 from benchbook import plots
-from benchbook.analysis import formatting, outcome
+from benchbook.analysis import circumstances, formatting, outcome
 from benchbook.analysis.measured import interval
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import Measured, Row, Table
@@ -120,16 +119,7 @@ def beside(report: Recorded) -> HTML:
     tables = show.beside([_without_constants(report, part) for part in report.tables()], report.published)
     said = [scaling.sentence()] if scaling else []
     said += [COUNTED] if any("unsure" in record.proof for record in report.records) else []
-    return show.stack([*map(show.paragraph, [*said, *unsure(report.records)]), tables])
-
-
-def unsure(records: Sequence[Record]) -> list[str]:
-    """A sentence where rates are none to rely on, with one of them; records of older kits do not say."""
-    found = [record for record in records if record.proof.get("unsure")]
-    if not found:
-        return []
-    many = f"The rates of {len(found)} of {len(records)} trials are not to be relied on."
-    return [f"{many} For example, {found[0].system}: {found[0].proof['unsure']}."]
+    return show.stack([*map(show.paragraph, filter(None, [*said, circumstances.unsure(report.records)])), tables])
 
 
 def _without_constants(report: Recorded, part: Table) -> Table:
