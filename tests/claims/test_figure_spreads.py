@@ -126,6 +126,23 @@ def test_comparisons_of_systems_do_not_borrow_from_each_other() -> None:
     assert [each.borrowed for each in spreads.moderated([pairs], published_toy(), named)[0]] == [None] * 3
 
 
+def test_comparisons_of_two_tables_do_not_borrow_from_those_within_one() -> None:
+    # Three repetitions; table b's are off by 0, 0.2 and -0.1 as a whole, of variance 0.07 / 3; all else varies by 0.1%.
+    rng = np.random.default_rng(8)
+    terms = [Term(table, "y", {"x": x}) for table in "ab" for x in (1, 2, 4, 8)]
+    off = {"a": np.zeros(3), "b": np.array([0.0, 0.2, -0.1])}
+    values = {t.key: off[t.table] + 0.001 * rng.standard_normal(3) for t in terms}
+    pairs = [(i, i + 4) for i in range(4)] + [(i, i + 1) for i in (0, 1, 2, 4, 5, 6)]
+    parts = [
+        replace(part(terms[i], terms[j], 1.0), effects=values[terms[i].key] - values[terms[j].key]) for i, j in pairs
+    ]
+    known = RepeatedFigures(lambda t: pd.Series(values[t.key]), lambda _: False, lambda _: "s")
+    found = [each.spread for each in spreads.moderated([parts], published_toy(), known)[0]]
+    assert [each.variance for each in found[:4]] == pytest.approx([0.07 / 3] * 4, rel=0.05)
+    assert [each.df for each in found[:4]] == pytest.approx([2] * 4, rel=0.01)
+    assert max(each.variance for each in found[4:]) < 1e-5
+
+
 def repeated(values: dict[int, list[float]]) -> RepeatedFigures:
     return RepeatedFigures(lambda term: pd.Series(values[int(term.rows["x"])]), lambda _: False, lambda _: "s")
 
