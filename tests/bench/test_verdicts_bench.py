@@ -68,6 +68,43 @@ def test_one_odd_cell_leaves_the_others_as_they_are(family: ClaimFamily) -> None
     assert len(set(family.cells[drifting])) == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "groups", "compared"),
+    [
+        # The four changes from one version to the other; in all else they cancel, or stand on one side alone.
+        (
+            "starts 10%",
+            2,
+            ["change-point-select", "change-read-write", "change-update-index", "change-update-non-index"],
+        ),
+        # The order of the workloads, four steps, and what an index costs with three numbers of threads.
+        ("tables 3%", 5, ["index-costs"] * 3 + ["order-at-100"] * 4),
+    ],
+)
+def test_what_moves_together_is_in_the_comparisons_that_hold_it(kind: str, groups: int, compared: list[str]) -> None:
+    setting = Setting("normal", kind, 7, 0.001)
+    data = published.load(setting.report)
+    family, claims = claim_family.of_report(data), load(data)
+    assert claims is not None
+    found = setting.deviations(family, np.random.default_rng(1))
+    towards_slower = np.where(family.times[:, None], -found, found)
+    together = np.corrcoef(towards_slower) > 0.99
+    assert together.sum(axis=1).tolist() == [family.logs.size / groups] * family.logs.size
+    ids = [claim.id for claim, parts in zip(claims.claims, family.claims, strict=True) for _ in parts]
+    assert sorted(np.array(ids)[setting.counted(family)]) == compared
+
+
+def test_shocks_are_as_large_as_their_kind_says(family: ClaimFamily) -> None:
+    found = Setting("normal", "tables 10%", 20_000, 0.001).deviations(family, np.random.default_rng(1))
+    assert found.std(axis=1) == pytest.approx(np.full(30, 0.1), rel=0.03)
+
+
+def test_campaigns_whose_tables_move_together_are_counted() -> None:
+    row, leanings = verdicts_bench.measured(Setting("normal", "tables 10%", 3, 0.03), campaigns=8)
+    assert row["cover95_after"] > 0.7
+    assert set(leanings.kind) == {"tables 10%"}
+
+
 def test_a_setting_is_counted_before_and_after() -> None:
     row, leanings = verdicts_bench.measured(Setting("normal", "all cells", 3, 0.03), campaigns=8)
     assert row["found_after"] > row["found_before"] + 0.2

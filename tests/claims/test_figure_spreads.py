@@ -95,13 +95,14 @@ def test_what_starts_of_two_systems_differ_by_is_known_from_as_many_starts_alone
     starts = pd.DataFrame([[0.0, 0.3, 0.6], [0.0, 0.0, 0.0]], index=["s", "t"])
     known = FigureSpreads({term.key: Spread(0.02, 6) for term in TERMS}, 20, systems, starts)
     (between,) = known.of([part(a, c, 1.0)])
-    # The starts differ with variance 0.09, of which the figures' own spread makes 2 x 0.02 / 2.
-    assert between.variance == pytest.approx(0.04 * HIGH + 0.07)
-    assert between.df == pytest.approx(between.variance**2 / (0.09**2 / 2 + (0.04 * HIGH) ** 2 / 12))
+    # The starts differ with variance 0.09, with two degrees of freedom, which is half a standard error high 0.135. Of
+    # it the figures' own spread makes 2 x 0.02 / 2.
+    assert between.variance == pytest.approx(0.04 * HIGH + 0.115)
+    assert between.df == pytest.approx(between.variance**2 / (0.135**2 / 2 + (0.04 * HIGH) ** 2 / 12))
     ratios = part(a, b, 0.08, terms=(a, c, b, d), signs=(1, -1, -1, 1))
     assert known.of([ratios])[0] == Spread(pytest.approx(0.08 * HIGH), pytest.approx(20)), "starts cancel"
     mean = part(a, b, 1.0, terms=(a, c, b, d), signs=(1, -1, 1, -1), averaged=2)
-    assert known.of([mean])[0].variance == pytest.approx(0.02 * HIGH + 0.07), "and a mean has them whole"
+    assert known.of([mean])[0].variance == pytest.approx(0.02 * HIGH + 0.115), "and a mean has them whole"
 
 
 def test_what_slows_one_table_alone_is_in_comparisons_with_another() -> None:
@@ -112,8 +113,9 @@ def test_what_slows_one_table_alone_is_in_comparisons_with_another() -> None:
     found = figure_spreads(terms, RepeatedFigures(lambda t: pd.Series(values[t.key]), lambda _: False, lambda _: "s"))
     assert found is not None
     across, within = found.of([part(terms[0], terms[3], 1.0), part(terms[3], terms[4], 2e-6)])
-    # The variance of (0, 0.2, -0.1, 0.3) is 0.1 / 3, with three degrees of freedom.
-    assert (across.variance, across.df) == (pytest.approx(0.1 / 3, rel=0.03), pytest.approx(3, rel=0.01))
+    # The variance of (0, 0.2, -0.1, 0.3) is 0.1 / 3, with three degrees of freedom: 1.41 times that, half a standard
+    # error high.
+    assert (across.variance, across.df) == (pytest.approx(1.408 * 0.1 / 3, rel=0.03), pytest.approx(3, rel=0.01))
     assert within.variance < 1e-5
 
 
@@ -124,6 +126,24 @@ def test_comparisons_of_systems_do_not_borrow_from_each_other() -> None:
     )
     pairs = [part(a, b, 0.01), part(b, c, 0.02), part(c, d, 0.03)]
     assert [each.borrowed for each in spreads.moderated([pairs], published_toy(), named)[0]] == [None] * 3
+
+
+def test_comparisons_of_two_tables_do_not_borrow_from_those_within_one() -> None:
+    # Three repetitions; table b's are off by 0, 0.2 and -0.1 as a whole, of variance 0.07 / 3, half a standard error
+    # high 0.035; all else varies by 0.1%.
+    rng = np.random.default_rng(8)
+    terms = [Term(table, "y", {"x": x}) for table in "ab" for x in (1, 2, 4, 8)]
+    off = {"a": np.zeros(3), "b": np.array([0.0, 0.2, -0.1])}
+    values = {t.key: off[t.table] + 0.001 * rng.standard_normal(3) for t in terms}
+    pairs = [(i, i + 4) for i in range(4)] + [(i, i + 1) for i in (0, 1, 2, 4, 5, 6)]
+    parts = [
+        replace(part(terms[i], terms[j], 1.0), effects=values[terms[i].key] - values[terms[j].key]) for i, j in pairs
+    ]
+    known = RepeatedFigures(lambda t: pd.Series(values[t.key]), lambda _: False, lambda _: "s")
+    found = [each.spread for each in spreads.moderated([parts], published_toy(), known)[0]]
+    assert [each.variance for each in found[:4]] == pytest.approx([0.035] * 4, rel=0.05)
+    assert [each.df for each in found[:4]] == pytest.approx([2] * 4, rel=0.01)
+    assert max(each.variance for each in found[4:]) < 1e-5
 
 
 def repeated(values: dict[int, list[float]]) -> RepeatedFigures:

@@ -230,6 +230,15 @@ def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:
     assert 260 <= noisy.needed[0] <= 275
 
 
+def test_a_ratio_between_no_change_and_the_margin_needs_more_repetitions_than_there_are() -> None:
+    # Eight repetitions of cv 0.0321 would show 5%: (1.96 + 0.84)^2 x 2 x 0.0321^2 / 0.0513^2 = 6.1, and more for t.
+    noise = [97, 103] * 4
+    found = cells.differences(cell_frame({"c": (noise, [0.975 * value for value in noise])}))
+    # The log of 0.975 is -0.0253, 0.0260 from the margin; in steps of 0.0513 / 20 that is half. 4 x 6.1 = 24.6.
+    assert found.outcome.tolist() == ["undecided"]
+    assert 25 <= found.needed[0] <= 27
+
+
 def test_a_cell_with_a_spread_of_its_own_needs_repetitions_for_that_and_the_others_for_theirs() -> None:
     quiet = [[100 * (1 + 0.01 * (-1) ** (i + j)) for j in range(5)] for i in range(11)]
     values = {f"c{i}": (quiet[i], [v * 0.96 for v in quiet[-i]]) for i in range(11)}

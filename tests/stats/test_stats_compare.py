@@ -148,6 +148,22 @@ def test_a_cell_with_one_repetition_is_shown_but_not_tested():
         _compare(frame[frame["arm"] == "new"])
 
 
+def test_levels_that_are_alike_tell_nothing_of_the_spread():
+    # Ten cells whose spread falls from 10% to 1%; their levels rise to 1.9 times, or to 100 times, the first.
+    spreads = np.linspace(0.1, 0.01, 10)
+    errors = []
+    for levels in (np.ones(10), np.linspace(1, 1.9, 10), np.geomspace(1, 100, 10)):
+        cells = [
+            (arm, cell, level * math.exp(noise))
+            for arm in ("new", "base")
+            for cell, (level, spread) in enumerate(zip(levels, spreads, strict=True))
+            for noise in (-spread, 0, spread)
+        ]
+        errors.append(_compare(pd.DataFrame(cells, columns=["arm", "threads", "tps"])).error)
+    assert errors[1].tolist() == pytest.approx(errors[0].tolist())
+    assert errors[2].iloc[0] > 1.05 * errors[0].iloc[0]
+
+
 def test_equivalence_is_corrected_for_the_family():
     # Log spread 0.01 on both sides: error sqrt(2/3) * 0.01 = 0.00816; 0.0513 - 0.0313 is 2.45 of it, p = 0.035 with 4
     # degrees of freedom. Two cells of it are 0.07.

@@ -6,7 +6,7 @@ Every comparison of figures is such a sum, so that the effects of a simulated ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,6 +27,8 @@ from benchbook.stats.estimates import Array
 from benchbook.stats.rounding import BUCKET_STEP, FIRST_MS
 
 SIMULATED = "simulated"
+# The level that tells a report's systems apart, where it compares two: each runs the rows of its version.
+_VERSION = "version"
 _EXACT, _HAIR = 1e-9, 1e-6
 Truth = Literal["holds", "fails", "on its bound"]
 
@@ -35,9 +37,9 @@ Truth = Literal["holds", "fails", "on its bound"]
 class ClaimFamily:
     """`claims`: the parts of each; their effects are `sums` (parts, figures) times the figures' logs.
 
-    `logs`: published, (figures,); `times`: which figures are latencies, in sysbench's buckets; `cells`: the number of
-    the cell (one row of one table) that each figure belongs to; `terms`: what the log of each of the claims' terms is
-    made of, (figures,).
+    `logs`: published, (figures,); `times`: which figures are latencies, in sysbench's buckets; `cells`, `tables` and
+    `systems`: the number of the cell (one row of one table), of the table of one system, and of the system that each
+    figure belongs to; `terms`: what the log of each of the claims' terms is made of, (figures,).
     """
 
     published: Published
@@ -46,6 +48,8 @@ class ClaimFamily:
     logs: Array
     times: NDArray[np.bool_]
     cells: NDArray[np.int64]
+    tables: NDArray[np.int64]
+    systems: NDArray[np.int64]
     terms: dict[TermKey, Array]
 
     @property
@@ -71,7 +75,7 @@ class ClaimFamily:
         found = [[own_drift.with_drift(part) if next(flagged) else part for part in parts] for parts in measured]
         recorded = self._recorded(logs)
         figures = RepeatedFigures(
-            lambda term: pd.Series(self.terms[term.key] @ recorded), lambda _: False, lambda term: term.system
+            lambda term: pd.Series(self.terms[term.key] @ recorded), lambda _: False, lambda term: _system(term.rows)
         )
         return spreads.moderated(found, self.published, figures)
 
@@ -116,12 +120,24 @@ def of_report(published: Published) -> ClaimFamily:
     arm = Arm(published, _one_by_one(published, figures), SIMULATED)
     claims = [[_simulated(part, published) for part in claim.parts(arm)] for claim in ledger.claims]
     effects = np.array([part.effects for parts in claims for part in parts])
-    cells = pd.factorize(pd.Series([f"{id} {row}" for id, row, _ in figures]))[0]
+    rows = [(id, row, _system(published.tables[id].frame.loc[row].to_dict())) for id, row, _ in figures]
+    cells = _numbered([(id, str(row)) for id, row, _ in rows])
+    tables, systems = _numbered([(id, system) for id, _, system in rows]), _numbered([(s,) for *_, s in rows])
     logs = np.log([float(published.tables[id].frame.loc[row, m]) for id, row, m in figures])
     times = np.array([is_time(published.tables[id].fields[m].unit) for id, _, m in figures])
     terms = {term.key: arm.logs(term).to_numpy() for parts in claims for part in parts for term in part.terms}
     sums = {figure: each[1:] - each[0] for figure, each in terms.items()}
-    return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells, sums)
+    return ClaimFamily(published, claims, effects[:, 1:] - effects[:, :1], logs, times, cells, tables, systems, sums)
+
+
+def _system(levels: Mapping[str, object]) -> str:
+    return str(levels.get(_VERSION, SIMULATED))
+
+
+def _numbered(names: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
+    """Equal ones have one number; they count from 0 in the order of appearance."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def _one_by_one(published: Published, figures: list[tuple[str, int, str]]) -> Evidence:

@@ -1,6 +1,7 @@
 """How often verdicts, intervals and leanings are right where the truth is known: part of `make bench`.
 
-Campaigns of a report's own ledger are simulated, with noise of several shapes, in all cells or in one of them.
+Campaigns of a report's own ledger are simulated: with noise of several shapes, in all cells or in one of them; with
+starts of two systems that differ; and with repetitions that move all loads of a table together.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.console import Console
 from scipy.special import stdtrit
 
@@ -24,7 +27,7 @@ from benchbook.claims.decide import Decision, decide
 from benchbook.claims.parts import Part
 from benchbook.stats.estimates import Array
 
-REPORT = "tidb_v7_1_3_sysbench"
+REPORT, OF_TWO_SYSTEMS = "tidb_v7_1_3_sysbench", "tidb_v6_2_vs_v6_1_sysbench"
 REPETITIONS, SPREADS = (3, 5, 7), (0.03, 0.1, 0.3)
 CAMPAIGNS = 200
 WORKERS = 2
@@ -32,18 +35,27 @@ WORKERS = 2
 _UNLIKE = 0.35
 # True figures for the calibration of the leaning: the published ones times e^N(0, this).
 _APART = 0.5
-Kind = Literal["all cells", "one cell"]
-KINDS: tuple[Kind, ...] = ("all cells", "one cell")
+# How far a repetition moves all figures of one start, or all of one table, beside what it does to single cells.
+TOGETHER = {"starts 2%": 0.02, "starts 10%": 0.1, "tables 3%": 0.03, "tables 10%": 0.1}
+KINDS = ("all cells", "one cell", *TOGETHER)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is simulated: a noise in all cells, or in one among normal ones; repetitions; relative spread of a cell."""
+    """What is simulated: a noise in all cells, or in one among normal ones; repetitions; relative spread of a cell.
+
+    Or what moves together (see TOGETHER), beside the noise in all cells.
+    """
 
     noise: str
-    kind: Kind
+    kind: str
     n: int
     spread: float
+
+    @property
+    def report(self) -> str:
+        """That whose claims are judged: starts differ where it has two systems."""
+        return OF_TWO_SYSTEMS if self.kind.startswith("starts") else REPORT
 
     def seed(self) -> list[int]:
         """Of its own for every setting, the same in every run."""
@@ -53,21 +65,42 @@ class Setting:
         """Of the figures' logs from the truth, (figures, n); figures of one cell vary as much, each by itself."""
         cells = int(family.cells.max()) + 1
         spread = (self.spread * np.exp(rng.uniform(-_UNLIKE, _UNLIKE, cells)))[family.cells][:, None]
-        if self.kind == "all cells":
-            return NOISE[self.noise](rng, spread, self.n)
+        if self.kind != "one cell":
+            return np.asarray(NOISE[self.noise](rng, spread, self.n) + self._together(family, rng))
         odd = (family.cells == rng.integers(cells))[:, None]
         return np.where(odd, NOISE[self.noise](rng, spread, self.n), NOISE["normal"](rng, spread, self.n))
+
+    def counted(self, family: ClaimFamily) -> NDArray[np.bool_]:
+        """Of which comparisons the coverage is counted, (parts,): those that hold what moves together, if it does."""
+        if self.kind not in TOGETHER:
+            return np.ones(len(family.sums), dtype=bool)
+        left = [np.abs(family.sums[:, self._which(family) == i].sum(axis=1)) for i in set(self._which(family))]
+        return np.asarray(np.max(left, axis=0) > 1e-9)
+
+    def _together(self, family: ClaimFamily, rng: np.random.Generator) -> Array:
+        """What lowers the rates of a start or a table raises its latencies."""
+        if self.kind not in TOGETHER:
+            return np.zeros((family.logs.size, self.n))
+        which = self._which(family)
+        moved = TOGETHER[self.kind] * rng.standard_normal((int(which.max()) + 1, self.n))
+        return np.where(family.times[:, None], -moved[which], moved[which])
+
+    def _which(self, family: ClaimFamily) -> NDArray[np.int64]:
+        """The number of what moves together that each figure belongs to."""
+        return family.systems if self.kind.startswith("starts") else family.tables
 
 
 def settings() -> Iterator[Setting]:
     """All that are measured; normal cells among normal ones are one kind."""
-    for kind, noise, n, spread in itertools.product(KINDS, NOISE, REPETITIONS, SPREADS):
+    for kind, noise, n, spread in itertools.product(("all cells", "one cell"), NOISE, REPETITIONS, SPREADS):
         if (kind, noise) != ("one cell", "normal"):
             yield Setting(noise, kind, n, spread)
+    for kind, n in itertools.product(TOGETHER, REPETITIONS):
+        yield Setting("normal", kind, n, SPREADS[0])
 
 
 def verdicts(console: Console) -> dict[str, Any]:
-    """coverage, wrong verdicts, power and calibration over simulated campaigns of the TiDB report's 16 claims"""
+    """coverage, wrong verdicts, power and calibration over simulated campaigns of the claims of two TiDB reports"""
     chosen = list(settings())
     rows, leanings = [], []
     with ProcessPoolExecutor(WORKERS) as pool:
@@ -91,7 +124,7 @@ def verdicts(console: Console) -> dict[str, Any]:
 def measured(setting: Setting, campaigns: int = CAMPAIGNS) -> tuple[dict[str, Any], pd.DataFrame]:
     """A row for the table (see `_row`), and the leanings of its campaigns: [noise, kind, leaning, holds]."""
     rng = np.random.default_rng(setting.seed())
-    family = claim_family.of_report(published.load(REPORT))
+    family = _family(setting.report)
     bound = [_judged(family, setting, family.on_bounds(rng), rng) for _ in range(campaigns)]
     as_printed = [_judged(family, setting, family.logs, rng) for _ in range(campaigns // 4)]
     anywhere = [
@@ -102,6 +135,12 @@ def measured(setting: Setting, campaigns: int = CAMPAIGNS) -> tuple[dict[str, An
     return _row(setting, bound, as_printed), leanings
 
 
+@cache
+def _family(report: str) -> ClaimFamily:
+    """Once per process: it takes as long as twenty campaigns."""
+    return claim_family.of_report(published.load(report))
+
+
 @dataclass(frozen=True, eq=False)
 class SimulatedVerdicts:
     """One campaign's decisions by each part's own spread (`before`) and as a judge makes them (`after`); the truth."""
@@ -109,7 +148,7 @@ class SimulatedVerdicts:
     truths: list[Truth]
     before: list[Decision]
     after: list[Decision]
-    covered: dict[str, list[float]]
+    covered: dict[str, NDArray[np.bool_]]
 
     def wrong(self, when: str) -> bool:
         """Whether any claim is reproduced without holding, or contradicted without failing."""
@@ -135,27 +174,29 @@ def _judged(family: ClaimFamily, setting: Setting, truth: Array, rng: np.random.
     before = family.campaign(logs)
     after = family.judged_spreads(before, logs)
     effects = family.sums @ truth
-    covered = {"before": _covered(before, effects), "after": _covered(after, effects)}
+    counted = setting.counted(family)
+    covered = {"before": _covered(before, effects)[:, counted], "after": _covered(after, effects)[:, counted]}
     return SimulatedVerdicts(family.truths(truth), decide(before), decide(after), covered)
 
 
-def _covered(claims: Sequence[Sequence[Part]], truth: Array) -> list[float]:
-    """Shares of the comparisons whose 95% and 99.7% intervals (those of 16 claims) hold the truth."""
+def _covered(claims: Sequence[Sequence[Part]], truth: Array) -> NDArray[np.bool_]:
+    """Whether 95% and 99.7% intervals (those of 16 claims) hold the truth, (2, comparisons)."""
     parts = [part for parts in claims for part in parts]
     off = np.abs(np.array([part.mean for part in parts]) - truth) - np.array([part.drifted for part in parts])
     off /= np.array([part.error for part in parts])
     dfs = np.array([part.spread.df for part in parts])
-    return [float((off <= stdtrit(dfs, 1 - alpha / 2)).mean()) for alpha in (0.05, 0.05 / 16)]
+    return np.array([off <= stdtrit(dfs, 1 - alpha / 2) for alpha in (0.05, 0.05 / 16)])
 
 
 def _row(setting: Setting, bound: Sequence[SimulatedVerdicts], printed: Sequence[SimulatedVerdicts]) -> dict[str, Any]:
     """Setting; before and after: coverage of 95% and 99.7% intervals, ledgers with a wrong verdict, claims found.
 
-    Wrong verdicts are counted where claims lie on their bounds, found ones where the truth is as published.
+    Where something moves together, coverage is that of the comparisons that hold it. Wrong verdicts are counted where
+    claims lie on their bounds, found ones where the truth is as published.
     """
     row: dict[str, Any] = {"noise": setting.noise, "in": setting.kind, "n": setting.n, "spread": setting.spread}
     for when in ("before", "after"):
-        cover = np.array([one.covered[when] for one in bound]).mean(axis=0)
+        cover = np.mean([one.covered[when].mean(axis=1) for one in bound], axis=0)
         row |= {
             f"cover95_{when}": float(cover[0]),
             f"cover997_{when}": float(cover[1]),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,8 +28,8 @@ from benchbook.stats.campaign_effect import with_component
 from benchbook.stats.estimates import Array
 from benchbook.stats.moderation import LEAST_FEATURES, moderate
 
-# By so many standard errors the factor of pairing is taken high: as it comes, 6 of 100 ledgers are wrong at n = 3
-# (simulated, five noises), and so 5.
+# By so many standard errors the factor of pairing, and what starts differ by, are taken high. As the factor comes, 6 of
+# 100 ledgers are wrong at n = 3 (simulated, five noises), and so 5.
 _CAUTION = 0.5
 # What is known of pairing before any comparison was seen, in comparisons: that it brings nothing.
 _UNPAIRED = 3
@@ -71,7 +71,7 @@ class FigureSpreads:
         """
         weights = [_weights(part) for part in parts]
         sums = [self._sum(of_part) for of_part in weights]
-        apart = [self._of_systems(of_part) for of_part in weights]
+        apart = [_of_starts(of_part, self.systems) for of_part in weights]
         seen = [
             p.spread.variance / s.variance
             for p, s, of_systems in zip(parts, sums, apart, strict=True)
@@ -87,14 +87,6 @@ class FigureSpreads:
             for part, one in zip(parts, found, strict=True)
         ]
 
-    def _of_systems(self, weights: Mapping[TermKey, float]) -> dict[str, float]:
-        """System -> how often what its starts do is in a comparison; without those in which it cancels."""
-        sums: dict[str, float] = {}
-        for figure, weight in weights.items():
-            system = self.systems.get(figure, "")
-            sums[system] = sums.get(system, 0.0) + weight
-        return {system: weight for system, weight in sums.items() if abs(weight) > _NOTHING}
-
     def _with_starts(self, one: Spread, of_systems: Mapping[str, float]) -> Spread:
         """The spread of a comparison of systems: what their starts differ by has as many degrees as starts, less 1."""
         if not of_systems:
@@ -103,7 +95,10 @@ class FigureSpreads:
         seen = (self.starts.loc[names].T.dropna() @ pd.Series(of_systems)).to_numpy(dtype=np.float64)
         # A start is known from the figures measured in it, by the mean of these.
         within = sum(weight**2 * self._of_a_mean(system) for system, weight in of_systems.items())
-        variance, df = with_component(one.variance, one.df, float(seen.var(ddof=1)), within, seen.size - 1.0)
+        df = seen.size - 1.0
+        # Taken high as well: as it comes, 95% intervals of tables 10% apart cover 93% at n = 3, and so 95% (simulated).
+        between = float(seen.var(ddof=1)) * (1 + _CAUTION * math.sqrt(2 / df))
+        variance, df = with_component(one.variance, one.df, between, within, df)
         return Spread(variance, df, one.odd)
 
     def _of_a_mean(self, system: str) -> float:
@@ -130,14 +125,19 @@ def _weights(part: Part) -> dict[TermKey, float]:
     return weights
 
 
-def compares_systems(part: Part, system: Callable[[Term], str]) -> bool:
-    """Is what a start does to all figures of its system in the effect?"""
+def compares_starts(part: Part, shares: Mapping[TermKey, str]) -> bool:
+    """Is what a start does to all figures that share it in the effect? `shares` as of `sharing`."""
     if not part.signs:
-        return len({system(term) for term in part.terms}) > 1
-    return any(
-        sum(s for t, s in zip(part.terms, part.signs, strict=True) if system(t) == name)
-        for name in map(system, part.terms)
-    )
+        return len({shares[term.key] for term in part.terms}) > 1
+    return bool(_of_starts(_weights(part), shares))
+
+
+def _of_starts(weights: Mapping[TermKey, float], shares: Mapping[TermKey, str]) -> dict[str, float]:
+    """What figures share a start with -> how often what its starts do is in a comparison, where it does not cancel."""
+    sums: dict[str, float] = {}
+    for figure, weight in weights.items():
+        sums[shares.get(figure, "")] = sums.get(shares.get(figure, ""), 0.0) + weight
+    return {system: weight for system, weight in sums.items() if abs(weight) > _NOTHING}
 
 
 def cancels_blocks(part: Part) -> bool:
@@ -148,7 +148,8 @@ def cancels_blocks(part: Part) -> bool:
 def figure_spreads(terms: Sequence[Term], figures: RepeatedFigures) -> FigureSpreads | None:
     """Of figures of one unit; None where too few of them were repeated to know anything of each other."""
     table = pd.DataFrame({place: figures.logs(term) for place, term in enumerate(terms)}).T
-    systems = _sharing(terms, figures.system)
+    of_terms = sharing(terms, figures.system)
+    systems = [of_terms[term.key] for term in terms]
     residuals, dfs, starts = additive_residuals(table.to_numpy(dtype=np.float64), systems)
     if (dfs > 0).sum() < LEAST_FEATURES:
         return None
@@ -161,15 +162,14 @@ def figure_spreads(terms: Sequence[Term], figures: RepeatedFigures) -> FigureSpr
     odd = [oddity(row[~np.isnan(row)]) if own else "" for row, own in zip(residuals, found.own, strict=True)]
     known = zip(terms, found.variances, found.dfs, odd, strict=True)
     spreads = {term.key: Spread(float(variance), float(df), said) for term, variance, df, said in known}
-    of_terms = {term.key: system for term, system in zip(terms, systems, strict=True)}
     return FigureSpreads(spreads, float(dfs.sum()), of_terms, starts)
 
 
-def _sharing(terms: Sequence[Term], system: Callable[[Term], str]) -> list[str]:
+def sharing(terms: Iterable[Term], system: Callable[[Term], str]) -> dict[TermKey, str]:
     """What each figure shares its starts with: the others of its system's table, or of its system if there are none."""
-    tables = [(system(term), term.table) for term in terms]
-    counts = Counter(tables)
-    return [": ".join(table) if counts[table] > 1 else table[0] for table in tables]
+    tables = {term.key: (system(term), term.table) for term in terms}
+    counts = Counter(tables.values())
+    return {key: ": ".join(table) if counts[table] > 1 else table[0] for key, table in tables.items()}
 
 
 def additive_residuals(logs: Array, systems: Sequence[str]) -> tuple[Array, Array, pd.DataFrame]:

@@ -212,26 +212,31 @@ def _busy_there(machine: Machine) -> str:
 
 
 def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
-    """Whether a machine was full at the upper level, and the claim needs more than it had left at the lower one.
+    """Whether the claim needs more than the machine had left at the lower level: up to the upper one, if it was full.
 
     Utilization law (Denning & Buzen 1978, ACM Computing Surveys 10(3)): at the same CPU per transaction, a rate grows
-    no more than the busy share does. What a full machine makes of a time is waiting for CPU, however little is needed.
+    no more than the busy share does, which is 1 at most. What a full machine makes of a time is waiting for CPU,
+    however little is needed; one with CPU to spare is no reason for a time.
     """
     limit = claim.conditions.machine
     if limit is None or len(part.terms) < 2 or part.scale != "ratio":
         return None
     upper, lower = part.terms[:2]
-    demanded = math.inf if _late(part, arm) or len(part.terms) > 2 else math.exp(part.low)
-    pairs = [pair for pair in _same_machine(upper, lower, arm, busy) if pair[0][0].share >= limit]
-    cut = [pair for pair in pairs if pair[0][0].share < demanded * pair[1][0].share]
+    of_waiting = _late(part, arm) or len(part.terms) > 2
+    demanded, spare = (math.inf, math.inf) if of_waiting else (math.exp(part.low), 1.0)
+    pairs = [
+        (*pair, pair[0][0].share if pair[0][0].share >= limit else spare)
+        for pair in _same_machine(upper, lower, arm, busy)
+    ]
+    cut = [pair for pair in pairs if pair[2] < demanded * pair[1][0].share]
     if not cut:
         return None
-    (high, top), (low, cell) = min(cut, key=lambda each: each[0][0].share / each[1][0].share)
+    (high, top), (low, cell), most = min(cut, key=lambda each: each[2] / each[1][0].share)
     below, above = (
         _ran(*at) or name for at, name in (((cell, lower), "the lower level"), ((top, upper), "the upper one"))
     )
     shares = f"{low.share:.0%} of {low.cores} cores are busy at {below} and {high.share:.0%} at {above}"
-    return NoRoom(f"{shares}, which {_leaves(part, arm, high.share / low.share)}", _more_cores(cell))
+    return NoRoom(f"{shares}, which {_leaves(part, arm, most / low.share)}", _more_cores(cell))
 
 
 def _leaves(part: Part, arm: Arm, room: float) -> str:

@@ -17,9 +17,10 @@ from benchbook.claims.figure_spreads import (
     FigureSpreads,
     RepeatedFigures,
     cancels_blocks,
-    compares_systems,
+    compares_starts,
     figure_spreads,
     levels_of,
+    sharing,
 )
 from benchbook.claims.oddity import oddity
 from benchbook.claims.parts import Part, Spread
@@ -28,7 +29,7 @@ from benchbook.grouping import grouped
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.published.time_units import is_time
-from benchbook.stats.moderation import Moderated, moderate
+from benchbook.stats.moderation import LEAST_FEATURES, Moderated, moderate
 
 PartKey = tuple[str | bytes, ...]
 # Figures that vary so unlike that they know less than this of a comparison leave it to the comparisons.
@@ -72,15 +73,16 @@ def _of_one_unit(parts: Mapping[PartKey, Part], found: FigureSpreads | None) -> 
 def _of_parts(parts: Sequence[Part], published: Published, figures: RepeatedFigures) -> dict[PartKey, Spread]:
     """Part by part among its kind. Figures of one trial share what befell it: comparisons of them are a kind apart.
 
-    Comparisons of two systems share what a start did to either of them: as many as there are know no more of it.
+    Comparisons of two systems, or tables, share what a start did to all of either, and so does none within one: as many
+    as there are know no more of it, and those within know nothing of it.
     """
     known: dict[PartKey, Spread] = {}
-    by_themselves = [part for part in parts if not compares_systems(part, figures.system)]
     for within in (True, False):
-        of_this = (part for part in by_themselves if figures.one_trial(part.terms) is within)
+        of_this = (part for part in parts if figures.one_trial(part.terms) is within)
         for members in _by_kind(of_this, published):
+            shares = sharing((term for part in members for term in part.terms), figures.system)
             # Two claims may speak of the same comparison: it informs the others once.
-            distinct = {_same(part, published): part for part in members}
+            distinct = {_same(part, published): part for part in members if not compares_starts(part, shares)}
             known |= dict(zip(distinct, _spreads(list(distinct.values())), strict=False))
     return known
 
@@ -111,6 +113,8 @@ def _same(part: Part, published: Published) -> PartKey:
 
 def _spreads(parts: Sequence[Part]) -> list[Spread]:
     """Moderated by each other; empty where there are too few to know anything of each other."""
+    if len(parts) < LEAST_FEATURES:
+        return []
     figures = np.array([part.figures for part in parts])
     own = np.array([part.spread.variance for part in parts])
     dfs = np.array([part.spread.df for part in parts])

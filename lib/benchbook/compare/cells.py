@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from benchbook import published
@@ -190,22 +192,39 @@ def differences(frame: pd.DataFrame, *, effects: Effects | None = None, margin: 
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
     With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
-    campaigns differ too much for any number of repetitions to do. A cell that varies unlike the others of its group is
-    told by its own spread, as it was judged.
+    campaigns differ too much for any number of repetitions to do. Where there are as many, it is the ratio that leaves
+    the cell open: then, what would decide it at this ratio. A cell that varies unlike the others of its group is told
+    by its own spread, as it was judged.
     """
     table = outcomes(frame, effects=effects, margin=margin)
     undecided, alpha = table.outcome == "undecided", (1 - CONFIDENCE) / len(table)
     alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
 
     @cache
-    def needed(cv: float, group: Group) -> int | None:
-        return _needed(cv, margin, alpha, (effects or {}).get(group))
+    def needed(cv: float, group: Group, distance: float) -> int | None:
+        return _needed(cv, distance, alpha, (effects or {}).get(group))
 
-    found = [
-        needed(alike[group] if cell not in apart else apart[cell], group) if left else None
-        for cell, group, left in zip(_keys(table, CELL), _groups(table), undecided, strict=True)
-    ]
+    def of(cell: tuple[str, ...], group: Group, distance: float, have: int) -> int | None:
+        cv = alike[group] if cell not in apart else apart[cell]
+        found = needed(cv, group, -math.log(1 - margin))
+        if found is not None and found <= have:
+            found = needed(cv, group, distance)
+        return None if found is None else max(found, have + 1)
+
+    have = np.minimum(table.n_a, table.n_b)
+    rows = zip(_keys(table, CELL), _groups(table), _distances(table, margin), have, strict=True)
+    found = [of(*row) if left else None for row, left in zip(rows, undecided, strict=True)]
     return table.assign(needed=pd.array(found, dtype="Int64"))
+
+
+def _distances(table: pd.DataFrame, margin: float) -> list[float]:
+    """The difference (of logs) that decides each cell soonest at its ratio: from 1, or from an edge of the margin.
+
+    A ratio halfway between them takes four times the repetitions of one that lies on either. In steps of a twentieth of
+    the margin, so that few are worked out.
+    """
+    edge, shift = -math.log(1 - margin), np.abs(np.log(table.ratio.to_numpy(float)))
+    return [float(edge * steps / 20) for steps in np.floor(20 * np.clip(shift / edge, 1 - shift / edge, 1.0))]
 
 
 def _keys(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -297,12 +316,12 @@ def _spread(frame: pd.DataFrame, table: pd.DataFrame, by: Sequence[str]) -> dict
         }
 
 
-def _needed(cv: float, margin: float, alpha: float, effect: CampaignEffect | None) -> int | None:
+def _needed(cv: float, distance: float, alpha: float, effect: CampaignEffect | None) -> int | None:
     """None where the repetitions at hand say nothing of their spread, or where even 10,000 would not do."""
     if not cv > 0:
         return None
     try:
         # Bonferroni over the family stands in for Holm, which is at least as powerful.
-        return repetitions_needed(cv=cv, ratio=1 - margin, alpha=alpha, effect=effect)
+        return repetitions_needed(cv=cv, ratio=math.exp(-distance), alpha=alpha, effect=effect)
     except BadInput:
         return None

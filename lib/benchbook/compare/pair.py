@@ -124,8 +124,8 @@ class Comparison:
             span = f"{needed.min()}" if needed.min() == needed.max() else f"{needed.min()} to {needed.max()}"
             have = int(min(left.n_a.min(), left.n_b.min()))
             said.append(
-                f"{span} repetitions a side (there are {have}) would show a difference of {self.margin:.0%} "
-                f"in {'each' if len(needed) == len(left) else len(needed)} of them with probability 0.8."
+                f"{span} repetitions a side (there are {have}) are likely to decide "
+                f"{'each' if len(needed) == len(left) else len(needed)} of them."
             )
         if not fixed.empty:
             said.append(

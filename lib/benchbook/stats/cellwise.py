@@ -18,6 +18,8 @@ from benchbook.stats.tails import t_quantile, t_tail
 
 _MOST_REPETITIONS = 10_000
 _LARGEST = 700.0
+# Of the logs of cells' means: a factor of two.
+_LEVELS_APART = math.log(2)
 # Of every interval and, after Holm, of every statement; with what probability a difference is to be seen.
 CONFIDENCE, POWER = 0.95, 0.8
 
@@ -61,8 +63,12 @@ def _moderated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _squeezed(part: pd.DataFrame) -> pd.DataFrame:
-    # The level is the trend's covariate: small counts vary more than large ones, relative to their mean.
-    found = moderate(part.variance, part.n - 1, covariate=np.log(part["mean"].to_numpy(float)))
+    levels = np.log(part["mean"].to_numpy(float))
+    # The level is the trend's covariate: small counts vary more than large ones, relative to their mean. Levels that
+    # are alike differ by noise, and a line over it calls the furthest ones sure: of comparisons of equals, 15 cells in
+    # tables that move together, 20 of 100 had a difference with repetitions 2 and 6, and without it 7 (simulated).
+    apart = float(np.ptp(levels)) >= _LEVELS_APART
+    found = moderate(part.variance, part.n - 1, covariate=levels if apart else None)
     # One repetition does not show whether its cell varies like the others: a borrowed spread called a cell of 5 times
     # theirs different in 34 of 100 comparisons of equals, with two repetitions in 3 (simulated).
     known = np.where(part.n > 1, found.variances, math.nan)
