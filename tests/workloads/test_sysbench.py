@@ -252,18 +252,20 @@ def test_a_report_has_one_load_generator(tables: Published) -> None:
         report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))
 
 
-def test_each_table_is_run_with_its_own_options(tables: Published) -> None:
-    """Those of the first one were given to all."""
+def test_each_design_is_run_with_its_own_options(tables: Published) -> None:
+    """Those of the first one were given to all; then those of a table's last one to all workloads of the table."""
     first, *others = tables.report.design
-    own = [first.model_copy(update={"options": ["--rand-type=zipfian"]}), *others]
+    zipfian = {"workload": "oltp_read_only", "options": ["--rand-type=zipfian"]}
+    own = [first, first.model_copy(update=zipfian), *others]
     mixed = Published(tables.report.model_copy(update={"design": own}), tables.tables)
     asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
     trials = report.LoadKind().experiment(mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
     trials._systems = {"tidb": cast(Any, None)}
     trials._driver = cast(Any, SimpleNamespace(commands=lambda *_: list(trials.generator.options)))
     planned = plan(report.LoadKind().cells(mixed, asked), 1, seed=1, asked={})
-    expected = {each.table: each.options for each in own}
-    assert {trial.cell.table: cast(object, trials.commands(trial)) for trial in planned} == expected
+    expected = {(each.table, each.workload): each.options for each in own}
+    given = {(t.cell.table, t.cell.levels["workload"]): cast(object, trials.commands(t)) for t in planned}
+    assert given == expected
 
 
 def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:

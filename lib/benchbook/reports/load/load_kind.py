@@ -171,7 +171,7 @@ class LoadKind(Kind[LoadParameters]):
             time_s=time_s(load, parameters, profile),
             rate=_offered(load, parameters, profile),
             stop_rule=rule(early, published_s(published)) if early else None,
-            options={each.table: each.options for each in published.report.design},
+            options={(each.table, each.workload): each.options for each in published.report.design},
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
