@@ -17,6 +17,7 @@ from benchbook.hosts.jobs import Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
+from benchbook.reports.planning import Asking, at_published_levels, trials
 from benchbook.workloads import sysbench
 from benchbook.workloads.generator import RateReader
 from benchbook.workloads.sysbench_output import parse
@@ -266,6 +267,21 @@ def test_each_design_is_run_with_its_own_options(tables: Published) -> None:
     expected = {(each.table, each.workload): each.options for each in own}
     given = {(t.cell.table, t.cell.levels["workload"]): cast(object, trials.commands(t)) for t in planned}
     assert given == expected
+
+
+def test_a_campaign_with_other_options_is_another_one(tables: Published) -> None:
+    """Whoever changed her report's options went on with the campaign that was begun with the old ones."""
+    asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
+    first, *others = tables.report.design
+    changed = [first.model_copy(update={"options": ["--rand-type=zipfian"]}), *others]
+    found = []
+    for design in (tables.report.design, changed):
+        published = Published(tables.report.model_copy(update={"design": design}), tables.tables)
+        asking = Asking(report.LoadKind(), published, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+        found.append(trials(asking, at_published_levels(asking)))
+    before, after = found
+    assert [one.id for one in before] == [one.id for one in after]
+    assert not {one.identity for one in before} & {one.identity for one in after}
 
 
 def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:
