@@ -197,26 +197,41 @@ def check(
 ) -> None:
     """Check published tables, claims and your probes: shape, types, units, that every declaration is used.
 
-    A report that is restaged must also name a kind, workloads and options that the kit knows.
+    A report that is restaged must also name a kind, workloads and options that the kit knows. Exit status: 2 when one
+    is refused; the others are checked all the same.
     """
+    from benchbook import published
+    from benchbook.probes import known_probes
+
+    reports = {name: partial(_check_report, name, suggest=suggest) for name in names or published.known_reports()}
+    probes = {name: partial(_check_probe, name) for name in known_probes.own()}
+    raise typer.Exit(
+        max((_guarded(name, step) for each in (reports, probes) for name, step in each.items()), default=0)
+    )
+
+
+def _check_report(name: str, suggest: bool) -> int:
     from benchbook import published
     from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
-    from benchbook.probes import known_probes
     from benchbook.reports import runnable
 
-    for name in names or published.known_reports():
-        found = published.validate(name)
-        refuse_dead(found)
-        ledger_check.load(found)
-        runnable.check(found)
-        rows = sum(len(table.frame) for table in found.tables.values())
-        console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
-        if suggest:
-            audit_terminal.show_undeclared(found, console)
-    for name in known_probes.own():
-        console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
+    found = published.validate(name)
+    refuse_dead(found)
+    runnable.check(found, ledger_check.load(found))
+    rows = sum(len(table.frame) for table in found.tables.values())
+    console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
+    if suggest:
+        audit_terminal.show_undeclared(found, console)
+    return 0
+
+
+def _check_probe(name: str) -> int:
+    from benchbook.probes import known_probes
+
+    console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
+    return 0
 
 
 @app.command()

@@ -82,10 +82,10 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
         return replay(report, asked.campaign, console)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     data = published.load(report)
-    ledger_check.load(data)
+    runnable.check_conditions(ledger_check.load(data), kind, report)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()
-    runnable.check_drawn(data, kind)
+    runnable.check_drawn(data, kind, _asked(report, {}))
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)

@@ -129,6 +129,31 @@ def test_check_refuses_what_a_run_would_refuse(
         assert " valid" not in said
 
 
+def test_check_says_of_every_report_what_is_wrong_with_it(home: Home, ends: Callable[..., Ended]) -> None:
+    """It ended at the first one: the next stood there only when that was mended."""
+    texts = {path.parent.name: path for path in (home.path / "data" / "published").glob("*/report.yaml")}
+    broken = ["ddt_full_scale", "dtm_mysql"]
+    for name in broken:
+        texts[name].write_text(texts[name].read_text().replace("restaged_by: ", "restaged_by: un", 1))
+    status, said = ends(["check"])
+    assert status == 2
+    assert [line.partition(": ")[0] for line in said.splitlines() if "no such kind" in line] == broken
+    assert {line.partition(": ")[0] for line in said.splitlines() if ", valid" in line} == {*texts} - {*broken}
+
+
+def test_a_claim_names_a_share_of_a_cache_that_is_recorded(
+    home: Home, ends: Callable[..., Ended], begun: list[object]
+) -> None:
+    """A condition on a figure that nobody records held nothing against a verdict, without a word."""
+    path = home.path / "data" / "published" / "ddt_full_scale" / "claims.yaml"
+    path.write_text(path.read_text().replace("filled: cache_full", "filled: cache_ful"))
+    for words in (["check", "ddt_full_scale"], ["report", "ddt_full_scale", "--inventory", "lab_test"]):
+        status, said = ends(words)
+        assert (status, begun) == (2, []), said
+        assert f"{path}: cache-48-doubles.conditions.filled: there is no such recorded share of a cache" in said
+        assert "did you mean cache_full?" in said
+
+
 def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:
     changed("report.yaml", values.FIRST, "    workload: mine\n")(home)
     assert ends(["check", REPORT])[0] == 2
