@@ -28,6 +28,7 @@ from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.frames.framed import Framed
 from benchbook.given.named import one_of
+from benchbook.given.whole_file import replace_bytes
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.profiles import Repeating, load_profile
@@ -261,7 +262,7 @@ class Book(Framed):
 
     def keep(self, figure: Figure, name: str) -> Figure:
         """Keep the figure beside the campaign, as figures/<name>.png; it is shown as it is. Raises NotWritten."""
-        plots.picture.keep(plots.mime.png(figure, plots.mime.words(figure)[0]), self.figure_file(name))
+        replace_bytes(self.figure_file(name), plots.mime.png(figure, plots.mime.words(figure)[0]))
         return figure
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
