@@ -52,8 +52,10 @@ Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-
 Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
+# Without `ab`: of two letters everything near is somebody's own name.
 _PROGRAMS = (
-    *("sysbench", "pgbench", "go-tpc", "benchmark", "benchbook-python", "mongodump", "mongorestore"),
+    *("sysbench", "pgbench", "go-tpc", "benchmark", "java", "benchbook-python"),
+    *("mongod", "mongodump", "mongorestore"),
     *("mariadbd", "mariadb-install-db", "my_print_defaults", "mydumper"),
     *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
 )
