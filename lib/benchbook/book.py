@@ -177,15 +177,17 @@ class Book(Framed):
         In a replay nothing runs. Without a search, one sentence. Raises BadInput for changed parameters.
         """
         self._check_parameters()
-        if self._knee is not None:
-            found = knee_search.begun(self.campaign, self._knee.slo)
-            experiment, tries = self._knee.experiment, self.profile.tries
-            _watched(found, lambda told, stop: knee_search.run_search(found, experiment, told, stop, tries=tries))
-        recorded = knee_search.latest(self.campaign)
-        if recorded is None:
+        found = self._search(self._knee) if self._knee else knee_search.latest(self.campaign)
+        if found is None:
             fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
             return show.paragraph(f"No latency was asked to be kept: {fix}.")
-        return self._shown_knee(recorded)
+        return self._shown_knee(found)
+
+    def _search(self, asked: KneeSearch) -> Campaign:
+        """The search that is asked for, gone on with to its end: another one may have been begun later."""
+        found, tries = knee_search.begun(self.campaign, asked.slo), self.profile.tries
+        _watched(found, lambda told, stop: knee_search.run_search(found, asked.experiment, told, stop, tries=tries))
+        return found
 
     def _shown_knee(self, recorded: Campaign) -> HTML:
         searches = knee_search.searched(recorded)

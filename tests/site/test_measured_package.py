@@ -111,9 +111,9 @@ def test_a_disk_that_is_full_leaves_what_stood_there(found: Results, tmp_path: P
     # No file may grow beyond this, which is less than either.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
-        with pytest.raises(NotWritten, match="measured.zip cannot be written: File too large"):
+        with pytest.raises(NotWritten, match=r"measured\.zip cannot be written: File too large"):
             measured_package.write(found, tmp_path)
-        with pytest.raises(NotWritten, match="a.png cannot be written: File too large"):
+        with pytest.raises(NotWritten, match=r"a\.png cannot be written: File too large"):
             plots.picture.show(Figure(), "nothing", "", save_as=drawn)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

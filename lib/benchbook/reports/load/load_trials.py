@@ -175,6 +175,7 @@ class KneeTrials(LoadTrials):
             generator=trials.generator,
             time_s=slo.time_s,
             rate=0,
+            in_place_of=trials.in_place_of,
             options=trials.options,
             slo=slo,
         )
