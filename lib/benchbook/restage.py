@@ -82,9 +82,10 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
         return replay(report, asked.campaign, console)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     data = published.load(report)
-    runnable.check_conditions(ledger_check.load(data), kind, report)
+    ledger = ledger_check.load(data)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()
+    runnable.check_conditions(ledger, kind, report, kind.asked(data, asked, profile, inventory))
     runnable.check_drawn(data, kind, _asked(report, {}))
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from benchbook import parameters, paths
 from benchbook.campaign import design
+from benchbook.errors import BadInput
 from benchbook.frames.schema import as_level
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.named import one_of, slip_of
 from benchbook.parameters import Parameters
 from benchbook.published.tables import Published
 from benchbook.reports import drawn
@@ -39,12 +41,21 @@ def check(published: Published, ledger: Ledger | None) -> None:
     check_drawn(published, kind, asked)
 
 
-def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str) -> None:
-    """Raises BadInput for a condition of a claim on a figure that nobody records."""
+def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked: Iterable[str] = ()) -> None:
+    """Raises BadInput for a condition of a claim on a figure that nobody records: it would never hold.
+
+    So it does for one on a slip in a name under which a campaign asks for something (`asked`); others may be those of
+    another profile.
+    """
+    file, names = paths.published_dir(report) / "claims.yaml", set(asked)
     for claim in ledger.claims if ledger else []:
         if filled := claim.conditions.filled:
-            file, key = paths.published_dir(report) / "claims.yaml", f"{claim.id}.conditions.filled"
+            key = f"{claim.id}.conditions.filled"
             one_of(filled, kind.cache_shares, "recorded share of a cache", file=file, key=key)
+        for name in (name for each in claim.not_here for name in (*each.asked, *each.below)):
+            if meant := slip_of(name, names):
+                key, problem = f"{claim.id}.not_here", "no campaign asks for anything under this name"
+                raise BadInput(problem, file=file, key=key, value=name, fix=f"write {meant}")
 
 
 def check_drawn(published: Published, kind: Kind[Any], asked: Parameters) -> None:
