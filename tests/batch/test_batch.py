@@ -153,6 +153,17 @@ def test_a_plan_that_is_not_there(home: Home) -> None:
         batch_command.run("nowhere.yaml", Console(file=io.StringIO()), dry=True)
 
 
+def test_what_a_report_refuses_of_itself_is_refused_before_the_first_cell(home: Home) -> None:
+    """A cell that came last ended at it, when all others had been run."""
+    claims = home.path / "data" / "published" / DM / "claims.yaml"
+    claims.write_text(claims.read_text().replace("below: {small_rows: 50000}", "below: {smal_rows: 50000}"))
+    notebook = home.path / "notebooks" / f"{TIDB}.ipynb"
+    notebook.write_text(notebook.read_text().replace('report.scaling(\\"tps\\"', 'report.scaling(\\"tsp\\"'))
+    for report, words in ((DM, "no campaign asks for anything under this name"), (TIDB, "no such metric")):
+        with pytest.raises(BadInput, match=rf"plan\.yaml: cell 1: {report} .* cannot run: .*{words}"):
+            said(home, {"reports": [report], "profiles": ["paper"]})
+
+
 # -- machine time -----------------------------------------------------------------------------------------------------
 
 

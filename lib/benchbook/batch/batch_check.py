@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchbook import parameters, published
+from benchbook import published, restage
 from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.batch.batch_plan import BatchPlan
 from benchbook.errors import BadInput
@@ -23,13 +23,11 @@ def planned(plan: BatchPlan, cell: BatchCell) -> Planned:
 
 
 def _planned(cell: BatchCell) -> Planned:
-    kind = kind_of(cell.report)
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
-    asked = parameters.check(kind.Parameters, cell.report, {**parameters.defaults(cell.report), **said})
-    profile, inventory = load_profile(cell.profile), load_inventory(cell.inventory)
-    asking = planning.Asking(kind, published.load(cell.report), asked, profile, inventory)
-    # Which hosts it would take: an inventory that lacks a role says so here.
-    kind.experiment(asking.published, asked, profile, inventory).hosts()
+    asked, profile = restage.checked(cell.report, said), load_profile(cell.profile)
+    inventory = load_inventory(cell.inventory)
+    restage.check_run(cell.report, asked, profile, inventory)
+    asking = planning.Asking(kind_of(cell.report), published.load(cell.report), asked, profile, inventory)
     # Scaling them to the cores of its hosts makes no cell more or less.
     design = planning.at_published_levels(asking)
     return Planned(len(planning.trials(asking, design)), load_s(design.asked))
