@@ -342,9 +342,7 @@ def _watched(campaign: Campaign, drive: Callable[[Listener, Callable[[], bool]],
 
 def open_report(report: str, namespace: Mapping[str, object]) -> Book:
     """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
-    if report not in published.known_reports():
-        raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")
-    return Book(report, namespace)
+    return Book(one_of(report, published.known_reports(), "report", problem="unknown report"), namespace)
 
 
 def open_campaign(address: str) -> Book:

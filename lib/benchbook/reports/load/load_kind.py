@@ -18,6 +18,7 @@ from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
+from benchbook.given.named import one_of
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
@@ -73,10 +74,9 @@ def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
     """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
     named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
-    file, known = paths.published_dir(published.report.name) / "report.yaml", plugins.names("workloads")
-    if unknown := [name for name in named if name not in known]:
-        fix = f"use one of {', '.join(known)}"
-        raise BadInput("no such load generator", file=file, key="design.*.load", value=unknown[0], fix=fix)
+    file = paths.published_dir(published.report.name) / "report.yaml"
+    for name in named:
+        one_of(name, plugins.names("workloads"), "load generator", file=file, key="design.*.load")
     if len(named) > 1:
         raise BadInput(
             "one report is restaged by one load generator",
