@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
-from benchbook.given import closed_pipe, guard
+from benchbook.given import guard
 from benchbook.given.named import one_of
 
 app = typer.Typer(
@@ -525,6 +525,6 @@ def main() -> None:
     except SystemExit as done:
         if done.code == guard.INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")
-        if closed_pipe.is_why(done):
-            sys.exit(closed_pipe.READER_GONE)
+        if guard.reader_gone(done):
+            sys.exit(guard.READER_GONE)
         raise

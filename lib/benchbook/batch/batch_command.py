@@ -7,13 +7,17 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbook import published, restage
 from benchbook.batch import batch_time
-from benchbook.batch.batch_cell import BatchCell, Planned
+from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.batch.batch_cells import cells_of
-from benchbook.batch.batch_check import planned
-from benchbook.batch.batch_plan import load_plan
-from benchbook.errors import counted
+from benchbook.batch.batch_plan import BatchPlan, load_plan
+from benchbook.errors import BadInput, counted
+from benchbook.hosts.inventory import load_inventory
 from benchbook.overview.terminal_table import show
+from benchbook.profiles import load_profile
+from benchbook.reports import planning
+from benchbook.reports.kinds import kind_of
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
 
@@ -25,7 +29,7 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     """
     plan = load_plan(Path(file))
     cells = cells_of(plan)
-    asked = {cell.number: planned(plan, cell) for cell in cells}
+    asked = {cell.number: _planned(plan, cell) for cell in cells}
     if dry:
         _print(cells, asked, console)
         return 0
@@ -33,6 +37,22 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     from benchbook.batch.batch_run import run_cells  # noqa: PLC0415
 
     return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
+
+
+def _planned(plan: BatchPlan, cell: BatchCell) -> Planned:
+    """What a cell plans at first: checked as its report would, no host is touched. Raises BadInput naming the cell."""
+    said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
+    try:
+        asked, profile = restage.checked(cell.report, said), load_profile(cell.profile)
+        inventory = load_inventory(cell.inventory)
+        restage.check_run(cell.report, asked, profile, inventory)
+        asking = planning.Asking(kind_of(cell.report), published.load(cell.report), asked, profile, inventory)
+        # Scaling them to the cores of its hosts makes no cell more or less.
+        design = planning.at_published_levels(asking)
+        return Planned(len(planning.trials(asking, design)), load_s(design.asked))
+    except BadInput as problem:
+        fix, key = "mend that, or leave the cell out under `exclude`", f"cell {cell.number}"
+        raise BadInput(f"{cell} cannot run: {problem}", file=plan.file, key=key, fix=fix) from problem
 
 
 def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:
