@@ -97,6 +97,8 @@ def test_the_same_results_are_the_same_file_and_without_a_measurement_there_is_n
     assert first == second
     with zipfile.ZipFile(io.BytesIO(first)) as held:
         assert held.namelist() == ["point-select.csv", "datapackage.json"]
+    measured_package.write(found, tmp_path)
+    assert len(measured_package.there(tmp_path)) == 1
     measured_package.write(found.model_copy(update={"tables": found.tables[1:]}), tmp_path)
     assert measured_package.there(tmp_path) == []
 

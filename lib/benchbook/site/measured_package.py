@@ -49,6 +49,9 @@ def write(found: Results, folder: Path) -> None:
     tables = [table for table in found.tables if any(row.measured for row in table.rows)]
     if tables:
         replace_bytes(folder / NAME, package(found, tables, of_this_checkout()))
+    else:
+        # What an earlier page had.
+        (folder / NAME).unlink(missing_ok=True)
 
 
 def there(folder: Path) -> list[Download]:
