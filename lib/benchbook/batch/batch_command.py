@@ -29,7 +29,8 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     """
     plan = load_plan(Path(file))
     cells = cells_of(plan)
-    asked = {cell.number: _planned(plan, cell) for cell in cells}
+    firsts = {cell.report: cell for cell in reversed(cells)}
+    asked = {cell.number: _planned(plan, cell, first=cell is firsts[cell.report]) for cell in cells}
     if dry:
         _print(cells, asked, console)
         return 0
@@ -39,14 +40,20 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
 
 
-def _planned(plan: BatchPlan, cell: BatchCell) -> Planned:
-    """What a cell plans at first: checked as its report would, no host is touched. Raises BadInput naming the cell."""
+def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
+    """What a cell plans at first: checked as its report would, no host is touched. Raises BadInput naming the cell.
+
+    What is the same for all cells of a report, its claims and figures, is checked with the `first` of them.
+    """
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     try:
         asked, profile = restage.checked(cell.report, said), load_profile(cell.profile)
-        inventory = load_inventory(cell.inventory)
-        restage.check_run(cell.report, asked, profile, inventory)
-        asking = planning.Asking(kind_of(cell.report), published.load(cell.report), asked, profile, inventory)
+        inventory, kind, data = load_inventory(cell.inventory), kind_of(cell.report), published.load(cell.report)
+        if first:
+            restage.check_run(cell.report, asked, profile, inventory)
+        # Which hosts it would take: an inventory that lacks a role says so here.
+        kind.experiment(data, asked, profile, inventory).hosts()
+        asking = planning.Asking(kind, data, asked, profile, inventory)
         # Scaling them to the cores of its hosts makes no cell more or less.
         design = planning.at_published_levels(asking)
         return Planned(len(planning.trials(asking, design)), load_s(design.asked))
