@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from benchbook import systems
@@ -168,17 +168,9 @@ class KneeTrials(LoadTrials):
 
         Each has a short one before it: nothing is rehearsed.
         """
-        return cls(
-            inventory=trials.inventory,
-            profile=trials.profile.model_copy(update={"rehearse_s": 0.0}),
-            names=trials.names,
-            generator=trials.generator,
-            time_s=slo.time_s,
-            rate=0,
-            in_place_of=trials.in_place_of,
-            options=trials.options,
-            slo=slo,
-        )
+        alike = {each.name: getattr(trials, each.name) for each in fields(LoadTrials) if each.init}
+        profile = trials.profile.model_copy(update={"rehearse_s": 0.0})
+        return cls(**{**alike, "profile": profile, "time_s": slo.time_s, "rate": 0, "stop_rule": None}, slo=slo)
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         system, levels = self._system_for(trial), trial.cell.levels
