@@ -257,6 +257,22 @@ def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campa
     assert knee_search.latest(main) is not None
 
 
+def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them was, without a word of the other."""
+    monkeypatch.setitem(KNEES, "both", 400.0)
+    cells = [Cell(table="both", system="x", levels={"workload": w, "threads": n}) for w in "rw" for n in (2, 8)]
+    asked = {"inventory": "lab_test", "profile": "tiny", "rate": 0, "time_s": 2}
+    campaign = campaigns.start_or_continue("r", asked, plan(cells, 1, seed=1, asked=asked), seed=1)
+    found = knee_search.begun(campaign, TEN)
+    knee_search.run_search(found, Steps(), lambda progress: None)
+    done = {one.cell.levels["workload"]: one for one in knee_search.searched(found)}
+    assert sorted(done) == ["r", "w"]
+    assert sum(len(one.loads) for one in done.values()) == len(found.records())
+    for workload, one in done.items():
+        assert one.knee.low <= 400 < (one.knee.high or 0)
+        assert knee_plot.in_words(one).startswith(f"x, both {workload}, 8 threads: 99%")
+
+
 def test_a_search_that_was_interrupted_goes_on_where_it_was(main: Campaign) -> None:
     whole = knee_search.begun(main, TEN)
     broken = Steps(r02_x_b_threads8_rate550=WorkloadFailed("sysbench: FATAL"))
