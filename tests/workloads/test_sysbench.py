@@ -9,7 +9,7 @@ import pytest
 from kit import FIXTURES, INVENTORY, ROOT, Home
 
 from benchbook import published
-from benchbook.campaign.design import plan
+from benchbook.campaign.design import Cell, plan
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
@@ -263,10 +263,21 @@ def test_each_design_is_run_with_its_own_options(tables: Published) -> None:
     trials = report.LoadKind().experiment(mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
     trials._systems = {"tidb": cast(Any, None)}
     trials._driver = cast(Any, SimpleNamespace(commands=lambda *_: list(trials.generator.options)))
-    planned = plan(report.LoadKind().cells(mixed, asked), 1, seed=1, asked={})
+    levels = [(each.table, {"workload": each.workload, "threads": 1}) for each in own]
+    planned = plan([Cell(table=t, system="tidb", levels=at) for t, at in levels], 1, seed=1, asked={})
     expected = {(each.table, each.workload): each.options for each in own}
     given = {(t.cell.table, t.cell.levels["workload"]): cast(object, trials.commands(t)) for t in planned}
     assert given == expected
+
+
+def test_rows_that_do_not_say_which_workload_they_are_of_are_refused(tables: Published) -> None:
+    """Loads of 1,000 and 9,000 transactions/s were two repetitions of one cell, of 5,000."""
+    first = tables.report.design[0]
+    both = [first, first.model_copy(update={"name": "second", "workload": "oltp_read_only"})]
+    mixed = Published(tables.report.model_copy(update={"design": both}), tables.tables)
+    asked = report.LoadParameters.model_validate({"inventory": "lab_tidb"})
+    with pytest.raises(BadInput, match=r"oltp_point_select\.schema\.fields: .* several workloads do not say which"):
+        report.LoadKind().cells(mixed, asked)
 
 
 def test_a_campaign_with_other_options_is_another_one(tables: Published) -> None:

@@ -19,6 +19,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
 from benchbook.given.named import one_of
+from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
@@ -105,6 +106,20 @@ def published_s(published: Published) -> float | None:
     return min((seconds for seconds in said if seconds), default=None)
 
 
+def _check_told_apart(published: Published) -> None:
+    """Raises BadInput for a table of several workloads whose rows do not say which: they would pass for repetitions."""
+    for table, designs in grouped(published.report.design, lambda each: each.table).items():
+        named = list(dict.fromkeys(each.workload for each in designs))
+        if len(named) > 1 and "workload" not in published.table(table).levels:
+            raise BadInput(
+                "the rows of a table of several workloads do not say which they are of",
+                file=paths.published_dir(published.report.name) / "datapackage.json",
+                key=f"{table}.schema.fields",
+                value=named,
+                fix="add a column `workload` with the role `level`, or give each workload a table of its own",
+            )
+
+
 class LoadKind(Kind[LoadParameters]):
     """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
@@ -115,6 +130,7 @@ class LoadKind(Kind[LoadParameters]):
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and row of the published tables, or per threads that the parameters give instead."""
+        _check_told_apart(published)
         # A table may have several workloads, and a workload several tables: either may be named.
         known = dict.fromkeys(name for e in published.report.design for name in (e.table, e.workload))
         unknown = [name for name in parameters.workloads if name not in known]
