@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchbook.errors import BadInput
-from benchbook.given.named import one_of
 
 Array: TypeAlias = NDArray[np.float64]
 Values: TypeAlias = "Sequence[float] | Array | pd.Series"
@@ -98,4 +97,5 @@ def share(value: float, *, key: str) -> float:
 def columns(frame: pd.DataFrame, *names: str) -> None:
     """BadInput naming the first column that is not there."""
     for name in names:
-        one_of(name, frame.columns, "column", problem="no such column")
+        if name not in frame.columns:
+            raise BadInput("no such column", key=name, fix=f"one of {', '.join(map(str, frame.columns))}")
