@@ -28,6 +28,7 @@ from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.frames.framed import Framed
 from benchbook.given.named import one_of
+from benchbook.given.whole_file import replace_bytes
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
 from benchbook.profiles import Repeating, load_profile
@@ -176,15 +177,17 @@ class Book(Framed):
         In a replay nothing runs. Without a search, one sentence. Raises BadInput for changed parameters.
         """
         self._check_parameters()
-        if self._knee is not None:
-            found = knee_search.begun(self.campaign, self._knee.slo)
-            experiment, tries = self._knee.experiment, self.profile.tries
-            _watched(found, lambda told, stop: knee_search.run_search(found, experiment, told, stop, tries=tries))
-        recorded = knee_search.latest(self.campaign)
-        if recorded is None:
+        found = self._search(self._knee) if self._knee else knee_search.latest(self.campaign)
+        if found is None:
             fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
             return show.paragraph(f"No latency was asked to be kept: {fix}.")
-        return self._shown_knee(recorded)
+        return self._shown_knee(found)
+
+    def _search(self, asked: KneeSearch) -> Campaign:
+        """The search that is asked for, gone on with to its end: another one may have been begun later."""
+        found, tries = knee_search.begun(self.campaign, asked.slo), self.profile.tries
+        _watched(found, lambda told, stop: knee_search.run_search(found, asked.experiment, told, stop, tries=tries))
+        return found
 
     def _shown_knee(self, recorded: Campaign) -> HTML:
         searches = knee_search.searched(recorded)
@@ -261,7 +264,7 @@ class Book(Framed):
 
     def keep(self, figure: Figure, name: str) -> Figure:
         """Keep the figure beside the campaign, as figures/<name>.png; it is shown as it is. Raises NotWritten."""
-        plots.picture.keep(plots.mime.png(figure, plots.mime.words(figure)[0]), self.figure_file(name))
+        replace_bytes(self.figure_file(name), plots.mime.png(figure, plots.mime.words(figure)[0]))
         return figure
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
@@ -339,9 +342,7 @@ def _watched(campaign: Campaign, drive: Callable[[Listener, Callable[[], bool]],
 
 def open_report(report: str, namespace: Mapping[str, object]) -> Book:
     """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
-    if report not in published.known_reports():
-        raise BadInput("unknown report", key="report", value=report, fix=f"one of {published.known_reports()}")
-    return Book(report, namespace)
+    return Book(one_of(report, published.known_reports(), "report", problem="unknown report"), namespace)
 
 
 def open_campaign(address: str) -> Book:

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
-from benchbook.given import closed_pipe, guard
+from benchbook.given import guard
 from benchbook.given.named import one_of
 
 app = typer.Typer(
@@ -197,26 +197,41 @@ def check(
 ) -> None:
     """Check published tables, claims and your probes: shape, types, units, that every declaration is used.
 
-    A report that is restaged must also name a kind, workloads and options that the kit knows.
+    A report that is restaged must also name a kind, workloads and options that the kit knows. Exit status: 2 when one
+    is refused; the others are checked all the same.
     """
+    from benchbook import published
+    from benchbook.probes import known_probes
+
+    reports = {name: partial(_check_report, name, suggest=suggest) for name in names or published.known_reports()}
+    probes = {name: partial(_check_probe, name) for name in known_probes.own()}
+    raise typer.Exit(
+        max((_guarded(name, step) for each in (reports, probes) for name, step in each.items()), default=0)
+    )
+
+
+def _check_report(name: str, suggest: bool) -> int:
     from benchbook import published
     from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
-    from benchbook.probes import known_probes
     from benchbook.reports import runnable
 
-    for name in names or published.known_reports():
-        found = published.validate(name)
-        refuse_dead(found)
-        ledger_check.load(found)
-        runnable.check(found)
-        rows = sum(len(table.frame) for table in found.tables.values())
-        console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
-        if suggest:
-            audit_terminal.show_undeclared(found, console)
-    for name in known_probes.own():
-        console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
+    found = published.validate(name)
+    refuse_dead(found)
+    runnable.check(found, ledger_check.load(found))
+    rows = sum(len(table.frame) for table in found.tables.values())
+    console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
+    if suggest:
+        audit_terminal.show_undeclared(found, console)
+    return 0
+
+
+def _check_probe(name: str) -> int:
+    from benchbook.probes import known_probes
+
+    console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
+    return 0
 
 
 @app.command()
@@ -409,7 +424,14 @@ def lab_status(names: Names = None) -> None:
 def _labs() -> list[str]:
     from benchbook.hosts.inventory import known_inventories, load_inventory
 
-    return [name for name in known_inventories() if load_inventory(name).lab]
+    found = []
+    for name in known_inventories():
+        # One that somebody is still writing keeps no lab from being stopped.
+        try:
+            found += [name] if load_inventory(name).lab else []
+        except BadInput as problem:
+            _say("left out: ", str(problem))
+    return found
 
 
 def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
@@ -503,6 +525,6 @@ def main() -> None:
     except SystemExit as done:
         if done.code == guard.INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")
-        if closed_pipe.is_why(done):
-            sys.exit(closed_pipe.READER_GONE)
+        if guard.reader_gone(done):
+            sys.exit(guard.READER_GONE)
         raise

@@ -26,7 +26,7 @@ from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.parameters import Parameters
-from benchbook.profiles import load_profile
+from benchbook.profiles import Profile, load_profile
 from benchbook.reports import runnable, substitutes
 from benchbook.reports.kinds import kind_of
 
@@ -76,32 +76,40 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
     Hosts that another driver holds are waited for if `wait`, else refused. What reserves them is the notebook's
     kernel, so a driver that comes first between the two is met there: then this one waits again.
     """
-    kind = kind_of(report)
-    asked = _asked(report, overrides)
+    asked = checked(report, overrides)
     if asked.replay:
         return replay(report, asked.campaign, console)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
-    data = published.load(report)
-    ledger_check.load(data)
-    kind.cells(data, asked)
-    hosts = kind.experiment(data, asked, profile, inventory).hosts()
-    runnable.check_drawn(data, kind)
+    kind, data = kind_of(report), published.load(report)
+    hosts = check_run(report, asked, profile, inventory)
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
         console.print(f"[bold]{report}[/]: profile {escape(profile.name)}, inventory {inventory.name}")
         overrides = substitutes.available(asked, overrides, console.print)
-        asked = _asked(report, overrides)
+        asked = checked(report, overrides)
         done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)
         if not (wait and done.problem and done.problem.startswith(HostReserved.__name__)):
             return _page(report, done, console)
 
 
-def _asked(report: str, overrides: Mapping[str, object]) -> Parameters:
+def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
+    """The parameters of a report's notebook with these in place of its own. Raises BadInput."""
     asked: Parameters = parameters.check(
         kind_of(report).Parameters, report, {**parameters.defaults(report), **overrides}
     )
     return asked
+
+
+def check_run(report: str, asked: Parameters, profile: Profile, inventory: Inventory) -> list[str]:
+    """The hosts that a run takes, none of which is touched. Raises BadInput for what would stop it later."""
+    kind, data = kind_of(report), published.load(report)
+    ledger = ledger_check.load(data)
+    kind.cells(data, asked)
+    hosts = kind.experiment(data, asked, profile, inventory).hosts()
+    runnable.check_conditions(ledger, kind, report, kind.asked(data, asked, profile, inventory))
+    runnable.check_drawn(data, kind, checked(report, {}))
+    return hosts
 
 
 def _page(report: str, done: Executed, console: Console) -> int:

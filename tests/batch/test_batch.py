@@ -17,7 +17,7 @@ import pytest
 from kit import PATIENCE_S, ROOT, TESTS, Home, until
 from rich.console import Console
 
-from benchbook.batch import batch_command, batch_page, batch_results, batch_run
+from benchbook.batch import batch_command, batch_page, batch_results, batch_run, cell_process
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_plan import BatchPlan, load_plan
@@ -153,6 +153,17 @@ def test_a_plan_that_is_not_there(home: Home) -> None:
         batch_command.run("nowhere.yaml", Console(file=io.StringIO()), dry=True)
 
 
+def test_what_a_report_refuses_of_itself_is_refused_before_the_first_cell(home: Home) -> None:
+    """A cell that came last ended at it, when all others had been run."""
+    claims = home.path / "data" / "published" / DM / "claims.yaml"
+    claims.write_text(claims.read_text().replace("below: {small_rows: 50000}", "below: {smal_rows: 50000}"))
+    notebook = home.path / "notebooks" / f"{TIDB}.ipynb"
+    notebook.write_text(notebook.read_text().replace('report.scaling(\\"tps\\"', 'report.scaling(\\"tsp\\"'))
+    for report, words in ((DM, "no campaign asks for anything under this name"), (TIDB, "no such metric")):
+        with pytest.raises(BadInput, match=rf"plan\.yaml: cell 1: {report} .* cannot run: .*{words}"):
+            said(home, {"reports": [report], "profiles": ["paper"]})
+
+
 # -- machine time -----------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +232,20 @@ def results(home: Home) -> dict[str, Any]:
 def times(home: Home) -> list[dict[str, Any]]:
     path = home.path / "times.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_second_try_is_told_by_its_own_words(home: Home) -> None:
+    """One that was refused for something else was taken for one whose hosts are in use, as its first try had been."""
+
+    def tried(attempt: int, says: str) -> cell_process.CellRan:
+        program = "import sys; print(sys.argv[1]); sys.exit(2)"
+        order = cell_process.CellOrder("b", 1, attempt, (says,), (sys.executable, "-c", program))
+        return cell_process.run_cell(order, lambda line: None)
+
+    first = tried(1, "hosts.db1: the host is reserved by somebody@elsewhere")
+    second = tried(2, "hosts.db1: no such user")
+    assert (first.busy, second.busy) == (True, False)
+    assert (second.said, second.why) == ("hosts.db1: no such user\n", "hosts.db1: no such user")
 
 
 @pytest.mark.real

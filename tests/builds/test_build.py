@@ -238,7 +238,7 @@ def test_a_file_of_a_module_that_is_not_required_is_bad_input(toy):
 
 
 def test_an_unknown_system_names_the_known_ones(toy):
-    with pytest.raises(BadInput, match=r"tydb.*one of toy$"):
+    with pytest.raises(BadInput, match=r"tydb.*there are: toy$"):
         programs.build("tydb")
 
 

@@ -515,6 +515,19 @@ def test_an_option_of_the_load_is_part_of_the_environment(runs: Path) -> None:
     assert compare(FIRST, SECOND).gate.names == ["load.rand-type"]
 
 
+def test_an_option_of_one_table_alone_is_told_with_it(runs: Path) -> None:
+    """Only the first cell was looked at: what the others were run with could differ without a word."""
+    first, *_, last = dict.fromkeys(record.table for record in Campaign(runs / FIRST).records())
+    for record in Campaign(runs / SECOND).records():
+        file = runs / SECOND / "trials" / record.id / "record.json"
+        if record.table == last:
+            edit(file, lambda record: record.update(command=record["command"] + " --rand-type=pareto"))
+    (found,) = compare(FIRST, SECOND).gate.unfair
+    assert first != last
+    assert (found.name, found.where) == ("load.rand-type", f"{last} oltp_write_only")
+    assert (found.a, found.b) == ("–", "pareto")
+
+
 def test_what_cannot_matter_is_no_difference(runs: Path) -> None:
     moved = {"hostname": "b", "disk_free_bytes": 1, "load_1min": 0.1, "now": 1, "boot_id": "b", "address": "192.0.2.1"}
     for key, value in moved.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
 from benchbook import paths, systems
 from benchbook.errors import BadInput
+from benchbook.hosts import inventory as inventory_file
 from benchbook.hosts.inventory import Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
+from benchbook.workloads.generator import generator
 from benchbook.yamlfile import load_yaml
 
 NET = "127.0.90"
@@ -61,6 +64,7 @@ def test_real_hosts_keep_the_kit_below_the_login_s_home_or_where_the_inventory_s
         ({"roles": ["tidb", "clients"]}, "hosts.db2.roles", "clients", "client"),
         ({"roles": ["dm_worker"]}, "hosts.db2.roles", "dm_worker", "dm-worker"),
         ({"roles": ["tidb"], "programs": {"sysbnech": "/opt/sysbench"}}, "programs.sysbnech", "sysbnech", "sysbench"),
+        ({"roles": ["tidb"], "programs": {"mongdo": "/opt/mongod"}}, "programs.mongdo", "mongdo", "mongod"),
     ],
 )
 def test_a_slip_in_a_role_or_a_program_is_refused(
@@ -72,6 +76,15 @@ def test_a_slip_in_a_role_or_a_program_is_refused(
              "db2": {"address": "127.0.90.3", "roles": roles}}  # fmt: skip
     caught = refused(home, hosts=hosts, **changes)
     assert (caught.key, caught.value, caught.fix) == (key, name, f"write {meant}")
+
+
+def test_a_slip_in_any_program_that_is_asked_for_is_known() -> None:
+    asking = re.compile(r'(?:require_program|inventory\.program)\("([\w-]+)"|psql\.program\(\w+, "([\w-]+)"')
+    texts = [path.read_text() for path in (ROOT / "lib").rglob("*.py")]
+    asked = {first or second for text in texts for first, second in asking.findall(text)}
+    asked |= {generator(name).program for name in ("etcd_benchmark", "go_tpc", "pgbench", "sysbench")}
+    assert {"sysbench", "psql", "mydumper"} < asked
+    assert asked - {*inventory_file._PROGRAMS} == {"ab"}
 
 
 def test_names_of_packages_are_their_own(home: Home) -> None:

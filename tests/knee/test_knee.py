@@ -17,10 +17,12 @@ from benchbook import published
 from benchbook.analysis import checks
 from benchbook.bench.knee_bench import on_simulated, searched
 from benchbook.bench.known_queue import driven, observed, serving, simulated, true_knee
+from benchbook.book import open_report
 from benchbook.campaign import knee_search
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.knee_search import Searched
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
@@ -35,9 +37,11 @@ from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import KneeTrials
+from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
 from benchbook.workloads.pgbench_generator import Pgbench
 from benchbook.workloads.sysbench_generator import Sysbench
 
+NAME = "tidb_v7_1_3_sysbench"
 TEN = Slo(p99_ms=10)
 # Six loads of one rate that come to nothing.
 APART = [8.0, 12.0, 9.0, 11.0, 10.0, 10.0]
@@ -253,6 +257,22 @@ def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campa
     assert knee_search.latest(main) is not None
 
 
+def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them was, without a word of the other."""
+    monkeypatch.setitem(KNEES, "both", 400.0)
+    cells = [Cell(table="both", system="x", levels={"workload": w, "threads": n}) for w in "rw" for n in (2, 8)]
+    asked = {"inventory": "lab_test", "profile": "tiny", "rate": 0, "time_s": 2}
+    campaign = campaigns.start_or_continue("r", asked, plan(cells, 1, seed=1, asked=asked), seed=1)
+    found = knee_search.begun(campaign, TEN)
+    knee_search.run_search(found, Steps(), lambda progress: None)
+    done = {one.cell.levels["workload"]: one for one in knee_search.searched(found)}
+    assert sorted(done) == ["r", "w"]
+    assert sum(len(one.loads) for one in done.values()) == len(found.records())
+    for workload, one in done.items():
+        assert one.knee.low <= 400 < (one.knee.high or 0)
+        assert knee_plot.in_words(one).startswith(f"x, both {workload}, 8 threads: 99%")
+
+
 def test_a_search_that_was_interrupted_goes_on_where_it_was(main: Campaign) -> None:
     whole = knee_search.begun(main, TEN)
     broken = Steps(r02_x_b_threads8_rate550=WorkloadFailed("sysbench: FATAL"))
@@ -285,6 +305,24 @@ def test_what_was_found_is_shown_in_words_and_as_a_figure(main: Campaign, tmp_pa
     assert len(frame) == len(found.records()) - 2
     figure = knee_plot.drawn(searches)
     assert [axis.get_title() for axis in figure.axes] == [knee_plot.panel(one) for one in searches]
+
+
+def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asked for 10 ms once more, after a search for 20, was shown what keeps 20; one that failed was none."""
+    monkeypatch.setitem(KNEES, "oltp_insert", 400.0)
+    given = {"inventory": "lab_test", "profile": "tiny", "system": "mariadb", "levels": "published", "threads": [1]}
+    asked = {**defaults(NAME), **given, "workloads": ["oltp_insert"]}
+
+    def shown(p99_ms: float, experiment: Steps) -> str:
+        opened = open_report(NAME, {**asked, "slo": {"p99_ms": p99_ms}})
+        opened._knee = KneeSearch(Slo(p99_ms=p99_ms), experiment)
+        return opened.knee().data
+
+    for p99_ms in (10, 20, 10):
+        assert f"99% of the transactions take at most {p99_ms} ms" in shown(p99_ms, Steps())
+    broken = Steps()
+    broken.trouble["r01-mariadb-oltp_insert-threads1-rate0"] = WorkloadFailed("sysbench: FATAL")
+    assert "a load failed" in shown(30, broken)
 
 
 @pytest.mark.parametrize(("kept_ms", "named"), [(2.0, True), (50.0, False)])
@@ -332,6 +370,11 @@ def test_loads_of_a_search_are_those_of_the_report_at_a_rate_of_their_own() -> N
     slow = Trial(id="t", identity="", cell=CELLS[0].model_copy(update={"levels": {"rate": 100}}), repetition=1, order=0)
     # 2,000 requests at 100/s are 20 s, and a whole second more; 2 s before it are not measured.
     assert found.experiment.expected_s(slow) == 2 + 21
+    versions = VersionsParameters(inventory="lab_tidb", systems=["tidb:6.5", "tidb:7.1"], slo=TEN)
+    of_versions = VersionsKind().knee(published.load("tidb_v6_2_vs_v6_1_sysbench"), versions, *given[1:])
+    assert of_versions is not None
+    assert isinstance(of_versions.experiment, KneeTrials)
+    assert of_versions.experiment.in_place_of == {"tidb:6.5": ("TiDB", "v6.1.0"), "tidb:7.1": ("TiDB", "v6.2.0")}
     without = asked.model_copy(update={"slo": Slo()})
     assert LoadKind().knee(given[0], without, *given[1:]) is None
 

@@ -96,6 +96,18 @@ def test_a_second_name_that_is_misspelt_is_refused_before_the_first_one_runs(
     assert "unknown report (got 'brokn'). Fix: did you mean broken or wrong? there are: a, b, " in said
 
 
+def test_an_inventory_that_is_being_written_keeps_no_lab_from_being_stopped(
+    home: Home, ends: Callable[..., Ended]
+) -> None:
+    path = home.write("env/hosts/mine.yaml", "description: [\n")
+    status, said = ends("lab", "status")
+    assert status == 0
+    assert f"left out: {path}: line 2, column 1: malformed YAML" in said
+    assert [line for line in said.splitlines() if line.startswith("lab_test: ") and " is down at 127." in line]
+    status, said = ends("lab", "down")
+    assert (status, "lab_test: stopped 0 hosts\n" in said) == (0, True), said
+
+
 def test_the_version_is_said(ends: Callable[..., Ended]) -> None:
     assert ends("--version") == (0, f"benchbook {version('benchbook')}\n")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kit import PATIENCE_S, REPORT, Home
+from kit import PATIENCE_S, REPORT, ROOT, Home
 from refused import commands, files, values
 from refused.row import SECRET, Row, changed, parameter, ready
 
@@ -127,6 +127,39 @@ def test_check_refuses_what_a_run_would_refuse(
         assert f"{path}: " in said
         assert words in said
         assert " valid" not in said
+
+
+def test_check_says_of_every_report_what_is_wrong_with_it(home: Home, ends: Callable[..., Ended]) -> None:
+    """It ended at the first one: the next stood there only when that was mended."""
+    texts = {path.parent.name: path for path in (home.path / "data" / "published").glob("*/report.yaml")}
+    broken = ["ddt_full_scale", "dtm_mysql"]
+    for name in broken:
+        texts[name].write_text(texts[name].read_text().replace("restaged_by: ", "restaged_by: un", 1))
+    status, said = ends(["check"])
+    assert status == 2
+    assert [line.partition(": ")[0] for line in said.splitlines() if "no such kind" in line] == broken
+    assert {line.partition(": ")[0] for line in said.splitlines() if ", valid" in line} == {*texts} - {*broken}
+
+
+def test_a_condition_of_a_claim_that_would_never_hold(
+    home: Home, ends: Callable[..., Ended], begun: list[object]
+) -> None:
+    """One on a figure that nobody records, or on a slip, held nothing against a verdict, without a word."""
+    for name in ("lab_ddt", "lab_dm_ga"):
+        home.write(f"env/hosts/{name}.yaml", (ROOT / "env" / "hosts" / f"{name}.yaml").read_text())
+    path = home.path / "data" / "published" / "ddt_full_scale" / "claims.yaml"
+    path.write_text(path.read_text().replace("filled: cache_full", "filled: cache_ful"))
+    for words in (["check", "ddt_full_scale"], ["report", "ddt_full_scale"]):
+        status, said = ends(words)
+        assert (status, begun) == (2, []), said
+        assert f"{path}: cache-48-doubles.conditions.filled: there is no such recorded share of a cache" in said
+        assert "did you mean cache_full?" in said
+    path = home.path / "data" / "published" / "dm_1_0_ga" / "claims.yaml"
+    path.write_text(path.read_text().replace("below: {small_rows: 50000}", "below: {smal_rows: 50000}"))
+    status, said = ends(["report", "dm_1_0_ga"])
+    assert (status, begun) == (2, []), said
+    assert f"{path}: load-saturates-at-8.not_here: no campaign asks for anything under this name" in said
+    assert "(got 'smal_rows'). Fix: write small_rows" in said
 
 
 def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:

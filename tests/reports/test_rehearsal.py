@@ -53,7 +53,10 @@ class Loads:
 def rehearsed(*left_mib: int, most_s: float = 60.0, driver: Loads | None = None) -> list[tuple[int, Any]]:
     driver = driver or Loads()
     system = SimpleNamespace(hosts=[Host(*left_mib)])
-    rehearse(cast(Any, driver), cast(Any, system), [cell.levels for cell in CELLS], most_s)
+    block = [
+        one.model_copy(update={"cell": cell}) for one, cell in zip(plan(CELLS, 1, seed=1, asked={}), CELLS, strict=True)
+    ]
+    rehearse(cast(Any, driver), block, lambda trial: cast(Any, system), most_s)
     return driver.ran
 
 
@@ -111,6 +114,17 @@ def test_only_where_it_can_be_short_and_what_it_leaves_undone_and_once(
     trials, _ = trials_of(reset=reset, rehearse_s=rehearse_s, can_reset=can_reset, timed=timed)
     assert trials._rehearse(block(), lambda text: None) is done
     assert trials._rehearse(block(), lambda text: None) is False
+
+
+def test_each_load_of_it_has_the_options_of_its_own_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All had those of the block's first trial, so that what took no memory was loaded."""
+    trials, _ = trials_of(reset="restore", rehearse_s=20.0)
+    given: list[list[str]] = []
+    monkeypatch.setattr(Loads, "warm", lambda self, system, levels: given.append(trials.generator.options))
+    trials.options = {("a", "reads"): ["--reads"], ("a", "writes"): ["--writes"]}
+    cells = [Cell(table="a", system="x", levels={"workload": name}) for name in ("reads", "writes")]
+    assert trials._rehearse(plan(cells, 1, seed=1, asked={}), lambda text: None) is True
+    assert sorted(given) == [["--reads"], ["--writes"]]
 
 
 def test_a_load_that_fails_in_it_is_left_to_its_own_trial() -> None:

@@ -164,7 +164,7 @@ def test_a_version_without_its_folder_is_refused(monkeypatch: pytest.MonkeyPatch
     file = tmp_path / "env" / "systems" / "tidb" / "versions.yaml"
     file.parent.mkdir(parents=True)
     file.write_text('"8.0": tidb_8\n')
-    with pytest.raises(BadInput, match=r"versions\.yaml: 8\.0: no such folder of env/systems"):
+    with pytest.raises(BadInput, match=r"versions\.yaml: 8\.0: there is no such folder of env/systems"):
         versions.of(TiDB, "8.0")
     assert versions.known(MariaDB) == {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,12 @@ from typing import Any
 import pandas as pd
 import pytest
 from frictionless import Package, system
+from matplotlib.figure import Figure
 
+from benchbook import plots
 from benchbook.analysis import results
 from benchbook.analysis.results import Results
+from benchbook.errors import NotWritten
 from benchbook.site import measured_package
 from benchbook.site.origin import Origin
 
@@ -93,5 +97,27 @@ def test_the_same_results_are_the_same_file_and_without_a_measurement_there_is_n
     assert first == second
     with zipfile.ZipFile(io.BytesIO(first)) as held:
         assert held.namelist() == ["point-select.csv", "datapackage.json"]
+    measured_package.write(found, tmp_path)
+    assert len(measured_package.there(tmp_path)) == 1
     measured_package.write(found.model_copy(update={"tables": found.tables[1:]}), tmp_path)
     assert measured_package.there(tmp_path) == []
+
+
+def test_a_disk_that_is_full_leaves_what_stood_there(found: Results, tmp_path: Path) -> None:
+    """Half a zip took its place, and half a picture that of a figure: who downloaded them meanwhile could not tell."""
+    measured_package.write(found, tmp_path)
+    zipped, drawn = tmp_path / measured_package.NAME, tmp_path / "figures" / "a.png"
+    plots.picture.show(Figure(), "nothing", "", save_as=drawn)
+    before = {path: path.read_bytes() for path in (zipped, drawn)}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # No file may grow beyond this, which is less than either.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(NotWritten, match=r"measured\.zip cannot be written: File too large"):
+            measured_package.write(found, tmp_path)
+        with pytest.raises(NotWritten, match=r"a\.png cannot be written: File too large"):
+            plots.picture.show(Figure(), "nothing", "", save_as=drawn)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path: path.read_bytes() for path in (zipped, drawn)} == before
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(before)

@@ -9,7 +9,7 @@ import pytest
 from kit import FIXTURES, INVENTORY, ROOT, Home
 
 from benchbook import published
-from benchbook.campaign.design import plan
+from benchbook.campaign.design import Cell, plan
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
@@ -17,6 +17,7 @@ from benchbook.hosts.jobs import Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
+from benchbook.reports.planning import Asking, at_published_levels, trials
 from benchbook.workloads import sysbench
 from benchbook.workloads.generator import RateReader
 from benchbook.workloads.sysbench_output import parse
@@ -248,22 +249,50 @@ def test_a_report_has_one_load_generator(tables: Published) -> None:
     with pytest.raises(BadInput, match=r"design\.\*\.load: one report is restaged by one load generator"):
         report.load_of(Published(tables.report.model_copy(update={"design": mixed}), tables.tables))
     unknown = [each.model_copy(update={"load": "other"}) for each in tables.report.design]
-    with pytest.raises(BadInput, match=r"no such load generator \(got 'other'\)\. Fix: use one of .*pgbench, sysb"):
+    with pytest.raises(BadInput, match=r"no such load generator \(got 'other'\)\. Fix: there are: .*pgbench, sysb"):
         report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))
 
 
-def test_each_table_is_run_with_its_own_options(tables: Published) -> None:
-    """Those of the first one were given to all."""
+def test_each_design_is_run_with_its_own_options(tables: Published) -> None:
+    """Those of the first one were given to all; then those of a table's last one to all workloads of the table."""
     first, *others = tables.report.design
-    own = [first.model_copy(update={"options": ["--rand-type=zipfian"]}), *others]
+    zipfian = {"workload": "oltp_read_only", "options": ["--rand-type=zipfian"]}
+    own = [first, first.model_copy(update=zipfian), *others]
     mixed = Published(tables.report.model_copy(update={"design": own}), tables.tables)
     asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
     trials = report.LoadKind().experiment(mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
     trials._systems = {"tidb": cast(Any, None)}
     trials._driver = cast(Any, SimpleNamespace(commands=lambda *_: list(trials.generator.options)))
-    planned = plan(report.LoadKind().cells(mixed, asked), 1, seed=1, asked={})
-    expected = {each.table: each.options for each in own}
-    assert {trial.cell.table: cast(object, trials.commands(trial)) for trial in planned} == expected
+    levels = [(each.table, {"workload": each.workload, "threads": 1}) for each in own]
+    planned = plan([Cell(table=t, system="tidb", levels=at) for t, at in levels], 1, seed=1, asked={})
+    expected = {(each.table, each.workload): each.options for each in own}
+    given = {(t.cell.table, t.cell.levels["workload"]): cast(object, trials.commands(t)) for t in planned}
+    assert given == expected
+
+
+def test_rows_that_do_not_say_which_workload_they_are_of_are_refused(tables: Published) -> None:
+    """Loads of 1,000 and 9,000 transactions/s were two repetitions of one cell, of 5,000."""
+    first = tables.report.design[0]
+    both = [first, first.model_copy(update={"name": "second", "workload": "oltp_read_only"})]
+    mixed = Published(tables.report.model_copy(update={"design": both}), tables.tables)
+    asked = report.LoadParameters.model_validate({"inventory": "lab_tidb"})
+    with pytest.raises(BadInput, match=r"oltp_point_select\.schema\.fields: .* several workloads do not say which"):
+        report.LoadKind().cells(mixed, asked)
+
+
+def test_a_campaign_with_other_options_is_another_one(tables: Published) -> None:
+    """Whoever changed her report's options went on with the campaign that was begun with the old ones."""
+    asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
+    first, *others = tables.report.design
+    changed = [first.model_copy(update={"options": ["--rand-type=zipfian"]}), *others]
+    found = []
+    for design in (tables.report.design, changed):
+        published = Published(tables.report.model_copy(update={"design": design}), tables.tables)
+        asking = Asking(report.LoadKind(), published, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+        found.append(trials(asking, at_published_levels(asking)))
+    before, after = found
+    assert [one.id for one in before] == [one.id for one in after]
+    assert not {one.identity for one in before} & {one.identity for one in after}
 
 
 def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_status_0() -> None:

@@ -3,7 +3,6 @@
 batch_plan      the file that says what is to be run
 batch_cell      one run of one report
 batch_cells     the cells that a plan makes: reports x inventories x profiles x parameters, less what is excluded
-batch_check     each cell as its report would begin it, so that what cannot run is refused first
 batch_time      how long each will take, by campaigns that were recorded
 queues          which cell comes next: one at a time on each inventory
 dispatch        cells to the cluster and back, until all are over or Ctrl-C

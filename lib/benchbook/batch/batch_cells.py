@@ -88,8 +88,4 @@ def _each_once(plan: BatchPlan, key: str, said: Sequence[object], meant: Sequenc
 
 
 def _known(plan: BatchPlan, key: str, name: str, known: Sequence[str]) -> None:
-    try:
-        one_of(name, known, key)
-    except BadInput as problem:
-        fix = str(problem).partition("Fix: ")[2]
-        raise BadInput("there is none of this name", file=plan.file, key=key, value=name, fix=fix) from problem
+    one_of(name, known, key, problem="there is none of this name", file=plan.file, key=key)

@@ -7,13 +7,17 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbook import published, restage
 from benchbook.batch import batch_time
-from benchbook.batch.batch_cell import BatchCell, Planned
+from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.batch.batch_cells import cells_of
-from benchbook.batch.batch_check import planned
-from benchbook.batch.batch_plan import load_plan
-from benchbook.errors import counted
+from benchbook.batch.batch_plan import BatchPlan, load_plan
+from benchbook.errors import BadInput, counted
+from benchbook.hosts.inventory import load_inventory
 from benchbook.overview.terminal_table import show
+from benchbook.profiles import load_profile
+from benchbook.reports import planning
+from benchbook.reports.kinds import kind_of
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
 
@@ -25,7 +29,8 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     """
     plan = load_plan(Path(file))
     cells = cells_of(plan)
-    asked = {cell.number: planned(plan, cell) for cell in cells}
+    firsts = {cell.report: cell for cell in reversed(cells)}
+    asked = {cell.number: _planned(plan, cell, first=cell is firsts[cell.report]) for cell in cells}
     if dry:
         _print(cells, asked, console)
         return 0
@@ -33,6 +38,28 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     from benchbook.batch.batch_run import run_cells  # noqa: PLC0415
 
     return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
+
+
+def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
+    """What a cell plans at first: checked as its report would, no host is touched. Raises BadInput naming the cell.
+
+    What is the same for all cells of a report, its claims and figures, is checked with the `first` of them.
+    """
+    said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
+    try:
+        asked, profile = restage.checked(cell.report, said), load_profile(cell.profile)
+        inventory, kind, data = load_inventory(cell.inventory), kind_of(cell.report), published.load(cell.report)
+        if first:
+            restage.check_run(cell.report, asked, profile, inventory)
+        # Which hosts it would take: an inventory that lacks a role says so here.
+        kind.experiment(data, asked, profile, inventory).hosts()
+        asking = planning.Asking(kind, data, asked, profile, inventory)
+        # Scaling them to the cores of its hosts makes no cell more or less.
+        design = planning.at_published_levels(asking)
+        return Planned(len(planning.trials(asking, design)), load_s(design.asked))
+    except BadInput as problem:
+        fix, key = "mend that, or leave the cell out under `exclude`", f"cell {cell.number}"
+        raise BadInput(f"{cell} cannot run: {problem}", file=plan.file, key=key, fix=fix) from problem
 
 
 def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:

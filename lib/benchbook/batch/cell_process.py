@@ -102,14 +102,34 @@ def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
     log = folder / f"{order.number:03}.log"
     began = time.time()
     with _only_one(order, folder / f"{order.number:03}.lock") as held, log.open("ab") as output:
-        status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), log, tell)
-    ran = _ran(status, began, log)
+        # What an earlier try said stands before it.
+        said = _Said(log, output.tell())
+        status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), said, tell)
+    ran = _ran(status, began, said)
     replace_text(kept, ran.model_dump_json())
     return ran
 
 
-def _ran(status: int, began: float, log: Path) -> CellRan:
-    said, where = _tail(log), {"host": socket.gethostname(), "home": str(paths.home()), "log": str(log)}
+@dataclass(frozen=True)
+class _Said:
+    """What one try of a cell says: its log from `since` on, in bytes."""
+
+    log: Path
+    since: int
+
+    @property
+    def tail(self) -> str:
+        with self.log.open("rb") as source:
+            source.seek(max(self.since, source.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            return source.read().decode(errors="replace")
+
+    @property
+    def last_line(self) -> str:
+        return self.tail.strip().rpartition("\n")[2].strip()
+
+
+def _ran(status: int, began: float, tried: _Said) -> CellRan:
+    said, where = tried.tail, {"host": socket.gethostname(), "home": str(paths.home()), "log": str(tried.log)}
     return CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
 
 
@@ -134,7 +154,7 @@ def _only_one(order: CellOrder, path: Path) -> Iterator[int | None]:
         yield None
 
 
-def _to_its_end(order: CellOrder, held: int, output: int, log: Path, tell: Callable[[str], None]) -> int:
+def _to_its_end(order: CellOrder, held: int, output: int, tried: _Said, tell: Callable[[str], None]) -> int:
     process = _start(order, held, output)
     if process is None:
         return INTERRUPTED
@@ -142,7 +162,7 @@ def _to_its_end(order: CellOrder, held: int, output: int, log: Path, tell: Calla
     try:
         while process.poll() is None:
             time.sleep(_LOOK_EVERY_S)
-            line = _last_line(log)
+            line = tried.last_line
             if line != said:
                 said = line
                 tell(line)
@@ -176,13 +196,3 @@ def _start(order: CellOrder, held: int, output: int) -> subprocess.Popen[bytes] 
 def _let_go(process: subprocess.Popen[bytes]) -> None:
     if process.stdin and not process.stdin.closed:
         process.stdin.close()
-
-
-def _last_line(log: Path) -> str:
-    return _tail(log).strip().rpartition("\n")[2].strip()
-
-
-def _tail(log: Path) -> str:
-    with log.open("rb") as source:
-        source.seek(max(0, source.seek(0, os.SEEK_END) - _TAIL_BYTES))
-        return source.read().decode(errors="replace")

@@ -40,7 +40,8 @@ from benchbook.build import artefacts
 from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.progress import Progress
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BenchbookError
+from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
@@ -65,9 +66,8 @@ FIGURES = ("tps", "p95_ms")
 
 def run(names: list[str] | None, console: Console) -> None:
     """Run the named benchmarks, or all; prints each result and keeps them in data/runs/bench.json."""
-    unknown = [name for name in names or [] if name not in BENCHMARKS]
-    if unknown:
-        raise BadInput("unknown benchmark", key="bench", value=unknown[0], fix=f"one of {', '.join(BENCHMARKS)}")
+    for name in names or []:
+        one_of(name, BENCHMARKS, "benchmark", problem="unknown benchmark", key="bench")
     path = results_file()
     kept = json.loads(path.read_text()) if path.exists() else {}
     for name in names or list(BENCHMARKS):

@@ -19,17 +19,17 @@ P_VALUE = 0.001
 _LEAST = 2
 
 
-def e_divisive(values: Array, *, p_value: float = P_VALUE) -> list[int]:
+def e_divisive(values: Array) -> list[int]:
     """First places of the new levels, in order; for series of up to 50 values."""
     places: list[int] = []
     while (best := _best_split(values, [0, *places, values.size])) is not None:
         tried = sorted([*places, best])
-        if _welch(values, tried, best) >= 10 * p_value:
+        if _welch(values, tried, best) >= 10 * P_VALUE:
             break
         places = tried
     while places:
         weakest = max(places, key=lambda place: _welch(values, places, place))
-        if _welch(values, places, weakest) < p_value:
+        if _welch(values, places, weakest) < P_VALUE:
             break
         places.remove(weakest)
     return places

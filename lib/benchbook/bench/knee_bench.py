@@ -33,22 +33,22 @@ def searched(measure: Callable[[float], OfferedLoad], slo: Slo = SLO) -> Knee:
     return found
 
 
-def on_simulated(seed: int, slo: Slo = SLO) -> tuple[Knee, float]:
+def on_simulated(seed: int) -> tuple[Knee, float]:
     """The knee that is found, and the true one, of a simulated server whose capacity the seed draws."""
     rng = np.random.default_rng(seed)
     mu = rng.uniform(LEAST, MOST)
-    found = searched(lambda rate: simulated(rate, mu=mu, seconds=slo.lasts_s(rate), rng=rng), slo)
-    return found, true_knee(mu, slo.p99_ms)
+    found = searched(lambda rate: simulated(rate, mu=mu, seconds=SLO.lasts_s(rate), rng=rng), SLO)
+    return found, true_knee(mu, SLO.p99_ms)
 
 
-def on_real(seed: int, slo: Slo = SHORT) -> tuple[Knee, float]:
+def on_real(seed: int) -> tuple[Knee, float]:
     """The same of a real server on loopback."""
     undisturbed()
     rng = np.random.default_rng(seed)
     mu = rng.uniform(LEAST, MOST)
     with serving(mu, seed) as port:
-        found = searched(lambda rate: driven(port, rate, seconds=slo.lasts_s(rate), rng=rng), slo)
-    return found, true_knee(mu, slo.p99_ms)
+        found = searched(lambda rate: driven(port, rate, seconds=SHORT.lasts_s(rate), rng=rng), SHORT)
+    return found, true_knee(mu, SHORT.p99_ms)
 
 
 def knee(console: Console) -> dict[str, Any]:

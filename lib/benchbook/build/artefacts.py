@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchbook.build import fetched, programs
 from benchbook.build.cache_folder import Say
-from benchbook.errors import BadInput
+from benchbook.given.named import one_of
 
 
 def names() -> list[str]:
@@ -19,9 +19,7 @@ def provide(name: str, say: Say = print) -> Path:
 
     Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage, NotWritten.
     """
-    if name not in names():
-        fix = f"one of {', '.join(names())}"
-        raise BadInput("nothing of this name is built or fetched", key="system", value=name, fix=fix)
+    one_of(name, names(), "system", problem="nothing of this name is built or fetched")
     return fetched.fetch(name, say) if name in fetched.systems() else programs.build(name, say)
 
 

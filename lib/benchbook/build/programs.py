@@ -31,6 +31,7 @@ from benchbook.build import golang
 from benchbook.build.cache_folder import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.given import user_file
+from benchbook.given.named import one_of
 from benchbook.yamlfile import load_model
 
 TICK_S = 30.0
@@ -86,9 +87,7 @@ def systems() -> list[str]:
 def recipe(name: str) -> Recipe:
     """How NAME is built. Raises BadInput when there is no such system or its build.yaml is wrong."""
     file = _systems_dir() / name / "build.yaml"
-    if name not in systems():
-        fix = f"one of {', '.join(systems())}"
-        raise BadInput("this system is not built from source", key="system", value=name, fix=fix)
+    one_of(name, systems(), "system", problem="this system is not built from source")
     return load_model(Recipe, file)
 
 

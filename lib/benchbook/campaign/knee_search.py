@@ -21,6 +21,7 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.tries import TRIES
+from benchbook.grouping import grouped
 from benchbook.knee import search
 from benchbook.knee.offered_load import OfferedLoad
 from benchbook.knee.search import Knee
@@ -29,6 +30,8 @@ from benchbook.stats import latency
 
 # Of the conditions of a campaign, those that are none of a search in it.
 _OTHERS = ("stopping", "period_s", "repeat")
+# System, table, workload: what is searched by itself.
+_Searching = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,13 @@ def offered(record: Record) -> OfferedLoad:
 
 
 def cells(trials: Sequence[Trial]) -> list[Cell]:
-    """Where a knee is looked for: every table on every system, at its most threads, so that they are not the limit."""
-    found: dict[tuple[str, str], Cell] = {}
+    """Where a knee is looked for: every workload of every table on every system.
+
+    At its most threads, so that they are not the limit.
+    """
+    found: dict[_Searching, Cell] = {}
     for trial in trials:
-        key = (trial.cell.system, trial.cell.table)
+        key = _searching(trial.cell)
         if key not in found or int(trial.cell.levels["threads"]) > int(found[key].levels["threads"]):
             found[key] = trial.cell
     return list(found.values())
@@ -96,11 +102,12 @@ def of(campaign: Campaign) -> list[Campaign]:
 def searched(campaign: Campaign) -> list[Searched]:
     """Every cell of a search with its loads, in the plan's order."""
     slo, ended = Slo.model_validate(campaign.asked["slo"]), campaign.environment().repetitions_ended
-    loads: dict[str, list[OfferedLoad]] = {}
-    for record in campaign.records():
-        loads.setdefault(_key(record.system, record.table), []).append(offered(record))
+    loads = grouped(campaign.records(), _searching)
     first = [trial.cell for trial in campaign.trials[: campaign.planned]]
-    return [Searched(_without_rate(cell), loads.get(_key(cell.system, cell.table), []), slo, ended) for cell in first]
+    return [
+        Searched(_without_rate(cell), [offered(record) for record in loads.get(_searching(cell), [])], slo, ended)
+        for cell in first
+    ]
 
 
 def run_search(
@@ -147,5 +154,5 @@ def _without_rate(cell: Cell) -> Cell:
     return cell.model_copy(update={"levels": {name: value for name, value in levels.items() if name != RATE}})
 
 
-def _key(system: str, table: str) -> str:
-    return f"{system} {table}"
+def _searching(one: Cell | Record) -> _Searching:
+    return one.system, one.table, str(one.levels.get("workload", ""))

@@ -16,6 +16,7 @@ from pydantic import Field, InstanceOf, ValidationError
 from benchbook import plugins
 from benchbook.claims.hypothesis import ID, Hypothesis, Share
 from benchbook.errors import BadInput
+from benchbook.given.named import one_of
 from benchbook.yamlfile import Strict, bad_input, validate
 
 GROUP = "hypotheses"
@@ -56,9 +57,7 @@ def _claim(values: object, key: str, file: Path | None) -> Hypothesis:
 
 
 def _kind(name: object, key: str, file: Path | None) -> type[Hypothesis]:
-    known = plugins.names(GROUP)
-    if name not in known:
-        fix = f"write one of {', '.join(known)}"
-        raise BadInput("there is no such hypothesis", file=file, key=key, value=name, fix=fix)
-    kind: type[Hypothesis] = plugins.load(GROUP, str(name), key=key)
+    kind: type[Hypothesis] = plugins.load(
+        GROUP, one_of(str(name), plugins.names(GROUP), "hypothesis", file=file, key=key), key=key
+    )
     return kind

@@ -27,9 +27,9 @@ HOST_IGNORED = frozenset(
     "address asked_at boot_id clock_error_s clock_offset_s disk_device disk_free_bytes disk_total_bytes hostname "
     "load_1min memory_available_bytes now ntp_synchronized open_files_limit python roles uptime_s".split()
 )
-# Where it ran has facts of its own, `seed` draws order and data anew from the same distribution, and which systems
-# stood in the plan says nothing of those that are compared.
-ASKED_IGNORED = frozenset("hosts inventory seed systems system bench".split())
+# Where it ran has facts of its own, `seed` draws order and data anew from the same distribution, which systems stood in
+# the plan says nothing of those that are compared, and options stand in command lines.
+ASKED_IGNORED = frozenset("bench hosts inventory options seed system systems".split())
 SYSTEM_IGNORED = frozenset("name hosts notes".split())
 # Identity, place, and state of a server that was started anew; none is a setting.
 VARIABLES_IGNORED = frozenset(
@@ -79,20 +79,26 @@ def of_campaign(campaign: Campaign) -> Facts:
 
 
 def load_options(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
-    """Options of the load's command line, from the first cell that both have, where the system is the same one."""
+    """Options of the loads' command lines, from the first cell of each workload that both have of one system."""
     there = {_cell(record): record.command for record in reversed(b.records())}
+    of_a: Facts = {}
+    of_b: Facts = {}
+    told: set[str] = set()
     for ours in a.records():
-        if systems.get(ours.system) == ours.system and _cell(ours) in there:
-            return _load(ours.command), _load(there[_cell(ours)])
-    return {}, {}
+        design = " ".join(dict.fromkeys(filter(None, [ours.table, str(ours.levels.get("workload", ""))])))
+        if design not in told and systems.get(ours.system) == ours.system and _cell(ours) in there:
+            told.add(design)
+            of_a |= _load(ours.command, design)
+            of_b |= _load(there[_cell(ours)], design)
+    return of_a, of_b
 
 
 def _cell(record: Record) -> tuple[str, str, str]:
     return record.table, record.system, json.dumps(record.levels, sort_keys=True)
 
 
-def _load(command: str) -> Facts:
-    return {(f"load.{name}", "command"): value for name, value in _options(command)}
+def _load(command: str, where: str) -> Facts:
+    return {(f"load.{name}", where): value for name, value in _options(command)}
 
 
 def _measured(campaign: Campaign) -> set[str]:

@@ -282,6 +282,6 @@ def _loads(home: Path) -> Iterator[tuple[str, float, float]]:
         yield folder.name, float(record["started"]), float(record["ended"])
 
 
-def _short(text: str, most: int = 300) -> str:
+def _short(text: str) -> str:
     words = " ".join(text.split())
-    return words if len(words) <= most else f"… {words[-most:]}"
+    return words if len(words) <= 300 else f"… {words[-300:]}"

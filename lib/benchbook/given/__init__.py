@@ -3,7 +3,6 @@
 user_file     a plain file, of a size that it can have, in UTF-8
 document      the YAML or JSON in it: no key twice, not too deep, no larger than it looks
 guard         whatever a command does not expect is a paragraph and an exit status
-closed_pipe   what reads the output of a command has gone
 whole_file    one that appears in one step
 turns         who changes what is in a folder, one at a time
 

@@ -16,6 +16,8 @@ OPTION = "--debug"
 VARIABLE = "BENCHBOOK_DEBUG"
 # What a shell says of a program that Ctrl-C ended; typer makes it of a KeyboardInterrupt.
 INTERRUPTED = 130
+# What it says of one that SIGPIPE ended: 128 + 13.
+READER_GONE = 141
 _LONGEST = 400
 
 Say = Callable[[str], None]
@@ -46,6 +48,15 @@ def status_of(step: Callable[[], int | None], say: Say) -> int:
     except Exception as problem:  # noqa: BLE001 - the one place where what nobody expected ends
         _tell(problem, say)
         return 1
+
+
+def reader_gone(ended: SystemExit) -> bool:
+    """Whether the program ends because who read its output has gone, as `head` does after its lines.
+
+    rich and click both turn that into exit status 1, which a command may mean otherwise; what they caught is its
+    context.
+    """
+    return isinstance(ended.__context__, BrokenPipeError)
 
 
 def debugging() -> bool:

@@ -27,3 +27,10 @@ def one_of(
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     fix = f"{meant}there are: {listed or 'none'}"
     raise BadInput(problem or f"there is no such {what}", file=file, key=key or what, value=name, fix=fix)
+
+
+def slip_of(name: str, known: Iterable[str]) -> str:
+    """The known name that is one letter away, or two letters in the wrong order; "" for it and where there is none."""
+    names = sorted(known)
+    near = [] if name in names else difflib.get_close_matches(name, names, n=1, cutoff=0.74)
+    return next((meant for meant in near if abs(len(meant) - len(name)) <= 1), "")

@@ -17,6 +17,8 @@ from benchbook.stats.tails import t_quantile
 # The columns of every trial; what else a frame has are levels and metrics.
 FIXED = {column.name for column in RUN_TRIALS.columns}
 POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "variance"]
+# The chance that any change is told where nothing changed, over all cells.
+_ALPHA = 0.05
 CHANGES = [*CELL, "before", "campaign", "ratio", "low", "high", "p_value", "called"]
 
 
@@ -79,17 +81,17 @@ def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def changes(found: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+def changes(found: pd.DataFrame) -> pd.DataFrame:
     """[*CHANGES]: a row per change of a cell's level, from campaign `before` to `campaign`. `found` as `points`.
 
-    `alpha` is the chance that any change is told where nothing changed, over all cells. `called`: faster, slower, or
+    `called`: faster, slower, or
     changed where the unit does not say which side is better.
     """
     groups = list(found.groupby(CELL, sort=False, observed=True))
     rows = [
         {**dict(zip(CELL, key, strict=True)), **_row(part, change, str(key[-1]))}
         for key, part in groups
-        for change in level_changes(part.log.to_numpy(), _spreads(part), alpha=alpha / len(groups))
+        for change in level_changes(part.log.to_numpy(), _spreads(part), alpha=_ALPHA / len(groups))
     ]
     return pd.DataFrame(rows, columns=CHANGES)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import os
 import posixpath
 import re
 import ssl
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
@@ -18,7 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.named import one_of, slip_of
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
@@ -52,8 +50,10 @@ Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-
 Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
+# Without `ab`: of two letters everything near is somebody's own name.
 _PROGRAMS = (
-    *("sysbench", "pgbench", "go-tpc", "benchmark", "benchbook-python", "mongodump", "mongorestore"),
+    *("sysbench", "pgbench", "go-tpc", "benchmark", "java", "benchbook-python"),
+    *("mongod", "mongodump", "mongorestore"),
     *("mariadbd", "mariadb-install-db", "my_print_defaults", "mydumper"),
     *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
 )
@@ -268,7 +268,7 @@ class Inventory(Strict):
         named = [(f"hosts.{name}.roles", role, roles) for name, host in self.hosts.items() for role in host.roles]
         named += [(f"programs.{name}", name, programs) for name in self.programs]
         for key, name, known in named:
-            if name in known or not (meant := _slip(name, known)):
+            if name in known or not (meant := slip_of(name, known)):
                 continue
             if known is programs or name not in map(role_of, plugins.names("systems")):
                 raise BadInput("nothing asks for this name", file=self.file, key=key, value=name, fix=f"write {meant}")
@@ -409,12 +409,6 @@ def role_of(system: str) -> str:
     """The role of the hosts of the server of this name: as it declares, else its name."""
     known = declared(system)
     return known.role_name() if known else _bare(system)
-
-
-def _slip(name: str, known: Iterable[str]) -> str:
-    """The known name that is one letter away, or two letters in the wrong order; "" where there is none."""
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.74)
-    return next((meant for meant in near if abs(len(meant) - len(name)) <= 1), "")
 
 
 def _is_loopback(address: str) -> bool:

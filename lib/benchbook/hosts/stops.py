@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _COMMAND, _SUPERVISOR = "command", "supervisor"
 # A clock that nothing is known of may be off by so much.
-CLOCKS_APART_S = 60.0
+UNKNOWN_CLOCK_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def of_trial(told: Iterable[Sequence[Stop]], first: Mapping[str, float], began: 
     """
 
     def concerns(stop: Stop) -> bool:
-        since = first.get(stop.host, began - CLOCKS_APART_S)
+        since = first.get(stop.host, began - UNKNOWN_CLOCK_S)
         return stop.began > since or (stop.folder in alive if stop.ended is None else stop.ended > since)
 
     return [stop for part in told for stop in part if concerns(stop)]

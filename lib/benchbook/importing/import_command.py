@@ -15,6 +15,7 @@ from rich.progress import track
 from benchbook import paths
 from benchbook.campaign.record import half_written
 from benchbook.errors import BadInput, BenchbookError, counted, one_line, writing
+from benchbook.given.named import one_of
 from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import check_reachable
@@ -67,9 +68,7 @@ def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
         fix = "--inventory NAME says where that host is described (`benchbook list` has their names)"
         raise BadInput("a host without its inventory", key="import", value=source, fix=fix)
     known = load_inventory(inventory)
-    if name not in known.hosts:
-        fix = f"one of {', '.join(known.hosts)}"
-        raise BadInput("no such host in the inventory", file=known.file, key="import", value=name, fix=fix)
+    one_of(name, known.hosts, "host", problem="no such host in the inventory", file=known.file, key="import")
     # Files that are read while a load runs there would disturb it.
     check_reachable(known, [name])
     host = host_of(known, name)

@@ -55,7 +55,9 @@ def frame(searches: Sequence[Searched]) -> pd.DataFrame:
 
 def panel(searched: Searched) -> str:
     """What is searched, in a few words."""
-    return f"{searched.cell.system}, {searched.cell.table}, {searched.cell.levels['threads']} threads"
+    cell = searched.cell
+    what = " ".join(dict.fromkeys([cell.table, str(cell.levels.get("workload", cell.table))]))
+    return f"{cell.system}, {what}, {cell.levels['threads']} threads"
 
 
 @styled()

@@ -9,16 +9,19 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchbook.display.outputs import Picture
-from benchbook.errors import writing
+from benchbook.given.whole_file import replace_bytes
 from benchbook.plots import mime
 
 
 def show(figure: Figure, alt: str, caption: str, *, save_as: Path | None = None) -> Picture:
-    """The figure as a picture with alt text and caption, for a notebook's output; `save_as` keeps it as a PNG too."""
+    """The figure as a picture with alt text and caption, for a notebook's output; `save_as` keeps it as a PNG too.
+
+    Raises NotWritten.
+    """
     mime.described(figure, alt, caption)
     bundle, _ = mime.bundle(figure)
     if save_as is not None:
-        keep(bundle["image/png"], save_as)
+        replace_bytes(save_as, bundle["image/png"])
     # What goes into a notebook's file is text.
     encoded = base64.b64encode(bundle["image/png"]).decode()
     return Picture(
@@ -28,10 +31,3 @@ def show(figure: Figure, alt: str, caption: str, *, save_as: Path | None = None)
         alt,
         caption,
     )
-
-
-def keep(drawn: bytes, path: Path) -> None:
-    """Write a PNG beside its campaign. Raises NotWritten."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(drawn)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.given import user_file
+from benchbook.given.named import one_of
 from benchbook.published import arithmetic
 
 if TYPE_CHECKING:
@@ -208,9 +209,7 @@ def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
 
 def known(name: str, names: list[str], problem: str, key: str, path: Path) -> None:
     """Raises BadInput, listing the names that there are, for a name that is none of them."""
-    if name not in names:
-        fix = f"use one of: {', '.join(names)}" if names else "remove it"
-        raise BadInput(problem, file=path, key=key, value=name, fix=fix)
+    one_of(name, names, key, problem=problem, file=path, key=key)
 
 
 def _same_points(experiment: TableDesign, rows: list[Row], path: Path) -> None:

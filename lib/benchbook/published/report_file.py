@@ -16,6 +16,7 @@ from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.document import json_text
+from benchbook.given.named import one_of
 from benchbook.published.declarations import (
     Buckets,
     Companion,
@@ -152,11 +153,8 @@ class Report(Strict):
 
     def fact(self, id: str) -> TextFact:
         """The text fact of this id. Raises BadInput, listing the known ids."""
-        for fact in self.text_facts:
-            if fact.id == id:
-                return fact
-        known = ", ".join(fact.id for fact in self.text_facts)
-        raise BadInput("unknown text fact", key=self.name, value=id, fix=f"use one of: {known}")
+        facts = {fact.id: fact for fact in reversed(self.text_facts)}
+        return facts[one_of(id, reversed(facts), "text fact", problem="unknown text fact", key=self.name)]
 
 
 class Constraints(Strict):

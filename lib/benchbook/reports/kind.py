@@ -40,6 +40,8 @@ class Kind(ABC, Generic[P]):
     Parameters: type[P]
     clients: ClassVar[tuple[str, ...]] = ()
     """Names of the levels that count the clients of a closed loop."""
+    cache_shares: ClassVar[tuple[str, ...]] = ()
+    """Recorded figures that a claim may name as the share of a cache that was in use at most (`filled`)."""
 
     @abstractmethod
     def cells(self, published: Published, parameters: P) -> list[Cell]:

@@ -46,6 +46,8 @@ def at_published_levels(asking: Asking) -> Design:
     """Every combination of the levels that the report prints, or that the user names. Raises BadInput."""
     kind, parameters = asking.kind, asking.parameters
     asked = kind.asked(asking.published, parameters, asking.profile, asking.inventory)
+    options = {each.name: each.options for each in asking.published.report.design if each.options}
+    asked = {**asked, **({"options": options} if options else {})}
     repeating = kind.repeating(asking.profile)
     if repeating and not parameters.repetitions:
         asked = {**asked, "repeat": {**repeating.model_dump(), "looks": repetitions.SHARES}}

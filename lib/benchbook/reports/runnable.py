@@ -2,40 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from benchbook import parameters, paths
 from benchbook.campaign import design
+from benchbook.errors import BadInput
 from benchbook.frames.schema import as_level
 from benchbook.given import user_file
+from benchbook.given.named import one_of, slip_of
+from benchbook.parameters import Parameters
 from benchbook.published.tables import Published
 from benchbook.reports import drawn
 from benchbook.reports.kind import Kind
 from benchbook.reports.kinds import kind_of
 
+# Named in annotations only: a chain of imports ends here.
+if TYPE_CHECKING:
+    from benchbook.claims.ledger import Ledger
 
-def check(published: Published) -> None:
+
+def check(published: Published, ledger: Ledger | None) -> None:
     """Raises BadInput for a kind, a workload or an option that nobody knows, and for a design without its cells.
 
-    A report that names no kind (`restaged_by`) is there to be read; one without a notebook allows nothing.
+    So it does for a claim that names a figure nobody records. A report that names no kind (`restaged_by`) is there to
+    be read; one without a notebook allows nothing.
     """
     name = published.report.name
     if published.report.restaged_by is None:
         return
     kind = kind_of(name)
+    check_conditions(ledger, kind, name)
     if not user_file.is_there(paths.notebook(name)):
         kind.check_load(published, [])
         return
     asked = parameters.check(kind.Parameters, name, parameters.defaults(name))
     kind.check_load(published, asked.allow)
-    kind.cells(published, asked)
-    check_drawn(published, kind)
+    check_drawn(published, kind, asked)
 
 
-def check_drawn(published: Published, kind: Kind[Any]) -> None:
-    """Raises BadInput for a name in a figure of the report's notebook that none of its tables has."""
+def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked: Iterable[str] = ()) -> None:
+    """Raises BadInput for a condition of a claim on a figure that nobody records: it would never hold.
+
+    So it does for one on a slip in a name under which a campaign asks for something (`asked`); others may be those of
+    another profile.
+    """
+    file, names = paths.published_dir(report) / "claims.yaml", set(asked)
+    for claim in ledger.claims if ledger else []:
+        if filled := claim.conditions.filled:
+            key = f"{claim.id}.conditions.filled"
+            one_of(filled, kind.cache_shares, "recorded share of a cache", file=file, key=key)
+        for name in (name for each in claim.not_here for name in (*each.asked, *each.below)):
+            if meant := slip_of(name, names):
+                key, problem = f"{claim.id}.not_here", "no campaign asks for anything under this name"
+                raise BadInput(problem, file=file, key=key, value=name, fix=f"write {meant}")
+
+
+def check_drawn(published: Published, kind: Kind[Any], asked: Parameters) -> None:
+    """Raises BadInput for a name in a figure of the report's notebook that none of its tables has.
+
+    `asked` are the notebook's own parameters: a run that is narrower draws no more.
+    """
     name = published.report.name
-    asked = parameters.check(kind.Parameters, name, parameters.defaults(name))
     trials = design.plan(kind.cells(published, asked), 1, seed=1, asked={})
     rows = [row for table in kind.tables(published, [], trials) for row in table.rows]
     if not rows:

@@ -7,7 +7,6 @@ column is, and in which unit.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,7 +19,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
 from benchbook.frames import data_package, second_frame, trial_frames
 from benchbook.frames.schema import SECONDS, TRIALS, FrameSchema
-from benchbook.given.whole_file import replace_text
+from benchbook.given.whole_file import replace_bytes, replace_text
 from benchbook.paths import EXECUTED, RESULTS
 from benchbook.site import table_file
 
@@ -61,7 +60,7 @@ def write(campaign: Campaign | None, notebook: Path, folder: Path) -> None:
     """Put everything that can be downloaded into the folder of a page; without a campaign, the notebook alone."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(notebook, folder / EXECUTED)
+        replace_bytes(folder / EXECUTED, notebook.read_bytes())
         if campaign and (records := campaign.records()):
             written = _tables(campaign, records, folder)
             # What an earlier page had and this one has no room for.

@@ -20,7 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchbook.analysis.results import Results, Row, Table
-from benchbook.errors import writing
+from benchbook.given.whole_file import replace_bytes
 from benchbook.site.downloads import Download
 from benchbook.site.first_screen import headline
 from benchbook.site.origin import Origin, of_this_checkout
@@ -47,11 +47,11 @@ Line = dict[str, object]
 def write(found: Results, folder: Path) -> None:
     """Put the package into the folder of a page; a run that measured nothing has none. Raises NotWritten."""
     tables = [table for table in found.tables if any(row.measured for row in table.rows)]
-    if not tables:
-        return
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / NAME).write_bytes(package(found, tables, of_this_checkout()))
+    if tables:
+        replace_bytes(folder / NAME, package(found, tables, of_this_checkout()))
+    else:
+        # What an earlier page had.
+        (folder / NAME).unlink(missing_ok=True)
 
 
 def there(folder: Path) -> list[Download]:

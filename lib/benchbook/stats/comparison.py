@@ -12,21 +12,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchbook.errors import BadInput
-from benchbook.stats.estimates import Array, Interval, Values, positive_vector, share
+from benchbook.stats.estimates import Array, Interval, Values, positive_vector
 from benchbook.stats.intervals import mean_interval
 
 
-def ratio_interval(a: Values, b: Values, *, confidence: float = 0.95) -> Interval:
-    """Interval of the geometric mean of a[i] / b[i]: each pair one block. A single pair gives no interval.
+def ratio_interval(a: Values, b: Values) -> Interval:
+    """95% interval of the geometric mean of a[i] / b[i]: each pair one block. A single pair gives no interval.
 
     Raises BadInput for values that are not positive, and where a side has more values than the other.
     """
-    x, y, level = positive_vector(a, key="a"), positive_vector(b, key="b"), share(confidence, key="confidence")
+    x, y = positive_vector(a, key="a"), positive_vector(b, key="b")
     if x.size != y.size:
         raise BadInput("pairs need as many values on both sides", value=(x.size, y.size), fix="pass whole pairs")
-    logs = mean_interval(np.log(x / y), confidence=level)
+    logs = mean_interval(np.log(x / y))
     low, middle, high = (math.exp(v) for v in (logs.low, logs.estimate, logs.high))
-    return Interval(middle, low, high, level, x.size, "ratio, paired log")
+    return Interval(middle, low, high, logs.confidence, x.size, "ratio, paired log")
 
 
 def holm(p_values: Sequence[float] | Array) -> Array:

@@ -79,9 +79,9 @@ def vector(values: Values, *, key: str = "values", minimum: int = 1) -> Array:
     return found
 
 
-def positive_vector(values: Values, *, key: str = "values", minimum: int = 1) -> Array:
+def positive_vector(values: Values, *, key: str = "values") -> Array:
     """As `vector`, and every value above 0."""
-    found = vector(values, key=key, minimum=minimum)
+    found = vector(values, key=key)
     if (found <= 0).any():
         raise BadInput("needs values above 0", key=key, value=float(found.min()), fix="leave failed trials out")
     return found

@@ -90,22 +90,22 @@ def taught(rule: StopRule, earlier: Sequence[Array]) -> StopRule:
     A slow drift does not show in a short load, but in a long one of the same cell it does.
     """
     strict = replace(rule, unsteady=_WRONGLY_MOVED)
-    moved = any(_judge(rates, strict, 1.0).moves for rates in earlier if rates.size >= rule.looks()[0])
+    moved = any(_judge(rates, strict).moves for rates in earlier if rates.size >= rule.looks()[0])
     return replace(rule, background=replace(learned(rule.background, earlier), moved=moved))
 
 
-def stop_decision(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDecision:
-    """Judge a series of samples, `interval_s` seconds apart, at the last look that lies behind it."""
+def stop_decision(values: Values, *, rule: StopRule) -> StopDecision:
+    """Judge a series of samples, a second apart, at the last look that lies behind it."""
     found = vector(values, minimum=0)
-    past = [look for look in rule.looks() if _samples(look, interval_s) <= found.size]
-    states = [_judge(found[: _samples(look, interval_s)], rule, interval_s) for look in past[-rule.consecutive :]]
-    return _decide(states, found, rule, interval_s)
+    past = [look for look in rule.looks() if _samples(look) <= found.size]
+    states = [_judge(found[: _samples(look)], rule) for look in past[-rule.consecutive :]]
+    return _decide(states, found, rule)
 
 
-def _decide(states: list[_State], found: Array, rule: StopRule, interval_s: float) -> StopDecision:
+def _decide(states: list[_State], found: Array, rule: StopRule) -> StopDecision:
     """The decision after `found`, from what the last looks showed."""
-    elapsed = found.size * interval_s
-    coming = next((look for look in rule.looks() if _samples(look, interval_s) > found.size), rule.maximum_s)
+    elapsed = float(found.size)
+    coming = next((look for look in rule.looks() if _samples(look) > found.size), rule.maximum_s)
     last = states[-1] if states else _State(steady_state(found), why=_too_short(rule))
     tight = [_tight(state, rule) for state in states]
     precise = len(tight) == rule.consecutive and all(tight)
@@ -114,35 +114,35 @@ def _decide(states: list[_State], found: Array, rule: StopRule, interval_s: floa
     return StopDecision(precise or over, precise, reason, elapsed, coming, last.interval, last.steady)
 
 
-def replay(values: Values, *, rule: StopRule, interval_s: float = 1.0) -> StopDecision:
+def replay(values: Values, *, rule: StopRule) -> StopDecision:
     """The decision at which `rule` would have ended a finished series: what stopping would have saved."""
     found = vector(values, minimum=1)
     states: list[_State] = []
     for look in rule.looks():
-        so_far = found[: _samples(look, interval_s)]
-        if so_far.size < _samples(look, interval_s):
+        so_far = found[: _samples(look)]
+        if so_far.size < _samples(look):
             break
-        states = [*states, _judge(so_far, rule, interval_s)][-rule.consecutive :]
-        decision = _decide(states, so_far, rule, interval_s)
+        states = [*states, _judge(so_far, rule)][-rule.consecutive :]
+        decision = _decide(states, so_far, rule)
         if decision.stop:
             return decision
-    return _decide(states, found, rule, interval_s)
+    return _decide(states, found, rule)
 
 
-def _samples(look_s: float, interval_s: float) -> int:
-    return math.ceil(look_s / interval_s - 1e-9)
+def _samples(look_s: float) -> int:
+    return math.ceil(look_s - 1e-9)
 
 
-def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
+def _judge(values: Array, rule: StopRule) -> _State:
     steady = steady_state(values)
     if rule.background.moved:
         return _State(steady, why="an earlier load of this cell was not steady: only the whole duration shows its mean")
     if not steady.reached or steady.of(values).size < MINIMUM_SAMPLES:
         return _State(steady, why=f"no steady state: {steady.reason}", moves=True)
     if steady.start and steady.start > _MOST_CUT * values.size:
-        why = f"no steady state: the first {steady.start * interval_s:.0f} s differ from the rest"
+        why = f"no steady state: the first {steady.start} s differ from the rest"
         return _State(steady, why=why, moves=True)
-    period = round(rule.background.period_s / interval_s)
+    period = round(rule.background.period_s)
     turns = steady.of(values).size // period if period else 0
     if period and turns < PERIODS:
         return _State(steady, why=_too_short(rule))
@@ -150,11 +150,11 @@ def _judge(values: Array, rule: StopRule, interval_s: float) -> _State:
     noise = without_period(judged, period) if period else judged
     batch = period or max(MINIMUM_SAMPLES, judged.size // _BATCHES)
     if moves(noise, batch=batch, alpha=rule.unsteady):
-        why = f"its level moves over times longer than {batch * interval_s:.0f} s"
+        why = f"its level moves over times longer than {batch} s"
         return _State(steady, why=why, moves=True)
     # A stall before the part that is judged is known of, and yet not in its mean.
-    here = stalls_in(judged) / (judged.size * interval_s)
-    allowed = missed(rule.background, stalls_in(values), values.size * interval_s, here=here, confidence=_CONFIDENCE)
+    here = stalls_in(judged) / judged.size
+    allowed = missed(rule.background, stalls_in(values), values.size, here=here, confidence=_CONFIDENCE)
     return _State(steady, _interval(noise, allowed))
 
 

@@ -14,11 +14,12 @@ import numpy as np
 import scipy
 
 from benchbook.errors import BadInput
-from benchbook.stats.estimates import Array, Interval, Values, positive_vector, share
+from benchbook.stats.estimates import Array, Interval, Values, positive_vector
 from benchbook.stats.tails import f_quantile
 
 LEAST_LEVELS = 4
 _NEAR, _FAR = 1e-9, 1e9
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -31,27 +32,26 @@ class UslFit:
     relative_error: float
 
 
-def usl_fit(workers: Values, throughput: Values, *, confidence: float = 0.95) -> UslFit:
+def usl_fit(workers: Values, throughput: Values) -> UslFit:
     """Fit the law to a mean per level, at least 4 levels: three of the law's parameters leave one to tell how it fits.
 
     `relative_error` is the residual standard deviation relative to the curve; much above the spread between
-    repetitions, it says that the law does not describe this curve. Intervals are profiles of the sum of squares, which
-    stay right where a parameter lies on its bound (no contention, no coherency cost); a bound of inf means that the
-    levels do not limit the parameter.
+    repetitions, it says that the law does not describe this curve. The 95% intervals are profiles of the sum of
+    squares, which stay right where a parameter lies on its bound (no contention, no coherency cost); a bound of inf
+    means that the levels do not limit the parameter.
     """
     x, y = positive_vector(workers, key="workers"), positive_vector(throughput, key="throughput")
-    level = share(confidence, key="confidence")
     if x.size != y.size or np.unique(x).size < LEAST_LEVELS:
         raise BadInput("needs pairs at four or more levels", key="workers", value=np.unique(x).tolist())
     model = _Inverse(x - 1, x * (x - 1), y / x)
     (sigma, kappa), least = model.best()
     freedom = x.size - 3
     # Bates & Watts (1988), Nonlinear Regression Analysis, sec. 6.1.2: all values whose best fit is not worse by F.
-    limit = least * (1 + float(f_quantile(level, 1, freedom)) / freedom) + 1e-18
+    limit = least * (1 + float(f_quantile(_CONFIDENCE, 1, freedom)) / freedom) + 1e-18
 
     def profile(value: float, cost: Callable[[float], float], bottom: float, top: float) -> Interval:
         low, high = _edge(cost, value, bottom, limit), _edge(cost, value, top, limit)
-        return Interval(value, low, high, level, x.size, "profile", freedom)
+        return Interval(value, low, high, _CONFIDENCE, x.size, "profile", freedom)
 
     return UslFit(
         sigma=profile(sigma, model.at_sigma, 0.0, 1.0),

@@ -20,7 +20,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, died
+from benchbook.systems.life_signs import await_answer, check_jobs
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -178,9 +178,7 @@ class DM:
 
     def check_alive(self) -> None:
         """Raises SystemFailed when one of its servers has ended although nobody asked it to."""
-        for role, job in self._jobs.items():
-            if ended := job.fate():
-                raise died(f"{role} on {job.host.name}", job, ended)
+        check_jobs({f"{role} on {job.host.name}": job for role, job in self._jobs.items()})
 
     def about(self) -> About:
         program = self.worker.push(self._programs / WORKER, executable=True)

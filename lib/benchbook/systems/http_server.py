@@ -11,7 +11,7 @@ from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import Command, Job
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, died, kill
+from benchbook.systems.life_signs import await_answer, check_jobs, kill
 from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
@@ -82,9 +82,7 @@ class HttpServer(NamedServer, ABC):
 
     def check_alive(self) -> None:
         """Raises SystemFailed when it has ended although nobody asked it to."""
-        ended = self._job.fate() if self._job else None
-        if self._job and ended:
-            raise died(f"{self.name} on {self.host.name}", self._job, ended)
+        check_jobs({f"{self.name} on {self.host.name}": self._job} if self._job else {})
 
     def kill(self) -> None:
         """End it as a crash does (SIGKILL to its process group); `start` may follow."""

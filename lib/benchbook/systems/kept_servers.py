@@ -12,7 +12,7 @@ from benchbook.hosts.endpoint import at
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.login_shell import quote
-from benchbook.systems.life_signs import await_answer, check_not_killed, died
+from benchbook.systems.life_signs import await_answer, check_jobs, check_not_killed, died
 from benchbook.systems.named_server import NamedServer
 
 # Named in annotations only: a chain of imports ends here.
@@ -120,10 +120,7 @@ class KeptServers(NamedServer, ABC):
 
     def check_alive(self) -> None:
         """Raises SystemFailed when a server has ended although nobody asked it to."""
-        for name, job in self._jobs.items():
-            ended = job.fate()
-            if ended:
-                raise died(f"{self.name} on {name}", job, ended)
+        check_jobs({f"{self.name} on {name}": job for name, job in self._jobs.items()})
 
     def check_serving(self) -> None:
         """Raises SystemFailed when a server has ended, or does not answer for DYING_S; not if its host is away."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -40,6 +40,13 @@ def await_answer(
     if said is not None and said not in enough:
         raise SystemFailed(f"{who} does not serve after {timeout_s:g} s: {said}")
     return said
+
+
+def check_jobs(jobs: Mapping[str, Job]) -> None:
+    """Raises SystemFailed for the first of these servers (in words) that has ended although nobody asked it to."""
+    for who, job in jobs.items():
+        if ended := job.fate():
+            raise died(who, job, ended)
 
 
 def died(who: str, job: Job, ended: Ended) -> SystemFailed:

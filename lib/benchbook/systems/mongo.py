@@ -13,7 +13,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, check_not_killed, died
+from benchbook.systems.life_signs import await_answer, check_jobs, check_not_killed
 from benchbook.systems.named_server import NamedServer
 from benchbook.transfer.settings import Document, MongoEndpoint
 
@@ -145,9 +145,7 @@ class OwnServer(MongoServer):
         return "it is no primary"
 
     def check_alive(self) -> None:
-        ended = self._job.fate() if self._job else None
-        if self._job and ended:
-            raise died(f"{self.name} on {self.host.name}", self._job, ended)
+        check_jobs({f"{self.name} on {self.host.name}": self._job} if self._job else {})
 
     @property
     def runs(self) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Debian has a folder per major version, on nobody's PATH; what it has there in /usr/bin is a script that chooses one.
 _VERSIONS = "/usr/lib/postgresql/*/bin"
+# It is always there.
+_DATABASE = "postgres"
 # What servers and poolers say to a wrong account.
 _DENIED = ("password authentication failed", "no password supplied", "SASL authentication failed")
 
@@ -61,7 +63,7 @@ def query(
     endpoint: Endpoint,
     statement: str,
     *,
-    database: str = "postgres",
+    database: str = _DATABASE,
     timeout_s: float = ANSWERED_S,
 ) -> list[list[str]]:
     """The rows of one statement, every value as text; none that holds a secret, for it stands on a command line.
@@ -77,9 +79,9 @@ def query(
     return [line.split("\t") for line in done.stdout.split("\n") if line]
 
 
-def try_login(via: RemoteHost, endpoint: Endpoint, *, database: str = "postgres") -> str | None:
+def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:
     """None when a login works; "denied" for a wrong account; else why the server does not answer (yet)."""
-    done = _asked(via, endpoint, "SELECT 1", database)
+    done = _asked(via, endpoint, "SELECT 1", _DATABASE)
     if done.status == 0:
         return None
     said = _said(done)

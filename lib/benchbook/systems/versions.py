@@ -18,6 +18,7 @@ from benchbook import paths
 from benchbook.build import artefacts
 from benchbook.errors import BadInput
 from benchbook.given import user_file
+from benchbook.given.named import one_of
 from benchbook.systems.named_server import NamedServer
 from benchbook.yamlfile import load_model
 
@@ -51,9 +52,7 @@ def _of_part(build: str) -> dict[str, str]:
         return {}
     found = load_model(Versions, file).root
     for version, folder in found.items():
-        if folder not in artefacts.names():
-            fix = f"write one of {', '.join(artefacts.names())}"
-            raise BadInput("no such folder of env/systems", file=file, key=version, value=folder, fix=fix)
+        one_of(folder, artefacts.names(), "folder of env/systems", file=file, key=version)
     return found
 
 

@@ -98,7 +98,7 @@ def failure(text: str) -> str | None:
     return "; ".join(said[:4]) if said else None
 
 
-def parse(text: str, *, histogram: bool = True) -> Output:
+def parse(text: str) -> Output:
     """A whole run's output.
 
     Raises WorkloadFailed when sysbench says that it failed, OutputNotParseable when something that a whole run prints
@@ -113,7 +113,7 @@ def parse(text: str, *, histogram: bool = True) -> Output:
     if summary["events"] == 0:
         raise OutputNotParseable("sysbench reports 0 events: no transaction ended within the time")
     buckets = _histogram(text)
-    if histogram and sum(count for _, count in buckets) == 0:
+    if sum(count for _, count in buckets) == 0:
         raise OutputNotParseable("sysbench's output has no latency histogram")
     return replace(so_far(text), threads=int(threads), summary=summary, histogram=buckets)
 

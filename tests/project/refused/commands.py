@@ -65,7 +65,7 @@ WORDS = [
     (("claims", "a**b"), ("report: unknown report (got 'a**b')",)),
     (
         ("build", "gone"),
-        ("nothing of this name is built or fetched (got 'gone')", "Fix: one of dm, ", "mysql57, mysql8, "),
+        ("nothing of this name is built or fetched (got 'gone')", "Fix: there are: dm, ", "mysql57, mysql8, "),
     ),
     (("bench", "gone"), ("bench: unknown benchmark (got 'gone')",)),
     (("new", "Ünique"), ("name: not a name for a report (got 'Ünique')",)),

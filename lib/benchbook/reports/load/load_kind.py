@@ -18,6 +18,8 @@ from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
+from benchbook.given.named import one_of
+from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
@@ -73,10 +75,9 @@ def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
     """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
     named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
-    file, known = paths.published_dir(published.report.name) / "report.yaml", plugins.names("workloads")
-    if unknown := [name for name in named if name not in known]:
-        fix = f"use one of {', '.join(known)}"
-        raise BadInput("no such load generator", file=file, key="design.*.load", value=unknown[0], fix=fix)
+    file = paths.published_dir(published.report.name) / "report.yaml"
+    for name in named:
+        one_of(name, plugins.names("workloads"), "load generator", file=file, key="design.*.load")
     if len(named) > 1:
         raise BadInput(
             "one report is restaged by one load generator",
@@ -105,6 +106,20 @@ def published_s(published: Published) -> float | None:
     return min((seconds for seconds in said if seconds), default=None)
 
 
+def _check_told_apart(published: Published) -> None:
+    """Raises BadInput for a table of several workloads whose rows do not say which: they would pass for repetitions."""
+    for table, designs in grouped(published.report.design, lambda each: each.table).items():
+        named = list(dict.fromkeys(each.workload for each in designs))
+        if len(named) > 1 and "workload" not in published.table(table).levels:
+            raise BadInput(
+                "the rows of a table of several workloads do not say which they are of",
+                file=paths.published_dir(published.report.name) / "datapackage.json",
+                key=f"{table}.schema.fields",
+                value=named,
+                fix="add a column `workload` with the role `level`, or give each workload a table of its own",
+            )
+
+
 class LoadKind(Kind[LoadParameters]):
     """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
@@ -115,6 +130,7 @@ class LoadKind(Kind[LoadParameters]):
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and row of the published tables, or per threads that the parameters give instead."""
+        _check_told_apart(published)
         # A table may have several workloads, and a workload several tables: either may be named.
         known = dict.fromkeys(name for e in published.report.design for name in (e.table, e.workload))
         unknown = [name for name in parameters.workloads if name not in known]
@@ -171,7 +187,7 @@ class LoadKind(Kind[LoadParameters]):
             time_s=time_s(load, parameters, profile),
             rate=_offered(load, parameters, profile),
             stop_rule=rule(early, published_s(published)) if early else None,
-            options={each.table: each.options for each in published.report.design},
+            options={(each.table, each.workload): each.options for each in published.report.design},
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:

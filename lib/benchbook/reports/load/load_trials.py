@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from benchbook import systems
@@ -44,7 +44,7 @@ WARM_S = 2
 class LoadTrials:
     """The experiment. `in_place_of`: system -> product and version whose place it takes; fields below live in a run.
 
-    `options`: table -> those of its published command line, where they are not the generator's own.
+    `options`: (table, workload) -> those of its published command line, where they are not the generator's own.
     """
 
     inventory: Inventory
@@ -55,7 +55,7 @@ class LoadTrials:
     rate: int
     stop_rule: StopRule | None = None
     in_place_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    options: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _rehearsed: set[str] = field(init=False, default_factory=set)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
@@ -101,7 +101,7 @@ class LoadTrials:
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
         """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""
-        system = self._system_for(block[0])
+        system = self._systems[block[0].cell.system]
         undone = system.can_reset and self.profile.reset == "restore"
         if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:
             return False
@@ -109,7 +109,7 @@ class LoadTrials:
         say(f"loading {system.name} for the first time, of which nothing is kept")
         # What fails here fails again in a trial of its own, where it is told.
         with phase("warm"), suppress(TrialFailed):
-            rehearse(self._driver, system, [trial.cell.levels for trial in block], self.profile.rehearse_s)
+            rehearse(self._driver, block, self._system_for, self.profile.rehearse_s)
         return True
 
     def as_restaged(self, about: SystemDescription) -> SystemDescription:
@@ -143,9 +143,10 @@ class LoadTrials:
         return self._driver.commands(self._system_for(trial), trial.cell.levels)
 
     def _system_for(self, trial: Trial) -> System:
-        """The system of a trial, for which the generator has the options of the trial's table."""
-        if trial.cell.table in self.options:
-            self.generator.options = list(self.options[trial.cell.table])
+        """The system of a trial, for which the generator has the options of the trial's design."""
+        design = (trial.cell.table, str(trial.cell.levels.get("workload")))
+        if design in self.options:
+            self.generator.options = list(self.options[design])
         return self._systems[trial.cell.system]
 
     def expected_s(self, trial: Trial) -> float:
@@ -167,16 +168,9 @@ class KneeTrials(LoadTrials):
 
         Each has a short one before it: nothing is rehearsed.
         """
-        return cls(
-            inventory=trials.inventory,
-            profile=trials.profile.model_copy(update={"rehearse_s": 0.0}),
-            names=trials.names,
-            generator=trials.generator,
-            time_s=slo.time_s,
-            rate=0,
-            options=trials.options,
-            slo=slo,
-        )
+        alike = {each.name: getattr(trials, each.name) for each in fields(LoadTrials) if each.init}
+        profile = trials.profile.model_copy(update={"rehearse_s": 0.0})
+        return cls(**{**alike, "profile": profile, "time_s": slo.time_s, "rate": 0, "stop_rule": None}, slo=slo)
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         system, levels = self._system_for(trial), trial.cell.levels

@@ -9,32 +9,33 @@ Where it keeps its memory (hosts/remote/tune.py) there is no need of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import cycle
 
+from benchbook.campaign.design import Trial
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host_facts import gather
 from benchbook.reports.driving import Driver
 from benchbook.systems.base import System
-from benchbook.workloads.generator import Level
 
 # How long one load lasts, how much less memory is left after one while they still take it up, and how many loads in a
 # row must take less.
 LOAD_S, TAKEN_B, STEADY_LOADS = 2, 64 << 20, 2
 
 
-def rehearse(driver: Driver, system: System, loads: Sequence[Mapping[str, Level]], most_s: float) -> None:
-    """Run the loads (levels of cells) in turn until the servers' hosts keep their free memory, `most_s` s at most.
+def rehearse(driver: Driver, block: Sequence[Trial], system_for: Callable[[Trial], System], most_s: float) -> None:
+    """Run a block's loads in turn until its servers' hosts keep their free memory, `most_s` s at most.
 
-    Raises TrialFailed.
+    `system_for` is asked before each load, and has the load generator take the trial's options. Raises TrialFailed.
     """
+    system = system_for(block[0])
     short = replace(driver, time_s=min(driver.time_s, LOAD_S), stop_rule=None, may_overrun=True)
     until, steady, left = time.monotonic() + most_s, 0, _available(system)
-    for levels in cycle(loads):
+    for trial in cycle(block):
         if steady == STEADY_LOADS or time.monotonic() >= until:
             return
-        short.warm(system, levels)
+        short.warm(system_for(trial), trial.cell.levels)
         before, left = left, _available(system)
         takes = any(before[host] - left[host] > TAKEN_B for host in left)
         steady = 0 if takes else steady + 1

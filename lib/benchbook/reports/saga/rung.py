@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchbook.errors import BadInput
+from benchbook.given.named import one_of
 
 MODES = ("no_dtm", "dtm", "dtm_barrier")
 
@@ -19,8 +20,7 @@ class Rung:
     fail: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise BadInput("unknown mode", key="rungs", value=self.mode, fix=f"one of {', '.join(MODES)}")
+        one_of(self.mode, MODES, "mode", problem="unknown mode", key="rungs")
         if self.sql_per_branch < 0 or self.sql_per_branch % 2:
             raise BadInput(
                 "a branch runs pairs of INSERT and UPDATE",
