@@ -25,7 +25,7 @@ from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, servi
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
@@ -290,6 +290,10 @@ def test_machines_that_share_a_home_have_folders_of_their_own(tmp_path: Path, ne
             Session(server.inventory(workdir=None), ["db"]) as session,
         ):
             folders.append(session.hosts["db"].path("jobs"))
+            # Of a host that was not connected to yet, what is pushed goes there as well.
+            pushing = RemoteHost(session.inventory, "db")
+            assert pushing.push(remote_program("hosts", "gather_facts.py")).startswith(pushing.path("artefacts"))
+            pushing.close()
     assert folders == [f"{Path.home()}/.benchbook/variant/db@{name}/jobs" for name in ("rack7-11", "rack7-12")]
     assert sorted(path.name for path in (shared / ".benchbook" / "variant").iterdir()) == ["db@rack7-11", "db@rack7-12"]
 

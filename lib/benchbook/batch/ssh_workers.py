@@ -57,8 +57,6 @@ def _given_keys(inventory: Inventory, security: Security) -> Iterator[list[Remot
     pair = security.get_tls_config_for_role("worker")
 
     def give(host: RemoteHost) -> None:
-        # Where the kit's folder lies, the host says.
-        host.connect()
         host.mkdir(host.path(_FOLDER))
         # One pair for every role; the certificate is its own authority.
         host.write(host.path(_FOLDER, _CERT), pair["cert"])

@@ -178,8 +178,8 @@ class RemoteHost:
     # -- files --------------------------------------------------------------------------------------------------
 
     def path(self, *parts: str) -> str:
-        """A path in the kit's folder on this host."""
-        return "/".join((self.root, *parts))
+        """A path in the kit's folder on this host, which says where that is: it is connected to if need be."""
+        return "/".join(((self._seen or self.seen()).root, *parts))
 
     @property
     def sftp(self) -> paramiko.SFTPClient:
