@@ -43,7 +43,8 @@ class Variant:
 
     lines: Sequence[str] = ("Subsystem sftp internal-sftp",)
     shell: str = ""
-    # Commands that prepare what only this sshd and its children see (mounts), run before it in a mount namespace.
+    # Commands that prepare what only this sshd and its children see (mounts, a name of the machine), run before it in
+    # namespaces of its own.
     mounts: str = ""
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -99,7 +100,7 @@ def serving(folder: Path, address: str, keys: Path, variant: Variant) -> Iterato
     new_key(folder / "host_key")
     words = [str(program()), "-D", "-e", "-f", str(_configured(folder, address, keys, variant))]
     if variant.mounts:
-        words = ["unshare", "--mount", "sh", "-c", f'{variant.mounts} && exec "$@"', "sh", *words]
+        words = ["unshare", "--mount", "--uts", "sh", "-c", f'{variant.mounts} && exec "$@"', "sh", *words]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=log, env={"PATH": os.environ["PATH"]})
     server = Server(address, folder, keys, process)

@@ -77,7 +77,7 @@ def test_a_host_on_which_no_job_would_live(user: str, refused: bool, tmp_path: P
     """`look.sh` itself, with a logind.conf as Debian writes it and one line changed, and no loginctl."""
     conf = tmp_path / "logind.conf"
     conf.write_text(LOGIND_CONF)
-    text = script(str(tmp_path / "work")).replace("/etc/systemd/logind.conf ", f"{conf} ")
+    text = script(str(tmp_path / "work"), shared=False).replace("/etc/systemd/logind.conf ", f"{conf} ")
     text = text.replace("grep -qs 'session-[^/]*\\.scope' /proc/self/cgroup", "true").replace("loginctl", "false")
     text = text.replace("$(id -un)", user)
     said = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
@@ -103,7 +103,7 @@ def test_behind_a_script_of_the_name_the_interpreter_itself_is_found(tmp_path: P
     shim.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
     shim.chmod(0o755)
     path = {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
-    words = ["sh", "-c", script(str(tmp_path / "work"))]
+    words = ["sh", "-c", script(str(tmp_path / "work"), shared=False)]
     seen = Seen.parse(subprocess.run(words, env=path, capture_output=True, text=True, check=True).stdout)
     assert (seen.python, seen.interpreter) == ("{}.{}".format(*sys.version_info), real)
 

@@ -441,6 +441,24 @@ def test_a_command_started_by_a_supervisor_that_ignores_hangups_and_interrupts_d
     assert int(fields["SigIgn"], 16) & 0b11 == 0
 
 
+def test_what_has_the_number_of_a_job_of_an_earlier_boot_is_left_alone(tmp_path: Path) -> None:
+    """The host was started anew in mid-run: its jobs are gone, their numbers are given again, and their folders lie."""
+    folder = tmp_path / "jobs" / "load-12345678"
+    folder.mkdir(parents=True)
+    job = {"lease": str(tmp_path / "lease"), "lease_s": 1, "grace_s": 1, "secret_files": ["password"]}
+    (folder / "job.json").write_text(json.dumps(job))
+    (folder / "password").write_text("hush")
+    with subprocess.Popen(["sleep", "300"]) as innocent:
+        pids = {"supervisor": innocent.pid, "group": innocent.pid, "lease": job["lease"], "boot": "an earlier one"}
+        (folder / "pid").write_text(json.dumps(pids))
+        words = [sys.executable, remote_program("hosts", "supervise.py"), "reap", folder.parent, tmp_path / "own"]
+        said = subprocess.run(words, check=True, timeout=30, capture_output=True, text=True).stdout
+        assert json.loads(said) == {"ended": [], "held": []}
+        assert innocent.poll() is None
+        assert not folder.exists()
+        innocent.kill()
+
+
 def test_a_command_is_bound_to_the_processors_of_its_host_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
     def started(name: str, cpus: list[int]) -> Path:
         folder = tmp_path / name

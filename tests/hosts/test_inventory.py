@@ -51,7 +51,7 @@ def test_real_hosts_keep_the_kit_below_the_login_s_home_or_where_the_inventory_s
     hosts = {"a": {"address": "a.invalid", "roles": ["client"]},
              "b": {"address": "b.invalid", "roles": ["tidb"], "workdir": "/srv/b"}}  # fmt: skip
     real = load_inventory(str(home.write("real.yaml", {"hosts": hosts, "programs": {"sysbench": "/opt/sysbench"}})))
-    assert (real.workdir("a"), real.workdir("b")) == (".benchbook/real", "/srv/b")
+    assert (real.workdir("a"), real.workdir("b")) == (".benchbook/real/a", "/srv/b")
     assert (real.ssh.port, real.ssh.lease_s, real.program("sysbench")) == (22, 20, "/opt/sysbench")
     with pytest.raises(BadInput, match="real hosts"):
         lab_hosts(real)

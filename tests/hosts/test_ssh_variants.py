@@ -6,6 +6,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import platform
 import pty
 import re
 import shutil
@@ -24,7 +25,7 @@ from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, servi
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
@@ -258,8 +259,43 @@ def test_a_home_that_cannot_be_used(name: str, tmp_path: Path, net: str, keys: P
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
         said = refused(server.inventory(workdir=None))
         assert re.search(rf"hosts\.db\.workdir: .*{sentence}.*Fix: .*set hosts\.db\.workdir to a folder", said), said
-        assert f"(got '{home}/.benchbook/variant: " in said
+        assert f"(got '{home}/.benchbook/variant/db@{platform.node().partition('.')[0]}: " in said
         assert small_job(server.inventory()) == "a small job\n", "with a folder elsewhere it works"
+
+
+def test_a_full_tmp_is_named_where_reservations_are_kept(tmp_path: Path, net: str, keys: Path) -> None:
+    if not may_mount():
+        pytest.skip("no file system can be mounted here (unshare --mount)")
+    place = f"/tmp/benchbook-{os.geteuid()}"
+    mounts = (
+        f"mkdir -p -m 700 {place} && mount -t tmpfs -o size=64k,mode=700 none {place}"
+        f" && {{ head -c 1m /dev/zero > {place}/full 2>/dev/null; true; }}"
+    )
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
+        said = refused(server.inventory())
+    assert f"hosts.db: the host cannot be reserved: {place}: No space left on device" in said
+
+
+def test_machines_that_share_a_home_have_folders_of_their_own(tmp_path: Path, net: str, keys: Path) -> None:
+    """The home of a network's file system, say: the data of two members of a cluster lay in one folder."""
+    if not may_mount():
+        pytest.skip("no file system can be mounted here (unshare --mount)")
+    shared = tmp_path / "home"
+    shared.mkdir()
+    folders = []
+    for name in ("rack7-11", "rack7-12.example.com"):
+        mounts = f"mount --bind {shared} {Path.home()} && hostname {name}"
+        with (
+            serving(tmp_path / name, f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server,
+            Session(server.inventory(workdir=None), ["db"]) as session,
+        ):
+            folders.append(session.hosts["db"].path("jobs"))
+            # Of a host that was not connected to yet, what is pushed goes there as well.
+            pushing = RemoteHost(session.inventory, "db")
+            assert pushing.push(remote_program("hosts", "gather_facts.py")).startswith(pushing.path("artefacts"))
+            pushing.close()
+    assert folders == [f"{Path.home()}/.benchbook/variant/db@{name}/jobs" for name in ("rack7-11", "rack7-12")]
+    assert sorted(path.name for path in (shared / ".benchbook" / "variant").iterdir()) == ["db@rack7-11", "db@rack7-12"]
 
 
 def test_a_job_that_ends_on_a_full_disk_is_not_a_killed_supervisor(tmp_path: Path, net: str, keys: Path) -> None:
@@ -544,6 +580,27 @@ def test_a_key_file_that_is_none(
     said = refused(plain.inventory(key=str(key)))
     assert f"ssh.key: {problem}" in said
     assert f"(got '{key}')" in said
+
+
+def test_a_host_is_known_by_its_line_whatever_markers_stand_in_the_file(plain: Server) -> None:
+    """OpenSSH's own: who may vouch for hosts, which paramiko does not read, and keys that nobody is to trust."""
+    kind, key = (plain.keys / "client.pub").read_text().split()[:2]
+    others = f"@cert-authority *.example.com {kind} {key}\n@revoked * {kind} {key}\n"
+    assert small_job(plain.inventory(known=f"{others}{plain.known}")) == "a small job\n"
+
+
+def test_a_host_that_an_authority_vouches_for_is_not_known_by_that(plain: Server) -> None:
+    kind, key = (plain.folder / "host_key.pub").read_text().split()[:2]
+    said = refused(plain.inventory(known=f"@cert-authority {plain.where} {kind} {key}\n"))
+    assert "the host key is not known" in said
+    assert "for certificates (@cert-authority) are not read here" in said
+
+
+def test_a_host_is_not_known_by_a_key_that_is_revoked(plain: Server) -> None:
+    kind, key = (plain.folder / "host_key.pub").read_text().split()[:2]
+    said = refused(plain.inventory(known=f"{plain.known}@revoked * {kind} {key}\n"))
+    assert "the host key is not known" in said
+    assert "@cert-authority" not in said
 
 
 def test_files_about_hosts_that_cannot_be_read(plain: Server, tmp_path: Path) -> None:

@@ -271,6 +271,23 @@ def test_free_memory_that_is_given_back_is_a_known_problem() -> None:
     assert "`tune: [memory]`" in found.wanted
 
 
+def found(about: HostFacts) -> set[str]:
+    return {finding.what for finding in host_facts._findings("db1", about)}
+
+
+def test_a_clock_is_called_off_only_where_more_than_the_way_to_it_is() -> None:
+    """Of a login shell that takes a second, the answer comes half a second later than a clock that is right."""
+    off = "clock offset to the driver"
+    assert off not in found(HostFacts(clock_offset_s=0.508, clock_error_s=0.508))
+    assert off in found(HostFacts(clock_offset_s=-0.508, clock_error_s=0.004))
+
+
+def test_data_on_no_disk_of_the_host_are_a_known_problem_of_servers() -> None:
+    assert "data folder" in found(HostFacts(filesystem="nfs4", roles=["tidb"]))
+    assert "data folder" not in found(HostFacts(filesystem="nfs4", roles=["client"]))
+    assert "data folder" not in found(HostFacts(filesystem="ext4", roles=["tidb"]))
+
+
 def test_cpus_that_sleep_are_a_known_problem() -> None:
     (found,) = (f for f in host_facts._findings("db1", HostFacts(idle="sleep: C1, C6")) if f.what.startswith("CPUs"))
     assert (found.found, found.waived) == ("sleep: C1, C6", True)

@@ -184,6 +184,16 @@ COMBINATIONS = pd.DataFrame(
 )
 
 
+def test_a_ratio_to_nothing_counted_has_no_place_on_an_axis() -> None:
+    """As writes for each flush of a load in which nothing was flushed."""
+    frame = pd.DataFrame(
+        {"ratio": [2.0, float("inf"), 4.0], "tps": [10.0, 20.0, 30.0], "threads": 1, "workload": "put"}
+    )
+    drawn = plots.relation(frame, "ratio", "tps")
+    assert drawn.axes[0].get_xlim() == (0, 4.24)
+    assert "2 points" in mime.words(drawn)[0]
+
+
 def test_a_scatter_has_a_panel_per_who_and_no_label_covers_another() -> None:
     drawn = plots.relation(COMBINATIONS, "qps", "value", colour="cache", panel="who", label="label")
     assert [axis.get_title() for axis in drawn.axes] == ["published", "pymongo"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pytest
 from kit import OWN_PROBES, PROFILE, Home, words_of
 
-from benchbook import parameters, published
+from benchbook import parameters, paths, published
 from benchbook.analysis import cpu_use
 from benchbook.build.programs import is_built
 from benchbook.campaign import design, store
@@ -19,8 +21,10 @@ from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.store import Campaign
+from benchbook.errors import WorkloadFailed
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.login_shell import quote
 from benchbook.profiles import load_profile
 from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.replication import DmReplication
@@ -90,6 +94,33 @@ def _planned(*tables: str) -> tuple[Faulty, Campaign]:
     conditions = {**dm_kind.DmKind().asked(data, asked, profile, inventory), "test": time.time_ns()}
     trials = design.plan(dm_kind.DmKind().cells(data, asked), 1, seed=1, asked=conditions)
     return Faulty(**own, seed=1), store.start_or_continue(REPORT, conditions, trials, seed=1)
+
+
+@dataclass
+class OnFullDisk(Faulty):
+    """The disk of the target's host takes nothing more, and DM's task stands still, as it did with TiDB's log full."""
+
+    def _full(self, *_: object) -> Any:
+        (host,) = self.pipeline.target.hosts
+        host.shell(f"head -c 1G /dev/zero > {quote([host.path('full')])} || true")
+        raise WorkloadFailed("DM's task has not moved")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_target_whose_disk_is_full_is_blamed_for_a_load_that_stands_still(dm_home: Home) -> None:
+    with dm_home.in_force():
+        work = paths.lab_dir() / WHERE / "tidb" / "work"
+        work.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m,mode=700", "none", str(work)], check=True)
+        try:
+            faulty, run = _planned("load_pool_size")
+            experiment = OnFullDisk(**{one.name: getattr(faulty, one.name) for one in fields(faulty) if one.init})
+            campaign_run.run(run, experiment, lambda progress: None, tries=1)
+        finally:
+            subprocess.run(["umount", "--lazy", str(work)], check=True)
+        (failed,) = run.failures()
+    assert failed.failure is not None
+    assert failed.failure.message == "no space is left on the disk of tidb: DM's task has not moved"
 
 
 def _drop_table(experiment: DmReplication) -> None:

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from database import Database, running
 
 from benchbook.campaign.design import digest
-from benchbook.errors import HostUnusable, WorkloadFailed
+from benchbook.errors import HostUnusable, SystemFailed, WorkloadFailed
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -46,7 +46,7 @@ class Filler:
     """Stands for a load generator; `breaks` once it has made its first table."""
 
     dataset: Tables
-    breaks: bool = False
+    breaks: BaseException | None = None
     seed: int = 7
     prepared: list[Tables] = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Filler:
             made = [f"CREATE TABLE Goods{number} (n INT)", f"INSERT INTO Goods{number} VALUES ({self.dataset.count})"]
             queries(client, store.endpoints()[0], made, database=self.dataset.database)
             if self.breaks:
-                raise WorkloadFailed("it broke")
+                raise self.breaks
 
 
 class Endpoint:
@@ -106,7 +106,6 @@ def test_data_are_prepared_once_in_a_database_that_only_the_generator_names(endp
 
 def test_what_took_the_place_of_data_is_not_taken_for_it(endpoint: Endpoint) -> None:
     endpoint.bring(Filler(SMOKE))
-    endpoint.ask("DROP TABLE shop.Goods0, shop.Goods1")
     assert endpoint.bring(Filler(PAPER)) == [PAPER]
     assert endpoint.bring(Filler(PAPER)) == []
     # Its tables are there by name, and hold what another profile has put there.
@@ -131,10 +130,38 @@ def test_a_preparation_that_broke_leaves_no_data_that_are_known(endpoint: Endpoi
     """Nor are those known that it has begun to replace."""
     one = Tables(1)
     endpoint.bring(Filler(one))
-    endpoint.ask("DROP TABLE shop.Goods0")
     with pytest.raises(WorkloadFailed):
-        endpoint.bring(Filler(SMOKE, breaks=True))
+        endpoint.bring(Filler(SMOKE, breaks=WorkloadFailed("it broke")))
     assert not endpoint.system.has(digest_of(endpoint, one))
+    assert endpoint.bring(Filler(SMOKE)) == [SMOKE]
+
+
+def test_a_preparation_that_is_interrupted_is_begun_anew(endpoint: Endpoint) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        endpoint.bring(Filler(SMOKE, breaks=KeyboardInterrupt()))
+    assert endpoint.bring(Filler(SMOKE)) == [SMOKE]
+
+
+def test_tables_of_others_stay_whatever_becomes_of_those_of_the_kit(endpoint: Endpoint) -> None:
+    endpoint.ask("CREATE DATABASE shop")
+    endpoint.ask("CREATE TABLE shop.`o'``s` (n INT)")
+    with pytest.raises(WorkloadFailed):
+        endpoint.bring(Filler(SMOKE, breaks=WorkloadFailed("it broke")))
+    for each in (SMOKE, Tables(1)):
+        assert endpoint.bring(Filler(each)) == [each]
+    # Made after the kit had begun to fill this database.
+    endpoint.ask("CREATE TABLE shop.later (n INT)")
+    assert endpoint.bring(Filler(PAPER)) == [PAPER]
+    tables = {name for (name,) in endpoint.ask("SHOW TABLES FROM shop")}
+    assert tables == {"o'`s", "later", MARKER, "Goods0", "Goods1", "Goods2"}
+
+
+def test_a_table_of_somebody_elses_in_the_place_of_one_to_be_made_is_left_and_told(endpoint: Endpoint) -> None:
+    endpoint.ask("CREATE DATABASE shop")
+    endpoint.ask("CREATE TABLE shop.Goods1 (mine INT)")
+    with pytest.raises(SystemFailed, match="'Goods1' already exists"):
+        endpoint.bring(Filler(SMOKE))
+    assert [name for (name,) in endpoint.ask("SHOW TABLES FROM shop")] == ["Goods1"]
 
 
 @pytest.mark.parametrize(
@@ -188,11 +215,14 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: certified(folder, name) for name in ("server", "clients", "stranger")}
 
 
-@pytest.fixture(scope="module")
-def safe(tmp_path_factory: pytest.TempPathFactory, certificates: dict[str, Path], net: str) -> Iterator[Database]:
+@pytest.fixture(scope="module", params=["TLSv1.2", "TLSv1.3"])
+def safe(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, certificates: dict[str, Path], net: str
+) -> Iterator[Database]:
     """It speaks over TLS alone, and asks clients for a certificate, which those of another authority may not show."""
     server = certificates["server"]
     options = [f"--ssl-cert={server}", f"--ssl-key={server.with_suffix('.key')}", f"--ssl-ca={certificates['clients']}"]
+    options.append(f"--tls-version={request.param}")
     folder = tmp_path_factory.mktemp("safe")
     with running(folder, f"{net}.72", options=[*options, "--require-secure-transport=ON"]) as database:
         yield database
@@ -213,7 +243,7 @@ def test_a_server_is_asked_and_loaded_over_tls(
     monkeypatch.setenv("BENCH_PASSWORD", safe.password)
     with reached(lab, safe, tls=True, tls_ca=str(certificates["server"])) as (system, client, session):
         system.ready()
-        assert query(client, system.endpoints()[0], "SHOW STATUS LIKE 'Ssl_cipher'")[0][1].startswith("TLS_")
+        assert query(client, system.endpoints()[0], "SHOW STATUS LIKE 'Ssl_cipher'")[0][1]
         size = SysbenchSize(tables=1, table_size=100, prepare_threads=1, time_s=1)
         sysbench = Sysbench(size, [], 1)
         sysbench.find(client)

@@ -6,6 +6,7 @@ import getpass
 import logging
 import socket
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import fabric
@@ -14,6 +15,8 @@ from paramiko.hostkeys import InvalidHostKey
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
+from benchbook.given import user_file
+from benchbook.hosts import known_hosts
 from benchbook.hosts.hang_up import LOST, hang_up
 from benchbook.hosts.hops import Hop, connection_to, way_to
 from benchbook.hosts.login_keys import KeyOffer, KeysNamed
@@ -104,10 +107,13 @@ def _keys_for(connection: fabric.Connection, inventory: Inventory) -> KeysNamed:
 
 def _load_known_hosts(connection: fabric.Connection, inventory: Inventory) -> None:
     known = resolve(inventory.ssh.known_hosts)
-    try:
-        connection.client.load_host_keys(str(known))
-    except FileNotFoundError:
+    if not user_file.is_there(known):
         return  # no host is known then, which the handshake says
+    try:
+        with NamedTemporaryFile("w", encoding="utf-8") as plain:
+            plain.write(known_hosts.plain(known))
+            plain.flush()
+            connection.client.load_system_host_keys(plain.name)
     except (OSError, ValueError, InvalidHostKey) as problem:
         raise BadInput(
             f"the file of known hosts cannot be read ({problem})",

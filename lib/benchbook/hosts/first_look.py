@@ -77,10 +77,13 @@ class Seen:
 NEEDS = ("SSH_CONNECTION",)
 
 
-def script(root: str) -> str:
-    """The shell commands that look at a host; `root` is the kit's folder, relative to the login's home or absolute."""
+def script(root: str, *, shared: bool) -> str:
+    """The shell commands that look at a host; `root` is the kit's folder, relative to the login's home or absolute.
+
+    Where it may be `shared` with other machines, theirs are told apart by their names.
+    """
     text = resources.files("benchbook.hosts.remote").joinpath("look.sh").read_text()
-    return f"root={shlex.quote(root)}\n{text}"
+    return f"root={shlex.quote(root)}\nshared={'yes' if shared else ''}\n{text}"
 
 
 def check(inventory: Inventory, name: str, seen: Seen) -> None:

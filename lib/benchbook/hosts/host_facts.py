@@ -25,6 +25,8 @@ CLOCK_OFFSET_S = 0.5
 # Samples come once a second: of clocks further apart, one host's stand beside what another did at other times.
 CLOCKS_APART_S = 1.0
 OPEN_FILES = 4096
+# What is written there goes to memory, or to another host, and not to a disk that could be measured.
+NO_DISKS = ("tmpfs", "nfs", "nfs4", "cifs")
 # What a host writes that only drives loads: their output, and samples.
 DRIVING_BYTES = 10**9
 
@@ -155,9 +157,15 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
             str(about.open_files_limit),
             f">= {OPEN_FILES}",
         ),
+        (
+            about.filesystem in NO_DISKS and set(about.roles) != {"client"},
+            "data folder",
+            f"on {about.filesystem}",
+            "on a disk of the host (`workdir`)",
+        ),
         (about.load_1min > 0.5 * about.cores, "load before the run", f"{about.load_1min:.1f}", "idle"),
         (
-            abs(about.clock_offset_s) > CLOCK_OFFSET_S,
+            abs(about.clock_offset_s) - about.clock_error_s > CLOCK_OFFSET_S,
             "clock offset to the driver",
             f"{about.clock_offset_s:.3f} s",
             f"within {CLOCK_OFFSET_S} s",

@@ -97,12 +97,13 @@ class Logins:
             hang_up(self._main)
             self._main = self._files_only = self._sftp = None
 
-    def look(self, root: str) -> Seen:
+    def look(self, root: str, *, shared: bool) -> Seen:
         """See that the host has what any run needs, and what it is, in one command; the kit's folder is made there.
 
-        Raises HostUnusable for what is missing.
+        `shared`: other machines may see the same `root`, and have folders of their own beside it. Raises HostUnusable
+        for what is missing.
         """
-        done = self._anyhow(first_look.script(root), 60.0, first_look.NEEDS)
+        done = self._anyhow(first_look.script(root, shared=shared), 60.0, first_look.NEEDS)
         if not login_shell.ran(done.stdout):
             raise first_look.no_shell(self.inventory, self.name, done.stdout + done.stderr)
         try:

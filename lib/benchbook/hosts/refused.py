@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import paramiko
 
+from benchbook.hosts.known_hosts import has_authorities
 from benchbook.hosts.login_keys import is_out_of_time
 
 # Named in annotations only: a chain of imports ends here.
@@ -94,6 +95,8 @@ def _unreachable(problem: BaseException, where: str) -> Why:
 def _learn(where: str, known: Path, behind: str) -> str:
     address, _, port = where.rpartition(":")
     scan = f"ssh-keyscan -p {port} {address}"
+    # Whose certificates `ssh` believes has no need of such a line.
+    needed = ", for certificates (@cert-authority) are not read here" if has_authorities(known) else ""
     if behind:
-        return f"check it: `{scan}` on the jump host {behind} prints a line for {known}"
-    return f"check it, then `{scan} >> {known}`"
+        return f"check it: `{scan}` on the jump host {behind} prints a line for {known}{needed}"
+    return f"check it, then `{scan} >> {known}`{needed}"

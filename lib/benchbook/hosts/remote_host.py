@@ -68,7 +68,8 @@ class RemoteHost:
             if self.hold:
                 self.hold.guard()
             if self._seen is None:
-                self._seen = self._logins.look(self.root)
+                in_a_home = not (self.host.workdir or self.inventory.lab)
+                self._seen = self._logins.look(self.root, shared=in_a_home)
                 # Jobs run in folders of their own: every path they are given must be absolute.
                 self.root = self._seen.root
             return self._logins.main()
@@ -177,8 +178,8 @@ class RemoteHost:
     # -- files --------------------------------------------------------------------------------------------------
 
     def path(self, *parts: str) -> str:
-        """A path in the kit's folder on this host."""
-        return "/".join((self.root, *parts))
+        """A path in the kit's folder on this host, which says where that is: it is connected to if need be."""
+        return "/".join(((self._seen or self.seen()).root, *parts))
 
     @property
     def sftp(self) -> paramiko.SFTPClient:

@@ -143,11 +143,11 @@ class Session:
 
     @contextmanager
     def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
-        """A job that the block follows to its end, and whose output it reads; if that fails, the job is ended."""
+        """A job that the block follows to its end, whose output it reads; left before, by Ctrl-C too, it is ended."""
         job = self.start(host, name, command, heard=True)
         try:
             yield job
-        except BenchbookError:
+        except BaseException:
             self.abandon(job)
             raise
         self.forget(job)

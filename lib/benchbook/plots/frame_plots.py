@@ -104,7 +104,9 @@ def relation(
     """
     _columns(frame, colour, panel, *([label] if label else []))
     check_numbers(frame, x, y)
-    data = _paneled(frame.dropna(subset=[x, y, colour]), panel)
+    # A ratio to what was counted 0 times is infinite, and has no place on an axis.
+    drawn = np.isfinite(frame[x].astype(float)) & np.isfinite(frame[y].astype(float))
+    data = _paneled(frame.loc[drawn].dropna(subset=[colour]), panel)
     if data.empty:
         return nothing(f"No row has both {x} and {y}.")
     data, names, part = _coloured(data, colour)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.overhead import phase
-from benchbook.errors import SystemFailed
+from benchbook.errors import BenchbookError, SystemFailed
 from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
 from benchbook.workloads.generator import LoadGenerator
@@ -98,7 +99,13 @@ class StartingState:
         """In place, where somebody else's server keeps what was prepared."""
         if not system.has(dataset):
             with phase("prepare"):
-                self._prepare(system, say)
+                try:
+                    self._prepare(system, say)
+                except BaseException:
+                    # What broke it is told, and no server that has gone with it.
+                    with suppress(BenchbookError):
+                        system.discard()
+                    raise
                 system.keep(dataset)
 
     def _prepare(self, system: System, say: Say) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.profiles import Profile
 from benchbook.systems.base import About
-from benchbook.systems.mysql_system import MysqlSystem
+from benchbook.systems.mysql_system import MysqlSystem, quoted
 from benchbook.systems.sql import queries, query, try_login
 from benchbook.systems.wrong_login import wrong_password
 
@@ -19,10 +20,15 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
-# The table, in a database that was filled, that says with what: a row for each table of it, itself among them.
+# The table, in a database that was filled, that says with what: a row for itself and for each table that was made then.
 MARKER = "benchbook_dataset"
 # As tables are named: by case, whatever the database takes for its own tables.
 _NAME = "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def _text(value: str) -> str:
+    """A string of SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 class EndpointSystem(MysqlSystem):
@@ -40,7 +46,7 @@ class EndpointSystem(MysqlSystem):
         ca = self.settings.authority(f"endpoints.{self.which}")
         s = self.settings
         self._sql = Endpoint(s.host, s.port, s.user, password, s.tls, tls_ca=ca)
-        self._made = ""
+        self._made, self._before = "", set[str]()
 
     @staticmethod
     def choose(inventory: Inventory, which: str) -> tuple[str, EndpointSettings]:
@@ -96,33 +102,51 @@ class EndpointSystem(MysqlSystem):
         """Its state is its owner's: trials start from what the trial before has left."""
 
     def make_database(self, client: RemoteHost, database: str) -> None:
-        """What it was known to hold is forgotten: it is to be filled, which may end half way."""
+        """It is to be filled: what it was filled with before goes, and is forgotten; nothing of anybody else's goes."""
         super().make_database(client, database)
-        query(client, self._sql, f"DROP TABLE IF EXISTS {MARKER}", database=database)
-        self._made = database
+        filled = {str(row[0]) for row in self._marked(database) if len(row) > 2}
+        self._drop(database, [*sorted(filled - {MARKER}), MARKER])
+        self._made, self._before = database, self._tables_of("table_schema", database, "table_name")
+
+    def discard(self) -> None:
+        """Take away what it was being filled with, if it was: in its place nothing else could be made."""
+        if self._made:
+            begun = self._tables_of("table_schema", self._made, "table_name") - self._before
+            self._drop(self._made, sorted(begun))
+            self._made = ""
+
+    def _drop(self, database: str, tables: Sequence[str]) -> None:
+        queries(self._via, self._sql, [f"DROP TABLE IF EXISTS {quoted(name)}" for name in tables], database=database)
+
+    def _marked(self, database: str) -> list[tuple[Any, ...]]:
+        """The rows of its marker, if it has one. Only newer ones, of three columns, tell whose the tables are."""
+        if MARKER not in self._tables_of("table_schema", database, "table_name"):
+            return []
+        return query(self._via, self._sql, f"SELECT * FROM {MARKER}", database=database)
 
     def keep(self, dataset: str) -> None:
         """Remember in the database that was filled which dataset it holds, and in which tables: one at a time."""
         if not self._made:
             self.make_database(self._via, self.settings.database)
+        made = self._tables_of("table_schema", self._made, "table_name") - self._before
         statements = (
             f"DROP TABLE IF EXISTS {MARKER}",
-            f"CREATE TABLE {MARKER} (held {_NAME} PRIMARY KEY, identity {_NAME})",
-            f"INSERT INTO {MARKER} SELECT table_name, '{dataset}' FROM information_schema.tables "
-            f"WHERE table_schema = '{self._made}'",
+            f"CREATE TABLE {MARKER} (held {_NAME} PRIMARY KEY, identity {_NAME}, made_by {_NAME})",
+            *(f"INSERT INTO {MARKER} VALUES ({_text(name)}, '{dataset}', 'benchbook')" for name in {MARKER, *made}),
         )
         queries(self._via, self._sql, statements, database=self._made)
+        self._made = ""
 
     def has(self, dataset: str) -> bool:
         """Is this what one of its databases was last filled with, and are all tables of that still there?"""
         return any(self._holds(database, dataset) for database in self._tables_of("table_name", MARKER, "table_schema"))
 
     def _holds(self, database: str, dataset: str) -> bool:
-        rows = query(self._via, self._sql, f"SELECT * FROM {MARKER}", database=database)
+        rows = self._marked(database)
         there = self._tables_of("table_schema", database, "table_name")
         # An older marker has identities alone: one for each dataset that was ever prepared.
         held = {str(row[0]) for row in rows if len(row) > 1}
-        return {row[-1] for row in rows} == {dataset} and (held <= there if held else len(there) > 1)
+        return {row[:2][-1] for row in rows} == {dataset} and (held <= there if held else len(there) > 1)
 
     def _tables_of(self, column: str, value: str, wanted: str) -> set[str]:
         """This column of the tables that the account sees."""

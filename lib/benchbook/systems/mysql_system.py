@@ -28,7 +28,7 @@ class MysqlSystem(System):
 
     def make_database(self, client: RemoteHost, database: str) -> None:
         for endpoint in self.copies():
-            query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {_quoted(database)}")
+            query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")
 
     def row_counts(
         self,
@@ -38,10 +38,10 @@ class MysqlSystem(System):
         tables: Sequence[str],
         timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        counts = [f"SELECT COUNT(*) FROM {_quoted(name)}" for name in tables]
+        counts = [f"SELECT COUNT(*) FROM {quoted(name)}" for name in tables]
         found = queries(client, endpoint, counts, database=database, timeout_s=timeout_s)
         return {name: int(n) for name, ((n,),) in zip(tables, found, strict=True)}
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"

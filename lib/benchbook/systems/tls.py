@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CHUNK_B = 1 << 16
+# A configuration of OpenSSL with which a client proves itself by no key but one that `unshown_pair` is not of: whether
+# a server asks or not, it shows no certificate (SSL_CONF_cmd(3), ClientSignatureAlgorithms).
+SHOWS_NONE = """\
+openssl_conf = all
+[all]
+ssl_conf = tls
+[tls]
+system_default = any
+[any]
+ClientSignatureAlgorithms = ed448
+"""
 
 
 class OverChannel(ssl.SSLContext):
@@ -147,7 +158,8 @@ def unshown_pair() -> tuple[str, str]:
     """Key and certificate of a client, for a program that takes no TLS without: no server gets to see them.
 
     They are of a kind that TLS 1.3 has no signatures for (RFC 8446, 4.2.3), so that a client has none to show, as most
-    have. One that a server does see (before TLS 1.3, if it asks) it refuses.
+    have. Before TLS 1.3 it would show this one to a server that asks, as MySQL's own settings have it do, which then
+    refuses it: SHOWS_NONE keeps it back there.
     """
     key, name = ec.generate_private_key(ec.SECP256K1()), x509.Name([])
     now = datetime.now(UTC)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
 DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
+# OpenSSL's configuration, in a job's folder.
+_OPENSSL = "openssl.cnf"
 # The file in a job's folder that asks a stoppable load to end (remote/stoppable.lua).
 STOP_FILE = "stop"
 # The scripts that sysbench 1.0 brings along. A script of another name is a file, or one that nobody has seen.
@@ -120,18 +122,22 @@ def _driver(endpoint: Endpoint) -> str:
 
 
 def _environment(endpoint: Endpoint) -> dict[str, str]:
-    return {"PGSSLMODE": "require"} if endpoint.tls and endpoint.protocol == "pgsql" else {}
+    """For TLS; a job runs in the folder of its files."""
+    asked = {"pgsql": {"PGSSLMODE": "require"}, "mysql": {"OPENSSL_CONF": _OPENSSL}}
+    return asked[_driver(endpoint)] if endpoint.tls else {}
 
 
 def _secrets(endpoint: Endpoint) -> dict[str, str]:
     """The password goes by a file that only the login can read: arguments stand in every process list.
 
-    For TLS to MySQL sysbench 1.0 takes three files of the folder that it runs in, and nothing less.
+    For TLS to MySQL sysbench 1.0 takes three files of the folder that it runs in, and nothing less. Of these a server
+    refuses the client's certificate where it sees it, so the fourth has OpenSSL keep that back.
     """
     files = {"password.cnf": f"{_driver(endpoint)}-password={_written(endpoint)}\n"}
     if endpoint.tls and _driver(endpoint) == "mysql":
         key, certificate = tls.unshown_pair()
         files |= {"cacert.pem": tls.authorities(endpoint), "client-key.pem": key, "client-cert.pem": certificate}
+        files |= {_OPENSSL: tls.SHOWS_NONE}
     return files
 
 

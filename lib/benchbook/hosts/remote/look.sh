@@ -1,5 +1,8 @@
 # What a host must have before anything runs on it, said as lines of "name<TAB>value". $root is the kit's folder.
 case $root in /*) ;; *) root=$HOME/$root ;; esac
+# A home may be that of other machines too: no data, and no job, is to lie in one folder with theirs.
+machine=$(uname -n)
+[ -z "$shared" ] || root=$root@${machine%%.*}
 printf 'root\t%s\n' "$root"
 printf 'user\t%s\n' "$(id -un)"
 

@@ -239,8 +239,10 @@ def main(argv):
         return 2
     try:
         said = answer(argv)
-    except (Trouble, OSError) as problem:
+    except Trouble as problem:
         said = {"trouble": str(problem)}
+    except OSError as problem:
+        said = {"trouble": "%s: %s" % (PLACE, problem.strerror)}
     try:
         sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()

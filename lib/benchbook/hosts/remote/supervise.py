@@ -43,6 +43,11 @@ WAKES_S, LATE_S = 1.0, 0.5
 MARK = "BENCHBOOK_JOB"
 
 
+def boot():
+    with open("/proc/sys/kernel/random/boot_id") as source:
+        return source.read().strip()
+
+
 def write_json(path, value):
     with open(path + ".new", "w") as out:
         json.dump(value, out)
@@ -269,7 +274,8 @@ def supervise(job_dir, report, stay=False):
         os.write(report, b"refused\n")
         return
     pid = spawn(job_dir, job)
-    write_json(os.path.join(job_dir, "pid"), {"supervisor": os.getpid(), "group": pid, "lease": job["lease"]})
+    pids = {"supervisor": os.getpid(), "group": pid, "lease": job["lease"], "boot": boot()}
+    write_json(os.path.join(job_dir, "pid"), pids)
     os.write(report, b"%d\n" % os.getpid())
     if not stay:
         os.close(report)
@@ -368,12 +374,15 @@ def marked(job_dir):
 
 
 def running(job_dir):
-    """The pid file of a job that has not ended, or None; a supervisor that was killed leaves processes to end."""
+    """The pid file of a job that has not ended, or None; a supervisor that was killed leaves processes to end.
+
+    No job outlives its machine's boot: the numbers that it had are others' by now.
+    """
     try:
         pids = read_json(os.path.join(job_dir, "pid"))
     except (OSError, ValueError):
         return None
-    ended = os.path.exists(os.path.join(job_dir, "status.json"))
+    ended = os.path.exists(os.path.join(job_dir, "status.json")) or pids.get("boot", boot()) != boot()
     runs = not ended and (alive(pids["supervisor"]) or alive(pids["group"]) or marked(job_dir))
     return pids if runs else None
 

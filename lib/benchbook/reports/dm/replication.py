@@ -14,6 +14,7 @@ from benchbook.campaign.overhead import phase
 from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Json
+from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
@@ -105,7 +106,9 @@ class DmReplication:
         task = self._task(trial)
         with phase("reset"):
             self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
-        ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
+        # Of a target that can write nothing more, DM knows only that its statements are not answered.
+        with blaming_disks(self.pipeline.session.hosts.values()):
+            ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
         # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is:
         # its worker takes a second to look for its first task, and they would take CPU from those who start it.
         database = self.databases.of(trial.cell.table)

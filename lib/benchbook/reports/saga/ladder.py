@@ -16,6 +16,7 @@ from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
@@ -145,7 +146,7 @@ class SagaLadder:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
-        with blaming(self._store, self._dtm, self._business):
+        with blaming(self._store, self._dtm, self._business), blaming_disks(self._session.hosts.values()):
             return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
 
     def rate_unit(self, trial: Trial) -> str:
