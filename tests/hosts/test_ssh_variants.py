@@ -108,18 +108,22 @@ def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> No
         assert small_job(server.inventory()) == "a small job\n"
 
 
+def reservations_of_its_own(folder: Path) -> str:
+    """The shell command that has a host keep its reservations in this folder, which is made."""
+    folder.mkdir(mode=0o700)
+    place = f"/tmp/benchbook-{os.geteuid()}"
+    return f"mkdir -p -m 700 {place} && mount --bind {folder} {place}"
+
+
 def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path: Path, net: str, keys: Path) -> None:
     """It answers as if nothing had been, but what ran there is gone, what `tune` had set too, and the reservation."""
     if not may_mount():
         pytest.skip("no file system can be mounted here (unshare --mount)")
     boot = tmp_path / "boot_id"
     boot.write_text("first-boot\n")
-    # Reservations of its own: to it, those of this machine are of another boot and ended, and they are other tests'.
-    place, own = f"/tmp/benchbook-{os.geteuid()}", tmp_path / "place"
-    own.mkdir(mode=0o700)
-    mounts = (
-        f"mkdir -p -m 700 {place} && mount --bind {own} {place} && mount --bind {boot} /proc/sys/kernel/random/boot_id"
-    )
+    # To it, reservations of this machine are of another boot and ended, and they are other tests'.
+    own = tmp_path / "place"
+    mounts = f"{reservations_of_its_own(own)} && mount --bind {boot} /proc/sys/kernel/random/boot_id"
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
         with Session(server.inventory(), ["db"]) as session:
             host = session.hosts["db"]
@@ -284,7 +288,9 @@ def test_machines_that_share_a_home_have_folders_of_their_own(tmp_path: Path, ne
     shared.mkdir()
     folders = []
     for name in ("rack7-11", "rack7-12.example.com"):
-        mounts = f"mount --bind {shared} {Path.home()} && hostname {name}"
+        # Two machines: neither knows of the other's reservations, nor of this one's, which other tests' labs are on.
+        place = reservations_of_its_own(tmp_path / f"place-{name}")
+        mounts = f"{place} && mount --bind {shared} {Path.home()} && hostname {name}"
         with (
             serving(tmp_path / name, f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server,
             Session(server.inventory(workdir=None), ["db"]) as session,
