@@ -32,6 +32,7 @@ from benchbook.reports.kinds import kind_of
 
 if TYPE_CHECKING:
     from benchbook.headless import Executed
+    from benchbook.published.tables import Published
 
 
 # A wait is asked for in parts: what waits on a host ends by itself, should this process be killed.
@@ -81,7 +82,7 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
         return replay(report, asked.campaign, console)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
     kind, data = kind_of(report), published.load(report)
-    hosts = check_run(report, asked, profile, inventory)
+    hosts = check_run(data, asked, profile, inventory)
     while True:
         # A host that refuses is said at once, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
@@ -101,9 +102,10 @@ def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
     return asked
 
 
-def check_run(report: str, asked: Parameters, profile: Profile, inventory: Inventory) -> list[str]:
+def check_run(data: Published, asked: Parameters, profile: Profile, inventory: Inventory) -> list[str]:
     """The hosts that a run takes, none of which is touched. Raises BadInput for what would stop it later."""
-    kind, data = kind_of(report), published.load(report)
+    report = data.report.name
+    kind = kind_of(report)
     ledger = ledger_check.load(data)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()

@@ -50,9 +50,10 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
         asked, profile = restage.checked(cell.report, said), load_profile(cell.profile)
         inventory, kind, data = load_inventory(cell.inventory), kind_of(cell.report), published.load(cell.report)
         if first:
-            restage.check_run(cell.report, asked, profile, inventory)
-        # Which hosts it would take: an inventory that lacks a role says so here.
-        kind.experiment(data, asked, profile, inventory).hosts()
+            restage.check_run(data, asked, profile, inventory)
+        else:
+            # Which hosts it would take: an inventory that lacks a role says so here.
+            kind.experiment(data, asked, profile, inventory).hosts()
         asking = planning.Asking(kind, data, asked, profile, inventory)
         # Scaling them to the cores of its hosts makes no cell more or less.
         design = planning.at_published_levels(asking)

@@ -30,6 +30,8 @@ INVARIANTS = {
 }
 # A series may begin and end with a sample just outside the load: probes sample once a second.
 EDGE_S = 2.5
+# Characters of what is quoted.
+_MOST_SHOWN = 300
 _TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \".*\", line \d+", re.MULTILINE)
 
 
@@ -284,4 +286,4 @@ def _loads(home: Path) -> Iterator[tuple[str, float, float]]:
 
 def _short(text: str) -> str:
     words = " ".join(text.split())
-    return words if len(words) <= 300 else f"… {words[-300:]}"
+    return words if len(words) <= _MOST_SHOWN else f"… {words[-_MOST_SHOWN:]}"

@@ -84,8 +84,7 @@ def _text(value: Any) -> str:
 def changes(found: pd.DataFrame) -> pd.DataFrame:
     """[*CHANGES]: a row per change of a cell's level, from campaign `before` to `campaign`. `found` as `points`.
 
-    `called`: faster, slower, or
-    changed where the unit does not say which side is better.
+    `called`: faster, slower, or changed where the unit does not say which side is better.
     """
     groups = list(found.groupby(CELL, sort=False, observed=True))
     rows = [

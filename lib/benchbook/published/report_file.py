@@ -153,8 +153,8 @@ class Report(Strict):
 
     def fact(self, id: str) -> TextFact:
         """The text fact of this id. Raises BadInput, listing the known ids."""
-        facts = {fact.id: fact for fact in reversed(self.text_facts)}
-        return facts[one_of(id, reversed(facts), "text fact", problem="unknown text fact", key=self.name)]
+        one_of(id, [fact.id for fact in self.text_facts], "text fact", problem="unknown text fact", key=self.name)
+        return next(fact for fact in self.text_facts if fact.id == id)
 
 
 class Constraints(Strict):

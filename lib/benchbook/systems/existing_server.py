@@ -11,8 +11,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.profiles import Profile
 from benchbook.systems.base import About
-from benchbook.systems.mysql_system import MysqlSystem, quoted
+from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.sql import queries, query, try_login
+from benchbook.systems.statements import identifier, literal
 from benchbook.systems.wrong_login import wrong_password
 
 # Named in annotations only: a chain of imports ends here.
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 MARKER = "benchbook_dataset"
 # As tables are named: by case, whatever the database takes for its own tables.
 _NAME = "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-
-
-def _text(value: str) -> str:
-    """A string of SQL."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 class EndpointSystem(MysqlSystem):
@@ -116,7 +112,9 @@ class EndpointSystem(MysqlSystem):
             self._made = ""
 
     def _drop(self, database: str, tables: Sequence[str]) -> None:
-        queries(self._via, self._sql, [f"DROP TABLE IF EXISTS {quoted(name)}" for name in tables], database=database)
+        queries(
+            self._via, self._sql, [f"DROP TABLE IF EXISTS {identifier(name)}" for name in tables], database=database
+        )
 
     def _marked(self, database: str) -> list[tuple[Any, ...]]:
         """The rows of its marker, if it has one. Only newer ones, of three columns, tell whose the tables are."""
@@ -132,7 +130,7 @@ class EndpointSystem(MysqlSystem):
         statements = (
             f"DROP TABLE IF EXISTS {MARKER}",
             f"CREATE TABLE {MARKER} (held {_NAME} PRIMARY KEY, identity {_NAME}, made_by {_NAME})",
-            *(f"INSERT INTO {MARKER} VALUES ({_text(name)}, '{dataset}', 'benchbook')" for name in {MARKER, *made}),
+            *(f"INSERT INTO {MARKER} VALUES ({literal(name)}, '{dataset}', 'benchbook')" for name in {MARKER, *made}),
         )
         queries(self._via, self._sql, statements, database=self._made)
         self._made = ""

@@ -10,6 +10,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.profiles import Profile
 from benchbook.systems.mysql_system import RETRY_NOTE
 from benchbook.systems.sql_server import SqlServer
+from benchbook.systems.statements import literal
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -127,10 +128,10 @@ class InnodbServer(SqlServer):
 
     def _accounts(self) -> str:
         """SQL that gives the inventory's account its password, for `--init-file`: nothing shows in a process list."""
-        user, password = (text.replace("\\", "\\\\").replace("'", "''") for text in (self.settings.user, self.password))
+        account, password = f"{literal(self.settings.user)}@'%'", literal(self.password)
         how = f"WITH {self.authentication} " if self.authentication else ""
         return (
-            f"CREATE USER IF NOT EXISTS '{user}'@'%';\n"
-            f"ALTER USER '{user}'@'%' IDENTIFIED {how}BY '{password}';\n"
-            f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'%' WITH GRANT OPTION;\n"
+            f"CREATE USER IF NOT EXISTS {account};\n"
+            f"ALTER USER {account} IDENTIFIED {how}BY {password};\n"
+            f"GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION;\n"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.systems.base import System
 from benchbook.systems.sql import queries, query
-from benchbook.systems.statements import ANSWERED_S
+from benchbook.systems.statements import ANSWERED_S, identifier
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class MysqlSystem(System):
 
     def make_database(self, client: RemoteHost, database: str) -> None:
         for endpoint in self.copies():
-            query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")
+            query(client, endpoint, f"CREATE DATABASE IF NOT EXISTS {identifier(database)}")
 
     def row_counts(
         self,
@@ -38,10 +38,6 @@ class MysqlSystem(System):
         tables: Sequence[str],
         timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        counts = [f"SELECT COUNT(*) FROM {quoted(name)}" for name in tables]
+        counts = [f"SELECT COUNT(*) FROM {identifier(name)}" for name in tables]
         found = queries(client, endpoint, counts, database=database, timeout_s=timeout_s)
         return {name: int(n) for name, ((n,),) in zip(tables, found, strict=True)}
-
-
-def quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

@@ -1,4 +1,4 @@
-"""SQL statements, whatever protocol they go by: how long one may take, and how an error quotes one that failed.
+"""SQL statements: how long one may take, how an error quotes one that failed, and names and strings in MySQL's.
 
 A password stands neither in what is quoted of a statement nor in what its server said of it.
 """
@@ -28,6 +28,16 @@ _REPEATED_AFTER = re.compile(r"\bnear\b|\bLINE \d+:")
 def reading_s(rows: int) -> float:
     """Seconds after which a statement is given up that reads so many rows."""
     return ANSWERED_S + rows / _ROWS_PER_S
+
+
+def identifier(name: str) -> str:
+    """A name as MySQL and those that speak its language read it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(value: str) -> str:
+    """A string as they read it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def holds_secret(statement: str) -> bool:

@@ -382,7 +382,7 @@ def running(job_dir):
         pids = read_json(os.path.join(job_dir, "pid"))
     except (OSError, ValueError):
         return None
-    ended = os.path.exists(os.path.join(job_dir, "status.json")) or pids.get("boot", boot()) != boot()
+    ended = os.path.exists(os.path.join(job_dir, "status.json")) or pids.get("boot") not in (None, boot())
     runs = not ended and (alive(pids["supervisor"]) or alive(pids["group"]) or marked(job_dir))
     return pids if runs else None
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.hosts.fanout import together
+from benchbook.systems.statements import identifier, literal
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
 # Opens a connection to one side; statements go over it one after the other.
@@ -141,7 +142,7 @@ def gather(
 
 def layout(execute: Execute, database: str, table: str) -> Layout | None:
     """The table as this side has it; None if it has no such table."""
-    where = f"TABLE_SCHEMA = {_text(database)} AND TABLE_NAME = {_text(table)}"
+    where = f"TABLE_SCHEMA = {literal(database)} AND TABLE_NAME = {literal(table)}"
     columns = execute(
         "SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, COLUMN_KEY FROM information_schema.COLUMNS "
         f"WHERE {where} ORDER BY ORDINAL_POSITION"
@@ -158,7 +159,7 @@ def chunks(execute: Execute, of: Layout, chunk_rows: int = CHUNK_ROWS) -> list[C
     """Ranges of equal width over the key, of about `chunk_rows` rows if keys are evenly spread."""
     if of.key is None:
         return [Chunk()]
-    key = _name(of.key)
+    key = identifier(of.key)
     ((rows, low, high),) = execute(f"SELECT COUNT(*), MIN({key}), MAX({key}) FROM {_where(of)}")
     pieces = ceil(int(rows) / chunk_rows) or 1
     if pieces == 1:
@@ -180,7 +181,7 @@ def sums_sql(of: Layout, chunk: Chunk) -> str:
         )
     hashed = f"CRC32(MD5(CONCAT_WS(',', {', '.join(map(_as_text, of.columns))})))"
     bounds = [
-        f"{_name(of.key or '')} {sign} {bound}"
+        f"{identifier(of.key or '')} {sign} {bound}"
         for sign, bound in ((">=", chunk.low), ("<", chunk.high))
         if bound is not None
     ]
@@ -225,7 +226,7 @@ def _difference(chunk: Chunk, ours: Sums, theirs: Sums) -> str:
 def _tables(execute: Execute, database: str) -> list[str]:
     rows = execute(
         "SELECT TABLE_NAME FROM information_schema.TABLES "
-        f"WHERE TABLE_SCHEMA = {_text(database)} AND TABLE_TYPE = 'BASE TABLE'"
+        f"WHERE TABLE_SCHEMA = {literal(database)} AND TABLE_TYPE = 'BASE TABLE'"
     )
     return [str(name) for (name,) in rows]
 
@@ -235,7 +236,7 @@ def _as_text(column: Column) -> str:
 
     Bytes that are no text go through HEX: servers disagree on how to put them into a string.
     """
-    name = _name(column.name)
+    name = identifier(column.name)
     if column.type in _INTEGERS and not column.nullable:
         return name
     return f"QUOTE(HEX({name}))" if column.type in _BYTES else f"QUOTE({name})"
@@ -246,12 +247,4 @@ def _kind(columns: Sequence[Sequence[Any]], wanted: str) -> str:
 
 
 def _where(of: Layout) -> str:
-    return f"{_name(of.database)}.{_name(of.table)}"
-
-
-def _name(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+    return f"{identifier(of.database)}.{identifier(of.table)}"
