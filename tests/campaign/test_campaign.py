@@ -24,6 +24,7 @@ from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.held import RunStopped
+from benchbook.campaign.origin import Origin
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.display import differences
@@ -208,6 +209,8 @@ def test_every_attempt_is_kept_whatever_a_level_is_called(home: Home) -> None:
 def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(campaign_run, "time", SimpleNamespace(time=lambda: now[0], monotonic=time.monotonic))
+    kits = iter([*["1"] * 3, *["2"] * 9])
+    monkeypatch.setattr(campaign_run, "of_this_checkout", lambda: Origin(next(kits), "abc", ""))
     made = begun()
 
     class TakesTime(InMemory):
@@ -230,6 +233,7 @@ def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pyte
     now[0] = 9000.0
     run(begun(), TakesTime())
     assert [(one.began, one.ended) for one in made.environment().runs] == [(1000, 1050), (9000, 9040)]
+    assert made.environment().measured_by == ["1 (commit abc)", "2 (commit abc)"]
     assert made.spent_s == 90
 
 

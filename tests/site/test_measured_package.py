@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from benchbook import plots
 from benchbook.analysis import results
 from benchbook.analysis.results import Results
+from benchbook.campaign.origin import Origin
 from benchbook.errors import NotWritten
 from benchbook.site import measured_package
-from benchbook.site.origin import Origin
 
 ROWS: list[dict[str, Any]] = [
     {"system": "tidb", "threads": 1, "skew": "none", "metric": "tps", "unit": "1/s", "published": 100.5,

@@ -21,10 +21,11 @@ from nbformat import v4
 from PIL import Image
 
 from benchbook.analysis import results
+from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.frames import second_frame, trial_frames
-from benchbook.site import addresses, downloads, first_screen, origin, publish
+from benchbook.site import addresses, downloads, first_screen, publish
 from benchbook.site.page import TEMPLATES
 
 # One white pixel.
@@ -625,6 +626,23 @@ def test_a_recorded_campaign_brings_its_frames_along(recorded: Callable[[], Path
         assert soup.select_one("footer a[href$='glossary.html']")
 
 
+def test_a_page_says_which_checkouts_measured_it(tmp_path: Path) -> None:
+    """It named the one that drew it alone."""
+    this = of_this_checkout().called
+
+    def cited(kits: list[str]) -> str:
+        path = tmp_path / "r.json"
+        path.write_text(json.dumps(found(setting={"measured_by": kits})))
+        page = publish.publish("tidb", save(tmp_path, cells()), path, tmp_path / "site")
+        return text(BeautifulSoup(page.read_text(), "html.parser").footer)
+
+    assert f"Measured and page made by Benchbook {this}." in cited([this])
+    assert f"Measured by Benchbook 0.1 (commit a), then 0.1 (commit b). Page made by Benchbook {this}." in cited(
+        ["0.1 (commit a)", "0.1 (commit b)"]
+    )
+    assert "easured" not in cited([]), "nobody noted it"
+
+
 def test_a_notebook_that_broke_after_its_loads_says_what_was_measured(tmp_path: Path) -> None:
     """It said "0 of 0 trials were measured", on an unknown inventory."""
     kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
@@ -670,20 +688,6 @@ def test_seconds_that_no_site_takes_stay_with_their_campaign(
     }  # fmt: skip
     for each in (page, own / "index.html"):
         assert "The seconds are too many to be downloaded here" in each.read_text()
-
-
-@pytest.mark.parametrize(
-    ("remote", "shown"),
-    [
-        ("https://github.invalid/a/b.git", "https://github.invalid/a/b"),
-        ("https://token@github.invalid/a/b.git", ""),
-        ("git@github.invalid:a/b.git", ""),
-        ("/home/me/b", ""),
-        ("", ""),
-    ],
-)
-def test_a_page_names_a_repository_only_where_it_gives_nothing_away(remote: str, shown: str) -> None:
-    assert origin.address(remote) == shown
 
 
 def test_an_empty_site_has_an_index(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         unsure=unsure(campaign.records()),
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
+        measured_by=about.measured_by,
         published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
         published_url=report.document.url,
         published_cores=server_cores(report),

@@ -168,7 +168,7 @@ class Circumstances(_Strict):
     """What was measured on what, and what was published on what; short texts for people, empty where nobody knows.
 
     `where` and `data` are words of a sentence ("2 shared cores", "1,000-row tables"), `unsure` one on figures that are
-    not to be relied on; the lists hold a line each.
+    not to be relied on; the lists hold a line each. `measured_by`: versions and commits of the kit.
     """
 
     where: str = ""
@@ -176,6 +176,7 @@ class Circumstances(_Strict):
     unsure: str = ""
     hosts: list[str] = []
     load: list[str] = []
+    measured_by: list[str] = []
     published_product: str = ""
     published_url: str = ""
     published_cores: int | None = None

@@ -35,10 +35,14 @@ class SystemDescription(Noted):
 
 
 class RunTimes(Noted):
-    """When one run of a campaign began and ended: the driver's clock, s since the epoch."""
+    """When one run of a campaign began and ended: the driver's clock, s since the epoch.
+
+    `kit` is the checkout that measured, as `Origin.called`; empty where an older one did.
+    """
 
     began: int | float
     ended: int | float
+    kit: str = ""
 
 
 class Environment(Survey):
@@ -63,3 +67,8 @@ class Environment(Survey):
     def spent_s(self) -> float:
         """Wall time that the runs have taken, in seconds."""
         return float(sum(run.ended - run.began for run in self.runs))
+
+    @property
+    def measured_by(self) -> list[str]:
+        """The checkouts of the kit that measured, in their order; nothing of campaigns older than this note."""
+        return list(dict.fromkeys(run.kit for run in self.runs if run.kit))

@@ -16,6 +16,7 @@ from benchbook.campaign.environment import Environment, RunTimes, SystemDescript
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.forecast import Forecast
 from benchbook.campaign.held import GO_ON, RunStopped, are_left
+from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.overhead import lap, phase, timed
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
@@ -60,7 +61,8 @@ def run(
     under_way = _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
 
     def note_times() -> None:
-        campaign.note(Environment(runs=[*earlier, RunTimes(began=began, ended=time.time())]))
+        this = RunTimes(began=began, ended=time.time(), kit=of_this_checkout().called)
+        campaign.note(Environment(runs=[*earlier, this]))
 
     try:
         with timed(), ExitStack() as stack:

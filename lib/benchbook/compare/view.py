@@ -50,6 +50,7 @@ def campaigns(comparison: Comparison) -> HTML:
 def _about(campaign: Campaign) -> dict[str, str]:
     records = campaign.records()
     began = datetime.fromtimestamp(min(record.started for record in records), UTC)
+    about = campaign.environment()
     return {
         "campaign": campaign.id,
         "report": campaign.report,
@@ -57,7 +58,8 @@ def _about(campaign: Campaign) -> dict[str, str]:
         "profile": str(campaign.asked.get("profile", "")),
         "inventory": str(campaign.asked.get("inventory", "")),
         "records": str(len(records)),
-        "systems": "; ".join(about.called for about in campaign.environment().systems.values()),
+        "systems": "; ".join(system.called for system in about.systems.values()),
+        "measured by": "; then ".join(f"Benchbook {kit}" for kit in about.measured_by) or "not recorded",
     }
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 import pandas as pd
 
 from benchbook.analysis.results import Results, Row, Table
+from benchbook.campaign.origin import Origin, of_this_checkout
 from benchbook.given.whole_file import replace_bytes
 from benchbook.site.downloads import Download
 from benchbook.site.first_screen import headline
-from benchbook.site.origin import Origin, of_this_checkout
 
 NAME = "measured.zip"
 _WHAT = "measured tables beside the published ones, a data package"
@@ -164,6 +164,7 @@ def _about(found: Results, made_by: Origin) -> Mapping[str, object]:
             **found.model_dump(mode="json", include={"campaign", "profile", "inventory", "systems", "trials"}),
             "hosts": setting.hosts,
             "load": setting.load,
+            "measured_by": [f"Benchbook {kit}" for kit in setting.measured_by],
         },
         "made_by": {"name": "Benchbook", "version": made_by.version, "commit": made_by.commit},
     }

@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 from benchbook.analysis import results
 from benchbook.analysis.formatting import duration
 from benchbook.analysis.results import Results, Trials
+from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section, words
 from benchbook.errors import BadInput, BenchbookError, writing
@@ -31,7 +32,6 @@ from benchbook.site.addresses import PagePlace
 from benchbook.site.downloads import Download
 from benchbook.site.executed_notebook import load
 from benchbook.site.forest_rows import Forest
-from benchbook.site.origin import of_this_checkout
 
 LIMIT, MOST = 1_500_000, 6_000_000
 """What a page should weigh at most, in bytes: what a phone on a train still opens; and what it may weigh at all."""
