@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
+from kit import FIXTURES
 from pydantic import SecretStr
 
 from benchbook import published
@@ -13,12 +16,16 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.claims import ledger_check, more
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.jobs import Ended
+from benchbook.probes.scrape import Scraped
+from benchbook.probes.watch import Watched
 from benchbook.profiles import DmSize, load_profile
 from benchbook.reports.dm import dm_kind, dm_summary, dm_tables
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
+from benchbook.reports.dm.ran import DmRan, SyncRan
 from benchbook.reports.dm.task import Chunks
-from benchbook.systems.dm_config import Account
+from benchbook.systems.dm_config import Account, Task
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
 
@@ -174,6 +181,56 @@ def test_no_target_lags_since_before_the_load_began() -> None:
     assert lag["rows"].tolist() == [0.0, 100.0, 150.0]
     # At 13 s it has 50 of the 100 rows, which upstream had half-way from 11.75 s to 12 s.
     assert lag["seconds"].tolist() == [0.0, 0.25, 1.125]
+
+
+def updated(added: list[int], read: list[int], done: list[list[int]]) -> Scraped:
+    """Scrapes of DM a second from 10 on: 10 rows inserted a second, and updates that two queues have done."""
+    lines = []
+    for i, t in enumerate(range(10, 10 + len(read))):
+        sums = {"added_jobs_total": [added[i]], "finished_jobs_total": [each[i] for each in done]}
+        jobs_of = {f'dm_syncer_{name}{{queueNo="q_{n}",task="benchbook",type="update"}}': value
+                   for name, values in sums.items() for n, value in enumerate(values)}  # fmt: skip
+        inserted = {'dm_syncer_finished_jobs_total{queueNo="q_0",task="benchbook",type="insert"}': 10 * i}
+        events = {'dm_syncer_binlog_transform_cost_count{task="benchbook",type="update_rows"}': read[i]}
+        lines.append({"t": t, "source": "dm", "v": {**jobs_of, **inserted, **events}})
+        lines.append({"t": t, "source": "tidb", "v": {"process_cpu_seconds_total": 1.0}})
+    return Scraped("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def synced(scraped: Scraped, updates: list[float]) -> dict[str, float]:
+    """A sync under a load from 10 s on: upstream, in the second before 11, 12, ...: so many updates, and 10 inserts."""
+    rows = [
+        (11.0 + i, "s", "mysql", metric, rate, "1/s")
+        for i, each in enumerate(updates)
+        for metric, rate in (("Com_update", each), ("Com_insert", 10.0))
+    ]
+    series = pd.DataFrame(rows, columns=["t", "host", "source", "metric", "value", "unit"])
+    account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
+    task, hosts = Task(mode="all", database="d", target=account, folder="/dm"), {"client": "c", "dm": "w", "tidb": "t"}
+    ran = DmRan(task, hosts, 10.0, 14.0, Watched(series=series), scraped, {})
+    # It says itself that it took 3.8619 s.
+    printed, load = (FIXTURES / "sysbench" / "read_write.txt").read_text(), Ended("exited", 0, None, 9.9, 13.8619)
+    summary = SyncRan(ran, "sysbench", load, printed).measurement().summary
+    return {name: figure.value for name, figure in summary.items()}
+
+
+def test_an_update_that_safe_mode_makes_two_jobs_of_is_one_row() -> None:
+    """Upstream 110 rows by 11 s, 220 by 12; DM made 400 jobs of 200 updates, and had done 100, 300, 400 of them.
+
+    With its inserts these are 60, 170 and 230 rows: 50 behind at 11 s and at 12 s, none at 13 s.
+    """
+    done = [[0, 60, 100, 150], [0, 40, 200, 250]]
+    found = synced(updated([0, 200, 400, 400], [0, 100, 200, 200], done), [100.0, 100.0, 0.0])
+    assert (found["jobs"], found["lag_max_rows"], found["lag_max_s"]) == (230.0, 50.0, pytest.approx(50 / 110))
+    # 230 rows; the last 60 at the 110/s of the second before.
+    assert found["job_tps"] == pytest.approx(230 / (2 + 60 / 110))
+
+
+def test_an_update_is_one_job_again_when_safe_mode_is_over() -> None:
+    """Of 100 updates DM made 200 jobs, of the 200 after them 200: 400 jobs are 300 rows."""
+    done = [[0, 100, 300, 400]]
+    found = synced(updated([0, 200, 300, 400], [0, 100, 200, 300], done), [100.0, 100.0, 100.0])
+    assert (found["jobs"], found["lag_max_rows"]) == (330.0, 50.0)
 
 
 def test_dump_and_load_speeds_are_of_the_data_files_in_mebibytes() -> None:

@@ -97,6 +97,7 @@ class SyncRan:
     def measurement(self) -> Measurement:
         """The load ran until its job's end, for as long as it says itself."""
         output, samples = sysbench_output.parse(self.printed), samples_of(self.ran.scraped)
+        samples["dm"] = dm_summary.with_updates_once(samples["dm"])
         began = self.load.ended - output.summary["total_time_s"]
         watched, hosts = self.ran.watched, self.ran.hosts
         lag = dm_summary.lag(samples["dm"], watched.series[watched.series.source == "mysql"], began)
