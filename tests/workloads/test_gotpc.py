@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -85,6 +86,19 @@ def test_a_recorded_load_of_three_threads() -> None:
     assert units == {"tpmc": "1/min", "tps": "1/s", "new_order_p90_ms": "ms", "efficiency_percent": "%"}
 
 
+def test_a_few_failures_do_not_lengthen_a_load() -> None:
+    """18 in two hours are 0.15 a minute, printed as 0.1: by that alone the load would have lasted three hours."""
+    every = dict.fromkeys(("50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)", "Max(ms)", "Sum(ms)"), "1.0")
+    kinds = {"NEW_ORDER": ("72000", "600.0", "7200.0"), "PAYMENT_ERR": ("18", "0.1", "7199.8")}
+    summary = [
+        {**every, "Prefix": "[Summary] ", "Operation": kind, "Count": count, "TPM": tpm, "Takes(s)": takes}
+        for kind, (count, tpm, takes) in kinds.items()
+    ]
+    figures = [{"efficiency": "46.7%", "tpmC": "600.0", "tpmTotal": "600.0"}]
+    found = made("".join(f"1795370000.000 {json.dumps(each)}\n" for each in (summary, figures))).summary
+    assert (found["total_time_s"].value, found["tps"].value, found["failed"].value) == (7200.0, 10.0, 18.0)
+
+
 def test_its_lines_are_a_series_at_the_times_they_came() -> None:
     """Its last second is in the summary alone."""
     series = made(printed("run")).series
@@ -95,6 +109,21 @@ def test_its_lines_are_a_series_at_the_times_they_came() -> None:
     assert [load.rate_in(line) for line in printed("run").splitlines()][:3] == [
         (1.0, 58.0), (pytest.approx(2.003, abs=1e-6), 100.0), None,
     ]  # fmt: skip
+
+
+def test_keying_and_think_times_are_no_transactions() -> None:
+    """With `--wait` each table is followed by one of these (tpcc/workload.go of v1.0.12: outputWaitTimes...)."""
+
+    def waited(at: str, prefix: str) -> str:
+        rows = [{"Avg(s)": "18.0s", "Operation": f"{kind}-NEW_ORDER", "Prefix": f"[{prefix}] "}
+                for kind in ("KEYINGTIME", "THINKINGTIME")]  # fmt: skip
+        return f"{at} {json.dumps(rows)}\n"
+
+    every = printed("run")
+    text = waited("1795384962.743", "Current") + every + waited("1795384964.782", "Summary")
+    assert made(text).summary == made(every).summary
+    assert made(text).series.equals(made(every).series)
+    assert gotpc_output.told(waited("1795384962.743", "Current").rstrip()) is None
 
 
 def test_what_a_record_answers_for() -> None:

@@ -221,6 +221,12 @@ def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own(
     assert sysbench.also_ignoring({}, ()) == {}
 
 
+def test_a_report_that_ignores_all_errors_ignores_those_of_the_system_too() -> None:
+    """`sysbench --help`: list of errors to ignore, or "all"."""
+    options = {"mysql-ignore-errors": "all"}
+    assert sysbench.also_ignoring(options, [1213, 1205]) == options
+
+
 def test_another_protocol_has_another_driver_and_options_of_its_name() -> None:
     end = Endpoint("127.0.90.13", 5432, "bench", "hush", tls=True, protocol="pgsql")
     command = sysbench.run("sysbench", [end], sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))

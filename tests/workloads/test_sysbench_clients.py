@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 from kit import FIXTURES, INVENTORY, REPORT, Home, until
@@ -80,6 +81,12 @@ def test_outputs_are_added_and_percentiles_read_off_the_added_histograms() -> No
     assert set(whole.summary) == set(ONE.summary)
     assert [(i.t, i.tps, i.threads, i.latency_ms) for i in whole.intervals] == [(1, 10, 8, 50), (2, 9.5, 8, 50)]
     assert merged([ONE]) is ONE
+
+
+def test_clients_that_print_another_percentile_have_it_read_off_their_histograms() -> None:
+    """Of 90 events of 1 ms and 10 of 50 ms the 90th percentile is 1 ms."""
+    parts = [replace(each, summary={**each.summary, "p90_ms": 7.0}) for each in outputs()]
+    assert (merged(parts).summary["p90_ms"], merged(parts).summary["p95_ms"]) == (1.0, 50.0)
 
 
 def ran(client: str, ended: float) -> Ran:

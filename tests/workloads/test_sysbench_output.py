@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from kit import FIXTURES
 
@@ -22,10 +24,23 @@ def test_every_figure_of_a_whole_run() -> None:
     assert output.summary == {
         "transactions": 156, "tps": 40.37, "queries": 3120, "qps": 807.37, "reads": 2184, "writes": 624, "other": 312,
         "ignored_errors": 0, "reconnects": 0, "total_time_s": 3.8619, "events": 156, "latency_min_ms": 17.01,
-        "latency_mean_ms": 1165.81, "latency_max_ms": 3285.10, "p95_ms": 2449.36, "latency_sum_ms": 181866.67,
+        "latency_mean_ms": 181866.67 / 156, "latency_max_ms": 3285.10, "p95_ms": 2449.36, "latency_sum_ms": 181866.67,
     }  # fmt: skip
     assert output.intervals[0] == IntervalLine(1, 50, 49.83, 1621.88, 1228.14, 246.21, 147.53, 746.32, 0.0, 0.0)
     assert [i.t for i in output.intervals] == [1, 2, 3]
+
+
+def test_the_mean_of_a_quick_load_has_more_digits_than_are_printed() -> None:
+    """985 transactions in 64.03 ms: 0.065 ms, printed as 0.07. Of one thread that is busy 107% would seem to be."""
+    quick = re.sub(r"sum: +561.14", "sum:       64.03", re.sub(r"avg: +0.57", "avg:       0.07", printed("rate")))
+    assert parse(quick).summary["latency_mean_ms"] == 64.03 / 985
+
+
+def test_another_percentile_than_the_95th_stands_beside_it() -> None:
+    """`--percentile=99`. Of 985 transactions the 95th percentile is the 936th, which is in the bucket to 1.272 ms."""
+    line = "{}th percentile:                        {}"
+    found = parse(printed("rate").replace(line.format(95, "1.27"), line.format(99, "3.82"))).summary
+    assert (found["p99_ms"], found["p95_ms"]) == (3.82, 1.272)
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -32,8 +32,8 @@ _SUMMED = (
 def merged(outputs: Sequence[Output]) -> Output:
     """The outputs of clients that drove one load together, as that of one.
 
-    Counts and rates are added; the time is the longest; the mean latency is that of all events, and p95 is read off
-    the added histograms (percentiles of clients cannot be averaged). Of a second's p95, which comes without a
+    Counts and rates are added; the time is the longest; the mean latency is that of all events, and percentiles are
+    read off the added histograms (those of clients cannot be averaged). Of a second's p95, which comes without a
     histogram, the highest is kept: what all clients together would have seen is not above it.
     """
     if len(outputs) == 1:
@@ -41,13 +41,13 @@ def merged(outputs: Sequence[Output]) -> Output:
     parts = [output.summary for output in outputs]
     histogram = merge_histograms(output.histogram for output in outputs)
     summary = {name: sum(part[name] for part in parts) for name in _SUMMED}
-    p95 = percentile(histogram, 95, beyond=0).value
+    percentiles = [name for name in parts[0] if name.startswith("p") and name.endswith("_ms")]
     summary |= {
         "total_time_s": max(part["total_time_s"] for part in parts),
         "latency_min_ms": min(part["latency_min_ms"] for part in parts),
         "latency_mean_ms": summary["latency_sum_ms"] / summary["events"],
         "latency_max_ms": max(part["latency_max_ms"] for part in parts),
-        "p95_ms": float(p95 or 0),
+        **{name: float(percentile(histogram, float(name[1:-3]), beyond=0).value or 0) for name in percentiles},
     }
     return Output(
         sum(output.threads for output in outputs),

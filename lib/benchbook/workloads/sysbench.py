@@ -89,10 +89,10 @@ def find(client: RemoteHost) -> tuple[str, str]:
 
 
 def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str, str]:
-    """The options with these server errors added to those that `mysql-ignore-errors` names."""
-    named = [int(code) for code in options.get("mysql-ignore-errors", "").split(",") if code]
-    codes = dict.fromkeys([*named, *errors])
-    return {**options, **({"mysql-ignore-errors": ",".join(map(str, codes))} if codes else {})}
+    """The options with these server errors added to those that `mysql-ignore-errors` names, unless these are `all`."""
+    named = [code for code in options.get("mysql-ignore-errors", "").split(",") if code]
+    codes = dict.fromkeys(named if "all" in named else [*named, *map(str, errors)])
+    return {**options, **({"mysql-ignore-errors": ",".join(codes)} if codes else {})}
 
 
 def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:

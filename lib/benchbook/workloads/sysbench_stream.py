@@ -27,9 +27,7 @@ def check_end(ended: Ended, text: str, name: str = "sysbench") -> None:
 
 def summarise(output: sysbench_output.Output) -> dict[str, Quantity]:
     """Every figure of the closing report with its unit."""
-    return {
-        name: Quantity(value=value, unit=sysbench_output.UNITS.get(name, "1")) for name, value in output.summary.items()
-    }
+    return {name: Quantity(value=value, unit=sysbench_output.unit(name)) for name, value in output.summary.items()}
 
 
 def interval_series(output: sysbench_output.Output, ended: Ended, client: str) -> pd.DataFrame:
