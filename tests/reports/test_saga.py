@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from kit import Home
 from records import record
+from rendered import Rendered
 
 from benchbook import published
 from benchbook.analysis.measured import interval
@@ -18,7 +19,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
-from benchbook.reports.saga import ladder_plot, saga_kind, saga_summary, saga_tables
+from benchbook.reports.saga import ladder_plot, saga_kind, saga_summary, saga_tables, saga_views
 from benchbook.reports.saga.ladder import SagaLadder, ab_version
 from benchbook.reports.saga.rung import Rung
 from benchbook.systems import counters
@@ -247,15 +248,30 @@ def test_dtm_is_not_killed_under_a_load_that_is_over() -> None:
     assert ladder_._kill_dtm(over) == {}
 
 
+def test_dtm_has_recovered_when_those_have_ended_that_it_was_killed_under() -> None:
+    """Two were cut off; one of them ends at once, the other after it. Those of the load, which goes on, are others."""
+    asked = iter([{"a", "b"}, {"a", "c"}, {"a", "d", "e"}, {"f"}])
+    ladder_ = cast(Any, SagaLadder.__new__(SagaLadder))
+    ladder_._business = SimpleNamespace(stats=lambda: {"global": {"committed": 60, "rolled_back": 0, "failed": 0}})
+    ladder_._dtm = SimpleNamespace(
+        kill=lambda: None, start=lambda: None, ready=lambda: None, not_ended=lambda: next(asked), under_way=lambda: 2
+    )
+    ladder_._warm = SimpleNamespace(servers_started=lambda: None)
+    found = ladder_._kill_dtm(SimpleNamespace(status=lambda: None))
+    assert found["under_way"] == 2
+    assert found["recovery_s"] >= found["down_s"]
+    assert list(asked) == []
+
+
 # -- tables ---------------------------------------------------------------------------------------------------------
 
 
-def ladder(tps: dict[int, list[float]], mode: str = "dtm", sql: int = 2) -> list[Record]:
+def ladder(tps: dict[int, list[float]], mode: str = "dtm", sql: int = 2, system: str = "mariadb") -> list[Record]:
     return [
         record(
-            f"r{n}-{mode}{sql}-{c}",
+            f"r{n}-{system}-{mode}{sql}-{c}",
             table="saga",
-            system="mariadb",
+            system=system,
             repetition=n,
             levels={"mode": mode, "sql_per_branch": sql, "concurrency": c},
             summary={"global_tps": Quantity(value=value, unit="1/s"), "db_tps": Quantity(value=4 * value, unit="1/s")},
@@ -267,8 +283,31 @@ def ladder(tps: dict[int, list[float]], mode: str = "dtm", sql: int = 2) -> list
 
 def test_a_rung_is_compared_at_its_knee() -> None:
     records = ladder({10: [80, 82], 20: [97, 99], 40: [100, 102]}) + ladder({10: [50, 50]}, sql=10)
-    assert saga_tables.knees(records) == {Rung("dtm", 2): 20, Rung("dtm", 10): 10}
+    assert saga_tables.knees(records) == {("mariadb", Rung("dtm", 2)): 20, ("mariadb", Rung("dtm", 10)): 10}
     assert [r.levels["concurrency"] for r in saga_tables.at_knee(records)] == [20, 20, 10, 10]
+
+
+def test_each_of_several_systems_has_its_own_knee_and_its_own_rows() -> None:
+    """One is as fast as it gets with 10 clients, the other with 40; together both would be at 40 with 65."""
+    records = ladder({10: [30, 30], 40: [30, 30]}) + ladder({10: [50, 50], 40: [100, 100]}, system="mysql57")
+    kept = saga_tables.at_knee(records)
+    assert {(r.system, r.levels["concurrency"]) for r in kept} == {("mariadb", 10), ("mysql57", 40)}
+    (swept,) = saga_tables.beyond(records)
+    found = {(row.model_extra or {})["system"]: row.measured for row in swept.rows
+             if row.metric == "global_tps" and (row.model_extra or {})["concurrency"] == 40}  # fmt: skip
+    assert found == {"mariadb": interval([30, 30]), "mysql57": interval([100, 100])}
+
+
+def test_views_of_several_systems_name_them() -> None:
+    base = ladder({10: [40, 40]}, "no_dtm") + ladder({10: [80, 80]}, "no_dtm", system="mysql57")
+    report = cast(Any, SimpleNamespace(records=[*base, *ladder({10: [20, 20]})], published=PUBLISHED))
+    found = saga_views.ladder(report).set_index(["who", "rung", "measure"]).value
+    assert found["mariadb", "DTM, 2 SQL", "Global-TPS"] == 0.5
+    assert found["mysql57", "no DTM, 2 SQL", "Global-TPS"] == 1.0
+    rows = Rendered(saga_views.sweep(report).data).table("Where each rung is compared")
+    assert [(row["system"], row["rung"]) for row in rows] == [
+        ("mariadb", "no DTM, 2 SQL"), ("mariadb", "DTM, 2 SQL"), ("mysql57", "no DTM, 2 SQL"),
+    ]  # fmt: skip
 
 
 def test_published_tables_show_the_knee_and_the_sweep_stands_beside_them() -> None:
@@ -294,7 +333,7 @@ def test_the_report_s_own_arithmetic() -> None:
 def test_rungs_climb_as_the_report_does() -> None:
     rungs = [Rung("dtm_barrier", 10), Rung("dtm", 2), Rung("dtm", 0), Rung("no_dtm", 2), Rung("no_dtm", 0)]
     records = [r for rung in rungs for r in ladder({10: [1]}, rung.mode, rung.sql_per_branch)]
-    found = [rung.label for rung in saga_tables.by_rung(records)]
+    found = [step.rung.label for step in saga_tables.by_step(records)]
     assert found == ["no DTM, empty", "no DTM, 2 SQL", "DTM, empty", "DTM, 2 SQL", "DTM + barrier, 10 SQL"]
 
 

@@ -93,6 +93,13 @@ class Dtm(HttpServer):
         rows = query(self.host, self.store, "SELECT status, COUNT(*) FROM dtm.trans_global GROUP BY status")
         return {str(status): int(count) for status, count in rows}
 
+    def not_ended(self) -> set[str]:
+        """The global transactions under way, by their ids."""
+        self.asked += 1
+        ends = ", ".join(f"'{end}'" for end in ENDS)
+        rows = query(self.host, self.store, f"SELECT gid FROM dtm.trans_global WHERE status NOT IN ({ends})")
+        return {str(gid) for (gid,) in rows}
+
     def under_way(self) -> int:
         """Global transactions that have not ended."""
         return sum(count for status, count in self.ends().items() if status not in ENDS)

@@ -197,12 +197,11 @@ class SagaLadder:
                 before, asked = self._counters(), self._dtm.asked
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             with phase("settle"):
-                recovered = self._settle(before)
+                self._settle(before)
         with phase("prove"):
             counted = counters.difference(before, self._counters())
             counted["Com_select"] -= self._dtm.asked - asked
-            moments = {**killed, **recovered}
-            measured = self._measurement(trial, command, ended, text, watched.series, counted, moments)
+            measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
             self._warm.loaded(load, ab.parse(text).requests_per_s)
         return replace(measured, proof={**watched.proof, **measured.proof})
@@ -217,7 +216,7 @@ class SagaLadder:
     def _drive(
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
     ) -> tuple[Ended, str, Json]:
-        """Run ab to its end; returns how it ended, what it printed, and when DTM was killed and served again."""
+        """Run ab to its end; returns how it ended, what it printed, and what a killed DTM left and took to recover."""
         reader = ab_command.AbProgress(on_rate)
         with ExitStack() as stack:
             with phase("start"):
@@ -231,7 +230,10 @@ class SagaLadder:
         return ended, reader.text, killed
 
     def _kill_dtm(self, load: Job) -> Json:
-        """End DTM as a crash does once transactions flow, and start it again; nothing if the load is over by then."""
+        """End DTM as a crash does once transactions flow, and start it again; nothing if the load is over by then.
+
+        Returns once those have ended that were under way: the load goes on, and others always are.
+        """
 
         def flows() -> bool:
             return saga_summary.ended(self._business.stats()) >= UNDER_WAY_BEFORE_KILL
@@ -240,20 +242,20 @@ class SagaLadder:
         if load.status() is not None:
             return {}
         self._dtm.kill()
-        at, under_way = time.monotonic(), self._dtm.under_way()
+        at, cut_off = time.monotonic(), self._dtm.not_ended()
         self._dtm.start()
         self._dtm.ready()
         self._warm.servers_started()
-        return {"killed": {"at": at, "under_way": under_way, "down_s": time.monotonic() - at}}
+        down_s = time.monotonic() - at
+        until(lambda: not cut_off & self._dtm.not_ended(), "the global transactions that were cut off", every_s=0.2)
+        return {"under_way": len(cut_off), "down_s": down_s, "recovery_s": time.monotonic() - at}
 
-    def _settle(self, before: dict[str, int]) -> Json:
+    def _settle(self, before: dict[str, int]) -> None:
         """Return once nothing is in flight, every transaction has ended and DTM's merged writes are written."""
         until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
         until(lambda: self._dtm.under_way() == 0, "the global transactions under way", every_s=0.1)
-        at = time.monotonic()
         if before:
             until(Still(self._counters), "the last writes", every_s=0.3)
-        return {"settled_at": at}
 
     def _measurement(
         self,
@@ -263,7 +265,7 @@ class SagaLadder:
         text: str,
         series: Any,
         counted: dict[str, int],
-        moments: Json,
+        killed: Json,
     ) -> Measurement:
         rung, stats = Rung.of(trial.cell.levels), self._business.stats()
         summary = ab.parse(text)
@@ -277,11 +279,9 @@ class SagaLadder:
             "ab": {"complete": summary.complete, "non_2xx": summary.non_2xx, "percentiles_ms": summary.percentiles_ms},
         }
         figures = saga_summary.summarise(summary, stats, counted)
-        if "killed" in moments:
-            killed, settled = moments["killed"], moments["settled_at"]
+        if killed:
             proof["killed"] = {"under_way": killed["under_way"]}
-            figures["down_s"] = Quantity(value=killed["down_s"], unit="s")
-            figures["recovery_s"] = Quantity(value=max(0.0, settled - killed["at"]), unit="s")
+            figures |= {name: Quantity(value=killed[name], unit="s") for name in ("down_s", "recovery_s")}
         proof["invariants"] = saga_summary.invariants(rung, proof)
         self._refuse(rung, proof, text, why=stats["first_failure"])
         return Measurement(
@@ -296,7 +296,7 @@ class SagaLadder:
             proof=proof,
             series=series,
             # How long DTM was down, and took to recover, is told by the driver's clock.
-            timed_by_driver="killed" in moments,
+            timed_by_driver=bool(killed),
         )
 
     def _refuse(self, rung: Rung, proof: Json, text: str, why: str) -> None:

@@ -36,7 +36,7 @@ def drawn(frame: pd.DataFrame) -> Figure:
         ladder(frame, list(dict.fromkeys(frame.measure)), base=BASE.label),
         in_words(frame),
         f"Each measure relative to its value at {BASE.label}, each rung at its knee. "
-        "Squares: published. Dots: measured, mean with 95% interval over repetitions.",
+        "Squares: published. Other marks: measured, mean with 95% interval over repetitions.",
     )
 
 
@@ -46,9 +46,9 @@ def ladder(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> Figure
     # A rate below zero is none: the interval ends at the axis.
     kept = kept.assign(low=kept.low.clip(lower=0))
     ranges = {m: (0.0, 1.05 * float(np.nanmax(part[["value", "high"]]))) for m, part in kept.groupby("measure")}
-    scale, style = plots.forest.Scale, plots.style
+    scale = plots.forest.Scale
     scales = {str(m): scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
-    looks = {"published": style.AS_PUBLISHED, "measured": style.Look(style.COLOURS[0], "o")}
+    looks = plots.style.looks(kept.who)
     order = sorted(kept.index, key=lambda i: (measures.index(kept.measure[i]), kept.who[i] != "published"))
     return plots.forest.forest(kept.loc[order], scales, looks, width=6.4, row_height=0.28)
 

@@ -16,16 +16,15 @@ from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.reports.saga.ladder import KILLED
-from benchbook.reports.saga.rung import Rung
-from benchbook.reports.saga.saga_tables import FAILING, LADDER, by_rung, named, of_table
+from benchbook.reports.saga.saga_tables import FAILING, LADDER, cells, of_table
 
 
 def invariants(report: Recorded) -> HTML:
     """Per rung: trials, global transactions, and how many trials each invariant holds in."""
     parts = []
     for table in (LADDER, FAILING, KILLED):
-        for rung, mine in by_rung(of_table(report.records, table)).items():
-            parts.append(_invariant_row(rung, table, mine))
+        for called, _, mine in cells(of_table(report.records, table)):
+            parts.append(_invariant_row(called, table, mine))
     return (
         show.table(parts, "Books after every trial; retried: DB transactions run again after a deadlock")
         if parts
@@ -33,10 +32,11 @@ def invariants(report: Recorded) -> HTML:
     )
 
 
-def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[str, object]:
+def _invariant_row(called: dict[str, object], table: str, records: Sequence[Record]) -> dict[str, object]:
     ends = [r.proof["global"] for r in records]
     row = {
-        "rung": named(rung) + (", DTM killed" if table == KILLED else ""),
+        **called,
+        "rung": f"{called['rung']}{', DTM killed' if table == KILLED else ''}",
         "trials": len(records),
         "sagas": formatting.number(sum(e["started"] for e in ends)),
         "rolled back": formatting.number(sum(e["rolled_back"] for e in ends)),
@@ -52,11 +52,11 @@ def _invariant_row(rung: Rung, table: str, records: Sequence[Record]) -> dict[st
 def failing(report: Recorded) -> HTML:
     """Failing TransIn branches: share rolled back, latency of a commit and of a compensation, state of the books."""
     rows = []
-    for rung, mine in by_rung(of_table(report.records, FAILING)).items():
+    for called, _, mine in cells(of_table(report.records, FAILING)):
         branches = [r.proof["branches"] for r in mine]
         rows.append(
             {
-                "rung": named(rung),
+                **called,
                 "rolled back": _percent(over_repetitions(mine, "rolled_back_share")),
                 "Global-TPS": formatting.with_interval(over_repetitions(mine, "global_tps")),
                 "committed p50 / p95 (ms)": _both(mine, ""),
@@ -104,6 +104,7 @@ def killed(report: Recorded) -> HTML:
         )
     rows = [
         {
+            **called,
             "repetition": r.repetition,
             "under way when killed": r.proof["killed"]["under_way"],
             "DTM away (s)": formatting.number(r.summary["down_s"].value),
@@ -111,6 +112,7 @@ def killed(report: Recorded) -> HTML:
             "requests without an answer": r.proof["global"]["failed"],
             **{name: "yes" if about["holds"] else about["found"] for name, about in r.proof["invariants"].items()},
         }
-        for r in mine
+        for called, _, records in cells(mine)
+        for r in records
     ]
     return show.table(rows, "DTM killed (SIGKILL) under load and started again")

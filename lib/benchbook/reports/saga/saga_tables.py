@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -24,10 +25,27 @@ def of_table(records: Iterable[Record], table: str = LADDER) -> list[Record]:
     return [record for record in records if record.table == table]
 
 
-def by_rung(records: Iterable[Record]) -> dict[Rung, list[Record]]:
-    """Records of each rung: without DTM first, light before heavy, as the report climbs."""
-    found = grouped(records, lambda record: Rung.of(record.levels))
-    return {rung: found[rung] for rung in sorted(found, key=_climb)}
+class Step(NamedTuple):
+    """A rung on the system that climbed it."""
+
+    system: str
+    rung: Rung
+
+
+def by_step(records: Iterable[Record]) -> dict[Step, list[Record]]:
+    """Records of each rung of each system: without DTM first, light before heavy, as the report climbs."""
+    found = grouped(records, lambda record: Step(record.system, Rung.of(record.levels)))
+    return {step: found[step] for step in sorted(found, key=lambda step: (step.system, *_climb(step.rung)))}
+
+
+def cells(records: Iterable[Record]) -> list[tuple[dict[str, object], Step, list[Record]]]:
+    """The same, each with what it is called at the head of a table's row: its system only where there are several."""
+    steps = by_step(records)
+    several = len({step.system for step in steps}) > 1
+    return [
+        ({**({"system": step.system} if several else {}), "rung": named(step.rung)}, step, mine)
+        for step, mine in steps.items()
+    ]
 
 
 def named(rung: Rung) -> str:
@@ -40,9 +58,9 @@ def _climb(rung: Rung) -> tuple[bool, bool, bool, bool, int]:
     return rung.sql_per_branch > 2, not idle, rung.with_dtm, rung.barrier, rung.sql_per_branch
 
 
-def knees(records: Iterable[Record]) -> dict[Rung, int]:
-    """Per rung of the ladder, the number of clients at which it is compared (see NEAR)."""
-    return {rung: _knee(mine) for rung, mine in by_rung(of_table(records)).items()}
+def knees(records: Iterable[Record]) -> dict[Step, int]:
+    """Per rung of the ladder and system, the number of clients at which it is compared (see NEAR)."""
+    return {step: _knee(mine) for step, mine in by_step(of_table(records)).items()}
 
 
 def _knee(records: Sequence[Record]) -> int:
@@ -52,9 +70,11 @@ def _knee(records: Sequence[Record]) -> int:
 
 
 def at_knee(records: Sequence[Record]) -> list[Record]:
-    """All records, of the ladder only those at their rung's knee."""
+    """All records, of the ladder only those at the knee of their rung on their system."""
     wanted = knees(records)
-    return [r for r in records if r.table != LADDER or r.levels["concurrency"] == wanted[Rung.of(r.levels)]]
+    return [
+        r for r in records if r.table != LADDER or r.levels["concurrency"] == wanted[Step(r.system, Rung.of(r.levels))]
+    ]
 
 
 # -- for results.json -----------------------------------------------------------------------------------------------
@@ -88,11 +108,11 @@ _KILLED = ("recovery_s", "down_s")
 
 
 def _long(id: str, title: str, records: Sequence[Record], metrics: Sequence[str]) -> Table:
-    groups = grouped(records, lambda record: tuple(record.levels.items()))
+    groups = grouped(records, lambda record: (record.system, tuple(record.levels.items())))
     rows = [
         Row.model_validate(
             {
-                "system": mine[0].system,
+                "system": system,
                 **dict(levels),
                 "metric": metric,
                 "unit": unit,
@@ -100,11 +120,11 @@ def _long(id: str, title: str, records: Sequence[Record], metrics: Sequence[str]
                 "measured": over_repetitions(mine, metric),
             }
         )
-        for levels, mine in groups.items()
+        for (system, levels), mine in groups.items()
         for metric in metrics
         if (unit := _unit(mine, metric))
     ]
-    names = list(dict.fromkeys(name for levels in groups for name, _ in levels))
+    names = list(dict.fromkeys(name for _, levels in groups for name, _ in levels))
     return Table(id=id, title=title, columns=["system", *names, "metric", "unit", "published", "measured"], rows=rows)
 
 

@@ -22,7 +22,7 @@ from benchbook.grouping import grouped
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
-from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_rung, knees, named, of_table
+from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_step, cells, knees, named, of_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,10 +33,11 @@ MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 def ladder(report: Recorded) -> pd.DataFrame:
     """Published and measured Global-TPS, DB-TPS and OPS of every measured rung at its knee, relative to BASE.
 
-    [who, rung, measure, value, low, high (95% over repetitions)]; empty where BASE was not measured.
+    [who (of several systems each by its name), rung, measure, value, low, high (95% over repetitions)]; empty where
+    BASE was not measured.
     """
     frame = pd.DataFrame([*_published_rungs(report), *_measured_rungs(report)])
-    frame = frame[frame.rung.isin(frame[frame.who == "measured"].rung)]
+    frame = frame[frame.rung.isin(frame[frame.who != "published"].rung)]
     return ladder_plot.relative(frame, base=BASE.label)
 
 
@@ -44,7 +45,8 @@ def by_clients(trials: pd.DataFrame) -> pd.DataFrame:
     """The ladder's trials (of `report.trials()`) with a column `rung`."""
     mine = trials[trials.table == LADDER]
     rungs = [Rung(str(mode), int(sql)).label for mode, sql in zip(mine["mode"], mine.sql_per_branch, strict=True)]
-    return mine.assign(rung=rungs)
+    systems = mine["system"].astype(str)
+    return mine.assign(rung=systems + ": " + rungs if systems.nunique() > 1 else rungs)
 
 
 def swept(trials: pd.DataFrame, metric: str) -> Figure:
@@ -72,10 +74,20 @@ def _published_rungs(report: Recorded, name: Callable[[Rung], str] = lambda rung
 
 
 def _measured_rungs(report: Recorded) -> list[dict[str, Any]]:
-    groups = {"sysbench alone": of_table(report.records, SYSBENCH)}
-    groups |= {rung.label: mine for rung, mine in by_rung(at_knee(of_table(report.records))).items() if rung != CEILING}
-    found = [(name, metric, over_repetitions(mine, metric)) for name, mine in groups.items() for metric in MEASURES]
-    return [_row("measured", name, metric, m) for name, metric, m in found if m]
+    ladder = at_knee(of_table(report.records))
+    groups = [(mine, "sysbench alone") for mine in _by_system(of_table(report.records, SYSBENCH)).values()]
+    groups += [(mine, step.rung.label) for step, mine in by_step(ladder).items() if step.rung != CEILING]
+    several = len(_by_system(report.records)) > 1
+    return [
+        _row(mine[0].system if several else "measured", rung, metric, found)
+        for mine, rung in groups
+        for metric in MEASURES
+        if (found := over_repetitions(mine, metric))
+    ]
+
+
+def _by_system(records: Iterable[Record]) -> dict[str, list[Record]]:
+    return grouped(records, lambda record: record.system)
 
 
 def _row(who: str, rung: str, metric: str, m: Measured) -> dict[str, Any]:
@@ -84,29 +96,36 @@ def _row(who: str, rung: str, metric: str, m: Measured) -> dict[str, Any]:
 
 def beside(report: Recorded) -> HTML:
     """Published and measured Global-TPS, DB-TPS and OPS of every rung, the measured ones with intervals."""
-    groups = {"sysbench alone": of_table(report.records, SYSBENCH)}
-    groups |= {named(rung): mine for rung, mine in by_rung(at_knee(of_table(report.records))).items()}
     printed = {(row["rung"], row["measure"]): row["value"] for row in _published_rungs(report, named)}
-    rows = [_beside(name, mine, printed) for name, mine in groups.items() if mine]
+    several = len(_by_system(report.records)) > 1
+    groups: list[tuple[dict[str, object], list[Record]]] = [
+        ({**({"system": system} if several else {}), "rung": "sysbench alone"}, mine)
+        for system, mine in _by_system(of_table(report.records, SYSBENCH)).items()
+    ]
+    groups += [(called, mine) for called, _, mine in cells(at_knee(of_table(report.records)))]
+    rows = [_beside(called, mine, printed) for called, mine in groups]
     return show.table(rows, "Published, and here: mean [95% interval over n repetitions], per second")
 
 
-def _beside(name: str, records: Sequence[Record], printed: dict[tuple[str, str], float]) -> dict[str, object]:
-    row: dict[str, Any] = {"rung": name, "n": len(records)}
+def _beside(
+    called: dict[str, object], records: Sequence[Record], printed: dict[tuple[str, str], float]
+) -> dict[str, object]:
+    row: dict[str, Any] = {**called, "n": len(records)}
     for metric, measure in MEASURES.items():
-        row[measure] = formatting.number(printed.get((name, measure)))
+        row[measure] = formatting.number(printed.get((str(called["rung"]), measure)))
         row[f"{measure} here"] = formatting.with_interval(over_repetitions(records, metric))
     return row
 
 
 def counters(report: Recorded) -> HTML:
     """Per rung, what the report multiplies and what the server counted; by how much they differ."""
-    rungs = {rung: mine for rung, mine in by_rung(at_knee(of_table(report.records))).items() if rung != CEILING}
-    each = [_per_global(report, rung, mine) for rung, mine in rungs.items()]
+    every = cells(at_knee(of_table(report.records)))
+    rungs = [(called, step.rung, mine) for called, step, mine in every if step.rung != CEILING]
+    each = [{**called, **_per_global(report, rung, mine)} for called, rung, mine in rungs]
     caption = "One global transaction: DB transactions (tx) and SQL, by the report and counted; other: BEGIN, COMMIT"
     rates = [
         show.table(
-            [row for rung, mine in rungs.items() if (row := _rates(report, rung, mine, metric))],
+            [{**called, **row} for called, rung, mine in rungs if (row := _rates(report, rung, mine, metric))],
             f"{MEASURES[metric]}: measured Global-TPS times the report's integer, and what the server counted",
         )
         for metric in ("db_tps", "ops")
@@ -117,7 +136,6 @@ def counters(report: Recorded) -> HTML:
 def _per_global(report: Recorded, rung: Rung, records: Sequence[Record]) -> dict[str, object]:
     said = saga_tables.arithmetic(report.published, rung) or {}
     return {
-        "rung": named(rung),
         "tx, report": said.get("db_tps", "–"),
         "tx counted": _mean(records, "db_tx_per_global"),
         "SQL, report": said.get("ops", "–"),
@@ -137,7 +155,6 @@ def _rates(report: Recorded, rung: Rung, records: Sequence[Record], metric: str)
         return None
     calculated = tps.value * said[metric]
     return {
-        "rung": named(rung),
         "Global-TPS": formatting.number(tps.value),
         "times": said[metric],
         "multiplied": formatting.number(calculated),
@@ -163,36 +180,34 @@ def sweep(report: Recorded) -> HTML:
     return show.stack([table, show.paragraph(said + hint)])
 
 
-def _knee_rows(records: Sequence[Record]) -> list[dict[str, object]]:
-    groups, chosen = by_rung(at_knee(records)), knees(records)
+def _knee_rows(records: list[Record]) -> list[dict[str, object]]:
+    chosen = knees(records)
     metrics = {"Global-TPS": "global_tps", "p50 (ms)": "p50_ms", "p95 (ms)": "p95_ms", "p99 (ms)": "p99_ms"}
     return [
         {
-            "rung": named(rung),
-            "clients": chosen[rung],
+            **called,
+            "clients": chosen[step],
             **{title: formatting.with_interval(over_repetitions(mine, metric)) for title, metric in metrics.items()},
         }
-        for rung, mine in groups.items()
+        for called, step, mine in cells(at_knee(records))
     ]
-
-
-def _by_clients(records: Iterable[Record]) -> dict[int, list[Record]]:
-    return dict(sorted(grouped(records, lambda record: int(record.levels["concurrency"])).items()))
 
 
 def ceiling(report: Recorded) -> HTML:
     """How far each rung stays below what client and business service deliver with nothing to do."""
-    best = {
-        c: over_repetitions(mine, "global_tps")
-        for c, mine in _by_clients(r for r in of_table(report.records) if Rung.of(r.levels) == CEILING).items()
-    }
+    ladder = of_table(report.records)
+    groups = grouped(
+        (r for r in ladder if Rung.of(r.levels) == CEILING), lambda r: (r.system, int(r.levels["concurrency"]))
+    )
+    best = {at: over_repetitions(mine, "global_tps") for at, mine in groups.items()}
     rows = []
-    for rung, mine in by_rung(at_knee(of_table(report.records))).items():
-        top, here = best.get(int(mine[0].levels["concurrency"])), over_repetitions(mine, "global_tps")
-        if rung != CEILING and top and here:
+    for called, step, mine in cells(at_knee(ladder)):
+        top = best.get((step.system, int(mine[0].levels["concurrency"])))
+        here = over_repetitions(mine, "global_tps")
+        if step.rung != CEILING and top and here:
             rows.append(
                 {
-                    "rung": named(rung),
+                    **called,
                     "Global-TPS": formatting.number(here.value),
                     "ceiling": formatting.with_interval(top),
                     "rung / ceiling": f"{here.value / top.value:.0%}",
@@ -204,15 +219,22 @@ def ceiling(report: Recorded) -> HTML:
 
 
 def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
-    """The series of every trial of the ladder at its knee: a panel per rung, a line per repetition."""
-    mine = [record for part in by_rung(at_knee(of_table(report.records))).values() for record in part]
-    mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
-    if not mine:
+    """The series of every trial of the ladder at its knee, for each system: a panel per rung, a line per repetition."""
+    systems = _by_system(at_knee(of_table(report.records)))
+    if not systems:
         return show.paragraph("No saga has been recorded.")
+    several = len(systems) > 1
+    return show.stack([_every_trial(report, mine, metric, source, label, several) for mine in systems.values()])
+
+
+def _every_trial(report: Recorded, records: list[Record], metric: str, source: str, label: str, several: bool) -> HTML:
+    mine = [record for part in by_step(records).values() for record in part]
+    mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
     names = ["mode", "sql_per_branch"]
     frame = outcome.trial_series(mine, report.campaign.coded_series, report.environment, metric, source, names)
     figure = plots.timelines.time_series(frame, row="mode", column="sql_per_branch", label=label)
-    alt = f"{label} over time in every trial: {outcome.spread(frame, names)}"
+    of, name = (f"{mine[0].system}: ", f"{mine[0].system}-") if several else ("", "")
+    alt = f"{of}{label} over time in every trial: {outcome.spread(frame, names)}"
     return plots.picture.show(
-        figure, alt, f"{label}, one line per repetition.", save_as=report.figure_file(f"{metric}-series")
+        figure, alt, f"{of}{label}, one line per repetition.", save_as=report.figure_file(f"{name}{metric}-series")
     )
