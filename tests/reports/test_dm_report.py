@@ -226,6 +226,13 @@ def test_an_update_that_safe_mode_makes_two_jobs_of_is_one_row() -> None:
     assert found["job_tps"] == pytest.approx(230 / (2 + 60 / 110))
 
 
+def test_what_the_upstream_rolled_back_is_no_lag() -> None:
+    """It counted 130, 260 and 270 statements, of which 230 were applied in the end: of the 221.5 by 12 s 170 were."""
+    done = [[0, 60, 100, 150], [0, 40, 200, 250]]
+    found = synced(updated([0, 200, 400, 400], [0, 100, 200, 200], done), [120.0, 120.0, 0.0])
+    assert found["lag_max_rows"] == pytest.approx(260 * 230 / 270 - 170)
+
+
 def test_an_update_is_one_job_again_when_safe_mode_is_over() -> None:
     """Of 100 updates DM made 200 jobs, of the 200 after them 200: 400 jobs are 300 rows."""
     done = [[0, 100, 300, 400]]

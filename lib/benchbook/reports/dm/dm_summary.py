@@ -248,6 +248,16 @@ def _upstream(mysql: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([[t[0] - steps[0]], t]), np.concatenate([[0.0], (rates.to_numpy() * steps).cumsum()])
 
 
+def committed(mysql: pd.DataFrame, rows: float) -> pd.DataFrame:
+    """The upstream's rates without what it rolled back, which its counters hold: `rows` were applied when all was.
+
+    A statement that met a deadlock, and those before it in its transaction, would be rows that the target lacks for
+    ever. Of when they were nothing is known: they are taken to be spread over the load.
+    """
+    counted = float(_upstream(mysql)[1][-1])
+    return mysql.assign(value=mysql.value * (rows / counted)) if counted > rows else mysql
+
+
 def _since(began: float, there: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same, where nothing changes before the load begins: what the sample around that moment saw came after it."""
     before = there <= began

@@ -100,7 +100,9 @@ class SyncRan:
         samples["dm"] = dm_summary.with_updates_once(samples["dm"])
         began = self.load.ended - output.summary["total_time_s"]
         watched, hosts = self.ran.watched, self.ran.hosts
-        lag = dm_summary.lag(samples["dm"], watched.series[watched.series.source == "mysql"], began)
+        mysql = watched.series[watched.series.source == "mysql"]
+        applied = dm_summary.grown(samples["dm"], dm_summary.JOBS, **dm_summary.ROWS)
+        lag = dm_summary.lag(samples["dm"], dm_summary.committed(mysql, applied), began)
         summary = dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, self.load.ended)
         rows = [
             interval_series(output, self.load, hosts["client"]),
