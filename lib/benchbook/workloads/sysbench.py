@@ -191,7 +191,8 @@ def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Comm
         f"--tables={load.dataset.tables}",
         f"--table-size={load.dataset.table_size}",
         "--histogram=on",
-        *(f"--{key}={value}" for key, value in load.options.items()),
+        # A switch without a value stays one: `--skip-trx=` is no option to sysbench.
+        *(f"--{key}={value}" if value else f"--{key}" for key, value in load.options.items()),
         *([f"--rate={load.rate}"] if load.rate else []),
     ]
     env = {**_environment(endpoints[0]), **({"BENCHBOOK_WORKLOAD": load.workload} if load.script else {})}
