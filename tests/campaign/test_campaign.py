@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -103,6 +104,26 @@ def test_a_campaign_is_not_finished_on_another_host_or_system(home: Home) -> Non
     assert len(made.records()) == 2
 
 
+def test_a_campaign_is_not_finished_on_a_host_that_is_set_otherwise_or_by_another_generator(home: Home) -> None:
+    def loading(loads: str, **trouble: BaseException) -> InMemory:
+        made = InMemory(**trouble)
+        made.facts, made.loads = {"governor": "performance"}, loads
+        return made
+
+    made = begun()
+    with pytest.raises(KeyboardInterrupt):
+        run(made, loading("sysbench 1.0.20", **{made.trials[2].id: KeyboardInterrupt()}))
+    slower = loading("sysbench 1.0.20")
+    slower.facts = {"governor": "powersave"}
+    with pytest.raises(BadInput, match=r"db1\.governor: .* on another host \('performance'\) \(got 'powersave'\)"):
+        run(begun(), slower)
+    with pytest.raises(BadInput, match=r"load_generator: .* another load generator \('sysbench 1\.0\.20'\)"):
+        run(begun(), loading("sysbench 1.1.0"))
+    assert len(made.records()) == 2
+    run(begun(), loading("sysbench 1.0.20"))
+    assert made.missing() == []
+
+
 def test_nothing_is_connected_when_nothing_is_missing(home: Home) -> None:
     made = begun()
     run(made, InMemory())
@@ -119,6 +140,23 @@ def test_the_same_request_continues_what_is_unfinished_and_begins_anew_after_its
     second = begun()
     assert second.id != first.id
     assert begun().id == second.id
+
+
+def test_a_campaign_is_gone_on_with_and_not_its_copy(home: Home) -> None:
+    """Of the two only the original is shown: what was measured into the copy would be lost."""
+    made = begun()
+    shutil.copytree(made.folder, made.folder.with_name(f"backup-{made.id}"))
+    assert begun().id == made.id
+
+
+def test_an_attempt_takes_the_place_of_no_other(home: Home) -> None:
+    made = begun()
+    trial, failed = made.trials[2].id, made.folder / "failed"
+    for attempt in range(3):
+        if attempt == 2:
+            shutil.rmtree(failed / f"{trial}.1")
+        run(begun(), InMemory(**{trial: WorkloadFailed("it broke")}))
+    assert sorted(path.name for path in failed.iterdir()) == [f"{trial}.2", f"{trial}.3"]
 
 
 def test_what_another_notebook_added_to_the_plan_counts_and_stays(home: Home) -> None:

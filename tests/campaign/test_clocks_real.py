@@ -11,6 +11,7 @@ from kit import INVENTORY, REPORT, Home
 from benchbook import published
 from benchbook.campaign import design, record, run, store
 from benchbook.campaign.load_window import load_began
+from benchbook.campaign.progress import Listener, Progress
 from benchbook.campaign.validity import lost_cpu, lost_disk
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
@@ -19,7 +20,7 @@ from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
 pytestmark = pytest.mark.real
 
-AHEAD_S = 100.0
+AHEAD_S, BACK_S = 100.0, 60.0
 WHAT = LoadParameters(
     inventory=INVENTORY,
     profile="tiny",
@@ -46,19 +47,64 @@ def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(RemoteHost, "push", pushed)
     monkeypatch.setattr(RemoteHost, "now", lambda host: now(host) + AHEAD_S * (host.name == "db1"))
     # Whether this machine is left alone is not what is tested.
+    _let_others(monkeypatch)
+
+
+@pytest.fixture
+def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Once this file is there, the clock of all hosts is a minute behind, for their jobs and probes."""
+    push, flag = RemoteHost.push, tmp_path / "set"
+
+    def pushed(host: RemoteHost, local: Path, *, executable: bool = False) -> str:
+        if local.name in ("run_probe.py", "supervise.py"):
+            head, told, rest = local.read_text().partition("\nimport time\n")
+            assert told
+            local = tmp_path / local.name
+            is_set = f"{BACK_S} * os.path.exists({str(flag)!r})"
+            local.write_text(f"{head}{told}real = time.time\ntime.time = lambda: real() - {is_set}\n{rest}")
+        return push(host, local, executable=executable)
+
+    monkeypatch.setattr(RemoteHost, "push", pushed)
+    _let_others(monkeypatch)
+    return flag
+
+
+def _let_others(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((lost_cpu, "STOLEN"), (lost_cpu, "BY_OTHERS"), (lost_disk, "BY_OTHERS")):
         monkeypatch.setattr(module, name, 1.0)
 
 
-@pytest.mark.usefixtures("lab", "ahead")
-def test_a_load_beside_a_host_whose_clock_is_ahead_counts(lab_home: Home) -> None:
-    """It was refused; without the refusal it was disturbed: no sample of db1 came while it ran."""
+def _measured(listen: Listener) -> store.Campaign:
     report, profile = published.load(REPORT), load_profile("tiny")
     inventory: Inventory = load_inventory(INVENTORY)
     asked = LoadKind().asked(report, WHAT, profile, inventory)
     trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)
     campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
-    run.run(campaign, LoadKind().experiment(report, WHAT, profile, inventory), lambda said: None)
+    run.run(campaign, LoadKind().experiment(report, WHAT, profile, inventory), listen)
+    return campaign
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_run_again(
+    lab_home: Home, set_back: Path
+) -> None:
+    """It ended before it began, which no record may, and the campaign with it."""
+
+    def listen(progress: Progress) -> None:
+        if progress.rate is not None:
+            set_back.touch()
+
+    campaign = _measured(listen)
+    assert [record.status for record in campaign.records()] == ["done"]
+    assert campaign.disturbed() != []
+    assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []
+    shutil.rmtree(campaign.folder)
+
+
+@pytest.mark.usefixtures("lab", "ahead")
+def test_a_load_beside_a_host_whose_clock_is_ahead_counts(lab_home: Home) -> None:
+    """It was refused; without the refusal it was disturbed: no sample of db1 came while it ran."""
+    campaign = _measured(lambda said: None)
     (done,) = campaign.records()
     assert campaign.disturbed() == []
     series = record.load_series(campaign.folder / "trials" / done.id)

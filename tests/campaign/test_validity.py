@@ -227,6 +227,11 @@ def test_the_disk_that_others_used_is_kept_and_checked() -> None:
 def test_a_clock_that_was_set_is_named_with_its_step() -> None:
     jumped = [*probed(*SECONDS[:5], step=-1.5), *probed(*SECONDS[5:]), *printed(*[100.0] * 10)]
     assert why(look(*jumped)) == ["the clock of host db1 was set by -1.50 s while the load ran"]
+    # Set back to before the load: its times are those of the clock as it is at its end.
+    before = [*probed(*(60 + t for t in SECONDS[:5])), *probed(5.5, step=-60.0), *probed(*SECONDS[6:])]
+    assert why(look(*before, *printed(*[100.0] * 10)))[-1] == (
+        "the clock of host db1 was set by -60.00 s while the load ran"
+    )
     slewed = [*probed(*SECONDS[:5], step=0.0005), *probed(*SECONDS[5:]), *printed(*[100.0] * 10)]
     assert why(look(*slewed)) == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.hosts.about import HostFacts
+from benchbook.hosts.about import HostFacts, Survey
 from benchbook.probes.samples import empty
 
 ASKED = {"inventory": "lab_test", "profile": "tiny"}
@@ -28,6 +28,8 @@ class InMemory:
     """Runs trials that take no time; `trouble` maps a trial to what its next attempt raises."""
 
     cores, version = 2, "1"
+    facts: Mapping[str, str] = {}
+    loads: str | None = None
 
     def __init__(self, **trouble: BaseException):
         self.trouble = {name.replace("_", "-"): problem for name, problem in trouble.items()}
@@ -37,7 +39,8 @@ class InMemory:
     def running(self) -> Iterator[Environment]:
         self.calls.append("up")
         try:
-            yield Environment(hosts={"db1": HostFacts(cores=self.cores)})
+            surveyed = Survey(hosts={"db1": HostFacts(cores=self.cores, **self.facts)})
+            yield Environment.of(surveyed, load_generator=self.loads)
         finally:
             self.calls.append("down")
 

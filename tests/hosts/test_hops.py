@@ -80,6 +80,12 @@ def test_included_files_stand_where_they_are_included(tmp_path: Path) -> None:
     assert ssh_config(inventory).lookup("other")["port"] == "2200", "what follows an Include holds for all again"
 
 
+@pytest.mark.parametrize("line", ["Include\t{}", "Include = {}", "include={}", "  Include \t{}"])
+def test_a_file_is_included_however_its_name_is_set_apart(tmp_path: Path, line: str) -> None:
+    (tmp_path / "more").write_text("Host db.invalid\n\tProxyJump\ta\n")
+    assert way_to(described(tmp_path, line.format(tmp_path / "more")), "db")[0] == Hop("a")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

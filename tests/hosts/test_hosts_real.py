@@ -772,6 +772,30 @@ def test_hosts_of_one_machine_have_its_cores_once_and_share_them_with_the_load(l
     assert asked == capacity.of_servers(lab) == capacity.Capacity(cores, shared=True)
 
 
+@pytest.mark.parametrize(
+    ("client", "server", "found"),
+    [((1,), (0,), (1, False)), ((0, 1), (0,), (1, True)), ((), (0,), (1, True)), ((5, 6), (1, 2, 3, 4), (4, False))],
+)
+def test_servers_that_are_bound_to_processors_have_no_others(
+    lab: Inventory, client: tuple[int, ...], server: tuple[int, ...], found: tuple[int, bool]
+) -> None:
+    bound = {"executor": client, "db1": server}
+    hosts = {name: host.model_copy(update={"cpus": bound[name]}) for name, host in lab.hosts.items()}
+    here = lab.model_copy(update={"hosts": hosts})
+    assert capacity.of_servers(here) == capacity.Capacity(found[0], shared=found[1])
+    assert capacity.of_servers(here.model_copy(update={"lab": False})) == capacity.of_servers(here)
+
+
+def test_folders_that_are_more_than_one_command_can_name_are_removed_too(host: RemoteHost) -> None:
+    """Each job of a long campaign leaves one: 3,000 names of 70 letters are more than Linux takes as one word."""
+    folders = [host.path("test", f"{number:04d}-{'x' * 60}") for number in range(3_000)]
+    host.shell(f"cd {host.path('test')} && seq -f %04.0f-{'x' * 60} 0 2999 | xargs mkdir")
+    for folder in folders:
+        host.discard(folder)
+    host.close()
+    assert [folder for folder in folders if Path(folder).exists()] == []
+
+
 # -- the lab ------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -149,6 +151,33 @@ def test_who_is_killed_keeps_nobody_waiting(
     assert second.hear() == "over"
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     assert [host.pid for host in lab.lab_hosts(load_inventory(NAME))] == [None]
+
+
+def test_a_lab_that_was_started_by_hand_and_has_ended_since_is_not_left_running_by_the_next_run(
+    tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a restart of the machine."""
+    home = checkout(tmp_path / "one", net)
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    mine = load_inventory(NAME)
+    try:
+        (started,) = lab.up(mine, by_hand=True)
+        with lab.up_while_used(mine, lambda said: None):
+            pass
+        assert started.pid is not None, "a run leaves it as it was"
+        os.kill(started.pid, signal.SIGKILL)
+        until(lambda: started.pid is None, "it has ended")
+        with lab.up_while_used(mine, lambda said: None):
+            assert started.pid is not None
+        assert started.pid is None
+    finally:
+        lab.down(mine)
+
+
+def test_who_has_ended_meanwhile_need_not_be_ended() -> None:
+    with subprocess.Popen(["true"]) as over:
+        over.wait()
+    lab._terminate([over.pid])
 
 
 def test_two_labs_of_a_new_checkout_come_up_side_by_side(

@@ -126,6 +126,17 @@ def test_what_is_given_back_is_free_and_tokens_only_grow(
     assert second["displaced"] == []
 
 
+def test_what_was_noted_beside_a_lease_goes_with_it(
+    ask: Callable[..., Said], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Supervisors write there what stood still; it stayed in /tmp after every such session."""
+    mine, other = (Path(ask("take", who, door)["taken"][0]["lease"] + ".stopped") for who, door in (("a", A), ("b", B)))
+    mine.write_text("{}\n")
+    other.write_text("{}\n")
+    said(capsys, "release", "a")
+    assert (mine.exists(), other.exists()) == (False, True)
+
+
 def test_a_session_that_asks_twice_holds_its_doors_once(ask: Callable[..., Said]) -> None:
     unheard, heard = (ask("take", "first", A)["taken"] for _ in range(2))
     (other,) = ask("take", "first", B)["taken"]

@@ -7,11 +7,13 @@ import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from kit import Home, inventory
 
-from benchbook.errors import NotWritten
+from benchbook.errors import ConnectionLost, NotWritten
 from benchbook.faults import small_disks
 from benchbook.hosts import lab, taken_port
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -48,6 +50,51 @@ def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_po
     finally:
         host.close()
         assert lab.down(mine) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "port"),
+    [
+        (  # MySQL 8.0.15: the minutes and seconds are no port.
+            "2026-11-26T09:12:30.123456Z 0 [ERROR] [MY-010262] [Server] Can't start server: Bind on TCP/IP port: "
+            "Address already in use\n2026-11-26T09:12:30.123470Z 0 [ERROR] [MY-010257] [Server] Do you already have "
+            "another mysqld server running on port: 3306 ?\n2026-11-26T09:12:30.124000Z 0 [ERROR] [Server] Aborting",
+            3306,
+        ),
+        (  # MariaDB
+            "2026-11-26  9:12:30 0 [ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: Address already in "
+            "use\n2026-11-26  9:12:30 0 [ERROR] Do you already have another server running on port: 3307 ?",
+            3307,
+        ),
+        (  # TiDB: nor is a line of source.
+            '[2026/11/26 09:12:30.123 +00:00] [FATAL] [main.go:686] ["failed to create the server"] [error="listen tcp '
+            '127.0.0.1:4000: bind: address already in use"] [stack="main.createServer\\n\\t/src/main.go:686\\nmain"]',
+            4000,
+        ),
+        (  # etcd
+            '{"level":"fatal","ts":"2026-11-26T09:12:30.123Z","caller":"etcdmain/etcd.go:204","error":"listen tcp '
+            '127.0.0.1:2380: bind: address already in use","stacktrace":"etcdmain/etcd.go:204"}',
+            2380,
+        ),
+        ("2026/11/26 09:12:30 listen tcp :36789: bind: address already in use", 36789),  # DTM
+        (  # PostgreSQL
+            '2026-11-26 09:12:30.123 UTC [77] LOG:  could not bind IPv4 address "127.0.0.1": Address already in use\n'
+            "2026-11-26 09:12:30.123 UTC [77] HINT:  Is another postmaster already running on port 5432? If not, wait.",
+            5432,
+        ),
+        (  # mongod names none.
+            '{"t":{"$date":"2026-11-26T09:12:30.123+00:00"},"id":20568,"msg":"Error setting up listener","attr":'
+            '{"error":{"code":9001,"errmsg":"Address already in use"}}}',
+            None,
+        ),
+    ],
+)
+def test_the_port_is_read_off_what_servers_print(said: str, port: int | None) -> None:
+    def away(_: Path) -> str:
+        raise ConnectionLost("db1")
+
+    told = taken_port.in_words(cast(RemoteHost, SimpleNamespace(name="db1", push=away)), said)
+    assert told.partition(" is taken")[0] == (f"port {port} of db1" if port else "")
 
 
 def test_a_lab_whose_port_is_taken_names_the_process(spaced: Home, net: str) -> None:

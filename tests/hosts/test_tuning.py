@@ -105,7 +105,8 @@ def test_cpus_sleep_as_lightly_as_may_be_while_the_limit_is_held(
 
 
 @pytest.mark.parametrize(
-    ("reports_from", "was", "meanwhile"), [("9", "given back when free", "11"), ("4294967295", "kept", "4294967295")]
+    ("reports_from", "was", "meanwhile"),
+    [("9", "given back when free", "11"), ("4294967295", "kept", "4294967295"), ("-1", "kept", "-1")],
 )
 def test_a_virtual_machine_keeps_its_memory_while_the_run_lasts(
     tree: Path, reports_from: str, was: str, meanwhile: str
@@ -132,6 +133,31 @@ def test_a_virtual_machine_keeps_its_memory_while_the_run_lasts(
     running.terminate()
     running.communicate()
     until(lambda: order.read_text().strip() == reports_from, "what was there before is back")
+
+
+@pytest.mark.parametrize(
+    ("reports_from", "said"), [("9", "on"), ("11", "off"), ("4294967295", "off"), ("-1", "off"), ("", "not exposed")]
+)
+def test_memory_is_given_back_only_where_a_hypervisor_asks_for_it(reports_from: str, said: str) -> None:
+    page_reporting = runpy.run_path(str(remote_program("hosts", "gather_facts.py")))["page_reporting"]
+    files = {str(REPORTS_FROM): reports_from, "/proc/buddyinfo": f"Node 0, zone DMA {'0 ' * 11}\n"}
+    page_reporting.__globals__["text"] = files.__getitem__
+    assert page_reporting() == said
+
+
+def test_a_cpu_that_is_gone_at_the_end_keeps_no_other_from_what_it_had(tree: Path) -> None:
+    first, second = (tree / f"sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor" for n in (0, 1))
+    second.write_text("ondemand\n")
+    running = start(tree, "thp", "governor")
+    assert running.stdout is not None
+    running.stdout.readline()
+    second.unlink()
+    second.parent.rmdir()
+    running.terminate()
+    _, complaint = running.communicate()
+    until(lambda: first.read_text().strip() == "powersave", "the other has its own again")
+    until(lambda: contents(tree)[-1] == "always", "and so has what was set before")
+    assert f"{second} is not ondemand again: No such file or directory" in complaint
 
 
 def test_no_more_memory_is_used_than_a_container_has(tree: Path) -> None:

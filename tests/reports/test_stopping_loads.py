@@ -21,6 +21,7 @@ from benchbook.campaign.design import Block, Cell, Trial, another_block, plan
 from benchbook.campaign.early_stop import EarlierLoads, RateWatcher, both, rule
 from benchbook.campaign.environment import Environment, RunTimes
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.held import RunStopped
 from benchbook.campaign.repetitions import run_until_decided
 from benchbook.campaign.store import Campaign
 from benchbook.claims import ledger_check
@@ -150,6 +151,18 @@ def test_blocks_that_were_decided_on_at_the_look_follow_also_in_another_run(home
     assert again.plan.ahead == []
 
 
+def test_who_asks_for_the_end_in_the_last_trial_of_the_plan_waits_for_no_other(home: Home) -> None:
+    made, experiment = begun(), InMemory()
+
+    def stop() -> bool:
+        return len(made.records()) == 6
+
+    with pytest.raises(RunStopped, match="3 trials are left"):
+        run_until_decided(made, experiment, lambda _: None, ALLOWED, lambda: needs(*CELLS), stop)
+    assert len(experiment.measured) == 6
+    assert [t.repetition for t in begun().missing()] == [3, 3, 3], "they are the next run's"
+
+
 def test_nothing_is_added_where_no_claim_is_open(home: Home) -> None:
     made = begun()
     assert len(added(made, [])) == 6
@@ -250,6 +263,22 @@ def test_what_a_repetition_costs_is_taken_from_what_it_did_cost(home: Home) -> N
         record.model_copy(update={"ended": record.ended + 25.0 * (i > 2)}) for i, record in enumerate(made.records())
     ]
     assert cost(made.trials, later).block_s == 25.0
+
+
+def test_a_night_between_two_runs_is_no_part_of_what_a_repetition_costs(home: Home) -> None:
+    """What failed in the evening is measured in the morning: it took 12 hours, and the next one less than none."""
+    made = begun()
+    failing = made.trials[1].id
+    run_until_decided(made, InMemory(**{failing: TrialFailed("it broke")}), lambda _: None, ALLOWED, list)
+    assert added(made, []) == [failing]
+    spread_out(made, 10.0)
+    file = made.folder / "trials" / failing / "record.json"
+    (late,) = (record for record in made.records() if record.id == failing)
+    file.write_text(late.model_copy(update={"started": 43_999.0, "ended": 44_000.0}).model_dump_json())
+    made.note(Environment(runs=[RunTimes(began=990.0, ended=1060.0), RunTimes(began=43_990.0, ended=44_000.0)]))
+    costs = cost(made.trials, made.records(), made.environment().runs)
+    # The others ended 10 s one after the other, those of the second block too.
+    assert (costs.block_s, costs.trial_s, costs.of(CELLS)) == (0.0, 10.0, 30.0)
 
 
 def test_repetitions_go_to_what_they_decide_most_of_in_a_second() -> None:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 from benchbook.campaign.design import Block, Cell, Trial
+from benchbook.campaign.environment import RunTimes
 from benchbook.campaign.record import Record
 
 # System and cell, by which cells are told apart.
@@ -56,14 +57,20 @@ class RepetitionCost:
         return sum(self.of_cell.get(_key(cell), self.trial_s) for cell in cells)
 
 
-def cost(trials: Sequence[Trial], records: Sequence[Record]) -> RepetitionCost:
-    """What repetitions of this campaign have cost: from the end of one trial to the end of the next one."""
+def cost(trials: Sequence[Trial], records: Sequence[Record], runs: Sequence[RunTimes] = ()) -> RepetitionCost:
+    """What repetitions of this campaign have cost: from the end of one trial to the end of the next one in its run.
+
+    Between two of the `runs` nobody may have measured for hours; and a trial that failed in one is measured in a later
+    one, after those that follow it in the plan.
+    """
     ends = {record.id: record.ended for record in records}
     inside: dict[Key, list[float]] = {}
     firsts: list[tuple[Key, float]] = []
     ordered = sorted((trial for trial in trials if trial.id in ends), key=lambda trial: trial.order)
     for before, trial in pairwise(ordered):
         took = ends[trial.id] - ends[before.id]
+        if took < 0 or any(ends[before.id] < run.began <= ends[trial.id] for run in runs):
+            continue
         same = (before.repetition, before.cell.system) == (trial.repetition, trial.cell.system)
         inside.setdefault(_key(trial.cell), []).append(took) if same else firsts.append((_key(trial.cell), took))
     of_cell = {key: median(took) for key, took in inside.items()}

@@ -68,7 +68,7 @@ def _ahead(
     measured = max(trial.repetition for trial in campaign.trials)
     if measured >= rule.most_repetitions:
         return Environment(repetitions_ended=f"the profile allows {rule.most_repetitions} repetitions")
-    costs = cost(campaign.trials, campaign.records())
+    costs = cost(campaign.trials, campaign.records(), campaign.environment().runs)
     if campaign.plan.added:
         return _as_planned(campaign.plan.ahead, rule, costs, left_s)
     if costs.least > left_s:

@@ -79,6 +79,8 @@ def run(
                     note_times()
                 todo = campaign.missing() if another() else []
                 tracker.extended(len(campaign.trials))
+                # The last trial of the plan had none after it.
+                under_way.heed(block[-1], todo)
     finally:
         # However it ended, Ctrl-C too: the time has passed.
         if tracker.now.loaded:
@@ -115,6 +117,10 @@ class _UnderWay:
         preparing = " and ".join(self.forecast.unprepared(todo))
         why = str(problem) if problem else ""
         self.tracker.ended(ok=problem is None, why=why, left_s=left_s, preparing=preparing)
+        self.heed(trial, todo)
+
+    def heed(self, trial: Trial, todo: Sequence[Trial]) -> None:
+        """Raises RunStopped where the user asked for the end during this trial, and others are left."""
         if todo and self.stop():
             raise RunStopped(f"stopped after {trial.id}, as you asked; {are_left(len(todo))}: {GO_ON}")
 
@@ -197,12 +203,16 @@ def _keep(campaign: Campaign, record: Record, measured: Measurement) -> None:
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:
-    """Trials of one campaign are pooled: they must come from the same machines."""
-    for name, before in campaign.environment().hosts.items():
+    """Trials of one campaign are pooled: they must come from the same machines, set alike, and one load generator."""
+    known = campaign.environment()
+    for name, before in known.hosts.items():
         now = environment.hosts[name].identity() if name in environment.hosts else {}
-        for key, value in now.items():
-            if value != before.identity()[key]:
-                raise _other("host", f"{name}.{key}", value, before.identity()[key], campaign)
+        for key, was in before.identity().items():
+            if now.get(key, was) != was:
+                raise _other("host", f"{name}.{key}", now[key], was, campaign)
+    if known.load_generator not in (None, environment.load_generator):
+        loads = environment.load_generator, known.load_generator
+        raise _other("load generator", "load_generator", *loads, campaign)
 
 
 def _note_systems(campaign: Campaign, about: Mapping[str, SystemDescription]) -> None:
@@ -220,7 +230,7 @@ def _other(what: str, key: str, now: object, before: object, campaign: Campaign)
         file=campaign.folder,
         key=key,
         value=now,
-        fix="finish it there, or remove its folder (or change `seed`) to begin a new one",
+        fix="finish it as it was begun, or remove its folder (or change `seed`) to begin a new one",
     )
 
 

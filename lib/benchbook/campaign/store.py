@@ -149,8 +149,9 @@ class Campaign:
             record.save(self.folder / "trials", done, series, output)
             return
         beside = self.folder / done.status
-        attempts = len(list(beside.glob(f"{escape(done.id)}.*")))
-        record.save(beside, done.model_copy(update={"id": f"{done.id}.{attempts + 1}"}), series, output)
+        numbers = (path.name.removeprefix(f"{done.id}.") for path in beside.glob(f"{escape(done.id)}.*"))
+        last = max((int(number) for number in numbers if number.isdecimal()), default=0)
+        record.save(beside, done.model_copy(update={"id": f"{done.id}.{last + 1}"}), series, output)
 
     def extend(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block] = ()) -> None:
         """Add a block to the plan, for these claims; how many trials were planned at first stays as `planned`.
@@ -232,18 +233,24 @@ def _write(path: Path, value: object) -> None:
 
 
 def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int, again: bool = True) -> Campaign:
-    """The latest campaign that was asked for the same: one that is not finished is gone on with.
+    """The latest campaign that was asked for the same: one that is not finished is gone on with, before a copy of it.
 
     Where all are finished: the latest of them, or with `again` a new one. A new one's plan is written.
     """
     what = digest([asked, [trial.identity for trial in trials]])
-    known = list(_planned(sorted(paths.runs_dir(report).glob(f"*-{what}"), reverse=True)))
+    alike = sorted(paths.runs_dir(report).glob(f"*-{what}"), key=_own_id_last, reverse=True)
+    known = list(_planned(alike))
     for campaign in known:
         if campaign.missing():
             return campaign
     if known and not again:
         return known[0]
     return begin_at(paths.runs_dir(report) / f"{_next_moment(report)}-{what}", report, asked, trials, seed=seed)
+
+
+def _own_id_last(folder: Path) -> tuple[bool, str]:
+    """Folders sorted by it: renamed ones, then those that have their id still, the latest at the end."""
+    return _ID.fullmatch(folder.name) is not None, folder.name
 
 
 def _next_moment(report: str) -> str:

@@ -46,6 +46,10 @@ class Noted(BaseModel):
         return {key: said[key] for key in self._given if key in said}
 
 
+# What processes of other drivers hold meanwhile (`idle`, `page_reporting`) is not among them.
+_POOLED = "cpu_model cores memory_bytes kernel governor turbo thp".split()
+
+
 class HostFacts(Noted):
     """What a host is (`gather_facts.py` says it, there); sizes in bytes, times in seconds, text where it is a setting.
 
@@ -88,13 +92,8 @@ class HostFacts(Noted):
     clock_error_s: int | float = 0
 
     def identity(self) -> dict[str, object]:
-        """What must be the same where the trials of two runs are pooled."""
-        return {
-            "cpu_model": self.cpu_model,
-            "cores": self.cores,
-            "memory_bytes": self.memory_bytes,
-            "kernel": self.kernel,
-        }
+        """What must be the same where trials of two runs are pooled: what it is and how it is set, as far as told."""
+        return {name: getattr(self, name) for name in _POOLED if name in self.model_fields_set}
 
 
 class HostFinding(Noted):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchbook.grouping import grouped
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_facts import gather
@@ -13,28 +15,44 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.patience import patiently
 
 LOAD = "client"
+# The processors that a host's programs are bound to; none: all.
+Cpus = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """Cores of the machines that carry servers; `shared` says that a load generator runs on one of them."""
+    """Cores that servers may run on; `shared` says that a load generator may run on some of them."""
 
     cores: int
     shared: bool
 
 
 def of_servers(inventory: Inventory) -> Capacity:
-    """What carries anything but the load alone; hosts that share a machine count once.
+    """What carries anything but the load alone; hosts that share a machine count once, with what they are bound to.
 
     Raises HostUnusable where a host cannot be reached. A lab's hosts are this machine: nothing is asked.
     """
+    hosts = inventory.hosts
     if inventory.lab:
-        return Capacity(len(os.sched_getaffinity(0)), shared=True)
-    found = {name: (facts.boot_id or name, facts.cores) for name, facts in _facts(inventory).items()}
-    serving = [name for name, host in inventory.hosts.items() if set(host.roles) != {LOAD}]
-    loading = {found[name][0] for name, host in inventory.hosts.items() if LOAD in host.roles}
-    machines = dict(found[name] for name in serving)
-    return Capacity(sum(machines.values()), shared=bool(loading & machines.keys()))
+        found = dict.fromkeys(hosts, ("", len(os.sched_getaffinity(0))))
+    else:
+        found = {name: (about.boot_id or name, about.cores_allowed) for name, about in _facts(inventory).items()}
+    machines = grouped((name for name, host in hosts.items() if set(host.roles) != {LOAD}), lambda name: found[name][0])
+    loading = [name for name, host in hosts.items() if LOAD in host.roles]
+    shared = any(
+        _meet(hosts[load].cpus, hosts[server].cpus) for load in loading for server in machines.get(found[load][0], [])
+    )
+    cores = [_cores([hosts[name].cpus for name in names], found[names[0]][1]) for names in machines.values()]
+    return Capacity(sum(cores), shared=shared)
+
+
+def _cores(bound: Sequence[Cpus], allowed: int) -> int:
+    """Of one machine, those that its servers may run on; one that is bound to none may run on all."""
+    return len({cpu for each in bound for cpu in each}) if all(bound) else allowed
+
+
+def _meet(one: Cpus, other: Cpus) -> bool:
+    return not (one and other) or not set(one).isdisjoint(other)
 
 
 def _facts(inventory: Inventory) -> dict[str, HostFacts]:

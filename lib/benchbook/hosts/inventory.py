@@ -22,8 +22,8 @@ from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
 
-# Of the file system's own; what runs there would be mixed with the kit's files, and cleaned with them.
-_SYSTEM_FOLDERS = {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
+# Not for the kit alone: what else lies there would be mixed with its files, and cleaned with them.
+_NOT_OURS = {"~", "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
 # The name of an environment variable; a password that was written in its place rarely looks like one.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 MOST_PASSWORD_BYTES = 10_000
@@ -33,7 +33,7 @@ def _folder_of_its_own(path: str) -> str:
     """Raises ValueError for a folder that the kit must not have for itself."""
     plain = posixpath.normpath(path)
     plain = plain.replace("//", "/", 1) if plain.startswith("//") else plain
-    if plain in _SYSTEM_FOLDERS or plain.startswith("..") or plain == ".":
+    if plain in _NOT_OURS or plain.startswith("..") or plain == ".":
         raise ValueError("it must be a folder for the kit alone, such as /srv/benchbook")
     return path
 

@@ -177,6 +177,9 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
     with writing(lab), own_turn(lab):
         _make_keys(lab)
         mine = [host for host in hosts if host.pid is None]
+        if mine == hosts:
+            # What was started by hand has ended since, with the machine for example.
+            _by_hand(inventory).unlink(missing_ok=True)
         try:
             for host in mine:
                 _start(sshd, host, lab)
@@ -185,7 +188,7 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
                 _by_hand(inventory).touch()
         except BaseException:
             # Half a lab is used by nobody.
-            _terminate([host.pid for host in mine if host.pid is not None])
+            _terminate([pid for host in mine if (pid := host.pid) is not None])
             raise
     return hosts
 
@@ -365,7 +368,7 @@ def _stop_jobs(host: LabHost) -> None:
 
 def _terminate(pids: Sequence[int]) -> None:
     """End these sshd and the sessions below them."""
-    family = [each for pid in pids for each in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True))]
+    family = [each for pid in pids for each in _family(pid)]
     for process in family:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(signal.SIGTERM)
@@ -373,6 +376,15 @@ def _terminate(pids: Sequence[int]) -> None:
     for process in family:
         with suppress(psutil.NoSuchProcess):
             process.kill()
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    """The process and all below it; none where it has ended meanwhile."""
+    try:
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 @retry(

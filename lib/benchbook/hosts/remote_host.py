@@ -35,6 +35,10 @@ _REFUSED = ("Failure", "Bad message", "Operation unsupported")
 _CUT_SHORT = "size mismatch in put!"
 
 
+# Folders in one command: Linux takes no word of more than 128 KiB (execve(2), MAX_ARG_STRLEN), which a command is.
+_REMOVED_AT_ONCE = 200
+
+
 class RemoteHost:
     """A host of the inventory. Opens on first use; may be used from several threads."""
 
@@ -88,9 +92,9 @@ class RemoteHost:
     def close(self) -> None:
         with self._lock:
             try:
-                if self._logins.is_open and self._discarded:
-                    self.run(["rm", "-rf", "--", *self._discarded], timeout=120)
-                    self._discarded = []
+                while self._logins.is_open and self._discarded:
+                    self.run(["rm", "-rf", "--", *self._discarded[:_REMOVED_AT_ONCE]], timeout=120)
+                    del self._discarded[:_REMOVED_AT_ONCE]
             finally:
                 self._logins.close()
                 self._aside = None

@@ -40,7 +40,7 @@ def ssh_config(inventory: Inventory, first: Sequence[str] = ()) -> SSHConfig:
 def _lines(file: Path, header: str, deeper: int) -> Iterator[str]:
     """The lines of a file, those of what it includes in their place; then what stood before (`header`) goes on."""
     for line in user_file.text(file).splitlines():
-        word, _, rest = line.strip().replace("=", " ", 1).partition(" ")
+        word, rest = (*re.split(r"[\s=]+", line.strip(), maxsplit=1), "")[:2]
         if word.lower() in ("host", "match"):
             header = line
         if word.lower() != "include":

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
 
 _TAKEN = re.compile("address already in use", re.IGNORECASE)
-_PORT = re.compile(r"(?:\bport[: ]+|:)(\d{2,5})\b", re.IGNORECASE)
+# Not of `"id":20568`. Behind colons stand times as well, and, in a trace, lines of source.
+_PORT = re.compile(r"(?:\bport[: ]+|(?<!\"):)(\d{2,5})\b", re.IGNORECASE)
+_TIME = re.compile(r"\d{1,2}:\d\d:\d\d|[+-]\d\d:\d\d\b")
+_HINT = re.compile(r"\bport[: ]+(\d{2,5})\b", re.IGNORECASE)
 UNKNOWN = "another program (of another user, who alone can see which)"
 
 
@@ -28,12 +31,19 @@ def here(address: str, port: int) -> str:
 
 def in_words(host: RemoteHost, said: str) -> str:
     """Which port, of what a server printed before it died, is taken and by whom; empty where none is."""
-    ports = [int(found) for line in said.splitlines() if _TAKEN.search(line) for found in _PORT.findall(line)]
-    ports = ports or [int(found) for found in _PORT.findall(said) if _TAKEN.search(said)]
-    if not ports:
+    port = _port(said)
+    if port is None:
         return ""
     fix = "Fix: stop that process, or give the system another port in the inventory"
-    return f"port {ports[-1]} of {host.name} is taken by {_there(host, ports[-1])}. {fix}"
+    return f"port {port} of {host.name} is taken by {_there(host, port)}. {fix}"
+
+
+def _port(said: str) -> int | None:
+    """The port that is taken: the last one before the words that say so, else the one that another line speaks of."""
+    before = [line[: found.start()] for line in said.splitlines() if (found := _TAKEN.search(line))]
+    named = [port for part in before for port in _PORT.findall(_TIME.sub("", part))]
+    named = named or (_HINT.findall(said) if before else [])
+    return int(named[-1]) if named else None
 
 
 def _number(address: str) -> str:

@@ -8,10 +8,11 @@ from typing import ClassVar, Generic, TypeVar
 
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell, Trial, digest
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
 from benchbook.profiles import Profile, Repeating
@@ -21,14 +22,34 @@ P = TypeVar("P", bound=Parameters)
 
 
 def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
-    """Of the conditions that all trials share, those that every kind of report has: who, where, how big, which seed."""
+    """Of the conditions that all trials share, those that every kind of report has: who, where, how big, which seed.
+
+    And a digest of what the inventory sets, where it sets anything: who changes that begins a new campaign.
+    """
+    settings = _settings(inventory)
     return {
         "profile": profile.name,
         "inventory": inventory.name,
         "systems": list(systems),
         "seed": parameters.seed,
         "hosts": {name: host.address for name, host in inventory.hosts.items()},
+        **({"settings": digest(settings)} if settings else {}),
     }
+
+
+def _settings(inventory: Inventory) -> dict[str, object]:
+    """What decides how servers run, and which are measured that exist; in a lab, `tune` is set where it may be."""
+    servers = {
+        name: one.model_dump(include={"binary", "config"}, exclude_defaults=True)
+        for name, one in inventory.systems.items()
+    }
+    found = {
+        "systems": {name: said for name, said in servers.items() if said},
+        "endpoints": {name: at(one.host, one.port) for name, one in inventory.endpoints.items()},
+        "cpus": {name: host.cpus for name, host in inventory.hosts.items() if host.cpus},
+        "tune": {name: host.tune for name, host in inventory.hosts.items() if host.tune and not inventory.lab},
+    }
+    return {what: said for what, said in found.items() if said}
 
 
 class Kind(ABC, Generic[P]):

@@ -12,7 +12,7 @@ END = {"host": "127.0.90.30", "port": 3306}
 # -- inventories ----------------------------------------------------------------------------------------------------
 
 ADDRESSES = ["", "-oProxyCommand=x", "a b", "db1\n", "ü.example", "a" * 300, "$(id)", 5, ["127.0.0.1"]]
-WORKDIRS = ["/", "//", "/.", "/etc", "/usr/", "..", "../x", ".", "", "a\nb", "-x", "\0", 7]
+WORKDIRS = ["~", "~/", "/", "//", "/.", "/etc", "/usr/", "..", "../x", ".", "", "a\nb", "-x", "\0", 7]
 HOSTS = [
     *(Row(f"address {str(a)[:20]!r}", with_host(address=a), ("hosts.db1.address: ", "Fix: ")) for a in ADDRESSES),
     *(Row(f"workdir {w!r}", with_host(workdir=w), ("hosts.db1.workdir: ", "Fix: ")) for w in WORKDIRS),

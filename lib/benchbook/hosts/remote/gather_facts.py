@@ -48,11 +48,12 @@ def cpu():
 def page_reporting():
     """Whether free memory is given back to the hypervisor: its blocks from so many pages upwards (a power of two)."""
     from_order = text("/sys/module/page_reporting/parameters/page_reporting_order")
-    # Node, zone, and the number of free blocks of 1, 2, 4, ... pages; where nobody asks for reports they begin above.
+    # Node, zone, and the number of free blocks of 1, 2, 4, ... pages. Where nobody asks for reports they begin above,
+    # or at -1.
     blocks = text("/proc/buddyinfo").partition("\n")[0].split()[4:]
     if not (from_order and blocks):
         return "not exposed"
-    return "on" if int(from_order) < len(blocks) else "off"
+    return "on" if 0 <= int(from_order) < len(blocks) else "off"
 
 
 def idle(virtual):

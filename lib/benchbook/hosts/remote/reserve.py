@@ -24,11 +24,13 @@ import os
 import stat
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 # Fixed, whatever TMPDIR says: two logins must mean the same place. Not below the home, which hosts may share.
 PLACE = "/tmp/benchbook-%d" % os.geteuid()
 LOCK_S = 10.0
+# How the name of the file ends that stands beside a lease.
+STOPPED = ".stopped"
 # How long a driver that gives no sign is watched before it is called silent; its lease may be an hour.
 WATCH_S = 30.0
 # Clocks that agree to this many seconds were not set meanwhile.
@@ -106,15 +108,21 @@ def read_state():
 
 
 def write_state(state):
-    """The leases of what is no longer reserved go with it: by that its driver learns it."""
+    """The leases of what is no longer reserved go with it: by that its driver learns it.
+
+    So does what supervise.py has written beside them.
+    """
     partial = inside("reservations.json.new")
     with open(partial, "w") as out:
         json.dump(state, out)
     os.rename(partial, inside("reservations.json"))
     leases = [one["lease"] for one in state["held"]]
     for name in os.listdir(PLACE):
-        if name.endswith(".lease") and inside(name) not in leases:
-            os.unlink(inside(name))
+        lease = name[: -len(STOPPED)] if name.endswith(STOPPED) else name
+        if lease.endswith(".lease") and inside(lease) not in leases:
+            # What is left of an ended job's driver supervise.py removes as well.
+            with suppress(FileNotFoundError):
+                os.unlink(inside(name))
 
 
 # -- who excludes whom ----------------------------------------------------------------------------------------------

@@ -268,24 +268,26 @@ def supervise(job_dir, report, stay=False):
     """`report` is told the supervisor's pid; with `stay` it is closed by the supervisor's end, and not before."""
     job = read_json(os.path.join(job_dir, "job.json"))
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP + (signal.SIGCHLD,))
-    started, fence = time.time(), Fence(job.get("fence"))
+    since, fence = time.monotonic(), Fence(job.get("fence"))
     if fence.lost():
         remove_secrets(job_dir, job)
         os.write(report, b"refused\n")
         return
     pid = spawn(job_dir, job)
     pids = {"supervisor": os.getpid(), "group": pid, "lease": job["lease"], "boot": boot()}
+    pids["began"] = {who: began(pids[who]) for who in ("supervisor", "group")}
     write_json(os.path.join(job_dir, "pid"), pids)
     os.write(report, b"%d\n" % os.getpid())
     if not stay:
         os.close(report)
     (status, cpu_s), reason = watch(pid, job_dir, job, fence, StopLog(job_dir, job))
-    ended = time.time()
+    # The end by the clock as it is now, the start from there: if it was set meanwhile, a job lasted as long as it did.
+    ended, lasted = time.time(), time.monotonic() - since
     signal_group(pid, signal.SIGKILL)
     remove_secrets(job_dir, job)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
-    end = {"reason": reason, "exit": code, "signal": killed, "started": started, "ended": ended, "cpu_s": cpu_s}
+    end = {"reason": reason, "exit": code, "signal": killed, "started": ended - lasted, "ended": ended, "cpu_s": cpu_s}
     write_json(os.path.join(job_dir, "status.json"), end)
 
 
@@ -351,13 +353,20 @@ def start(job_dir, given=None, stay=False):
     return 0
 
 
-def alive(pid):
-    """Running, and not a zombie that nobody has collected yet."""
+def began(pid):
+    """When a process began, in ticks since the boot (proc(5), field 22 of `stat`); None: none runs, or a zombie."""
     try:
         with open("/proc/%d/stat" % pid) as source:
-            return source.read().rsplit(")", 1)[1].split()[0] != "Z"
+            fields = source.read().rsplit(")", 1)[1].split()
     except OSError:
-        return False
+        return None
+    return None if fields[0] == "Z" else int(fields[19])
+
+
+def alive(pids, who):
+    """Does the job's "supervisor", or the first process of its "group", run? Its number may be another's by now."""
+    known, now = pids.get("began", {}).get(who), began(pids[who])
+    return now is not None and known in (None, now)
 
 
 def marked(job_dir):
@@ -366,7 +375,7 @@ def marked(job_dir):
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/environ" % name, "rb") as source:
-                if mark in source.read().split(b"\0") and alive(int(name)):
+                if mark in source.read().split(b"\0") and began(int(name)) is not None:
                     found.append(int(name))
         except OSError:
             continue  # somebody else's, or gone meanwhile
@@ -383,7 +392,7 @@ def running(job_dir):
     except (OSError, ValueError):
         return None
     ended = os.path.exists(os.path.join(job_dir, "status.json")) or pids.get("boot") not in (None, boot())
-    runs = not ended and (alive(pids["supervisor"]) or alive(pids["group"]) or marked(job_dir))
+    runs = not ended and (alive(pids, "supervisor") or alive(pids, "group") or marked(job_dir))
     return pids if runs else None
 
 
@@ -398,9 +407,9 @@ def stop(job_dir, at_once=False, grace_s=0):
     # Where the disk takes no word, it has the grace that it always has.
     with contextlib.suppress(OSError):
         write_json(os.path.join(job_dir, "grace"), grace_s)
-    if at_once:
+    if at_once and alive(pids, "group"):
         signal_group(pids["group"], signal.SIGKILL)
-    if alive(pids["supervisor"]):
+    if alive(pids, "supervisor"):
         # One that was suspended would never hear it.
         for number in (signal.SIGTERM, signal.SIGCONT):
             kill(pids["supervisor"], number)
@@ -408,7 +417,7 @@ def stop(job_dir, at_once=False, grace_s=0):
         for pid in marked(job_dir):
             kill(pid)
         remove_secrets(job_dir, read_json(os.path.join(job_dir, "job.json")))
-    while alive(pids["supervisor"]) or alive(pids["group"]):
+    while alive(pids, "supervisor") or alive(pids, "group"):
         time.sleep(0.02)
     return True
 

@@ -107,7 +107,8 @@ def keep_memory(root, changed):
     # Node, zone, and the number of free blocks of 1, 2, 4, ... pages: an order above these reports none.
     with open(os.path.join(root, "proc/buddyinfo")) as source:
         none = len(source.readline().split()) - 4
-    if os.path.exists(path) and int(read(path)) < none:
+    # It is -1 where no hypervisor has asked for reports.
+    if os.path.exists(path) and 0 <= int(read(path)) < none:
         changed.append((path, read(path)))
         write(path, str(none))
         was = "given back when free"
@@ -179,8 +180,13 @@ def setting(root, knob, changed):
 
 
 def put_back(changed):
+    """Each by itself: a CPU that is gone meanwhile keeps no other from what it had."""
     while changed:
-        write(*changed.pop())
+        path, was = changed.pop()
+        try:
+            write(path, was)
+        except OSError as problem:
+            sys.stderr.write("%s is not %s again: %s\n" % (path, was, problem.strerror))
 
 
 def hold(root, every, knobs):
