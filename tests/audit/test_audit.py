@@ -53,7 +53,6 @@ IDS = {
     "dtm_mysql": ["saga.sql_per_global"],
     "etcd_3_2_performance": [
         "write.keys_written", "write.light_load", "read.clients_busy", "read.lasts_a_second",
-        "write.clients_busy.truncated",
     ],
 }  # fmt: skip
 

@@ -75,6 +75,15 @@ def test_identity_limited_to_rows_with_a_tolerance_and_a_severity(tmp_path: Path
     assert only(tmp_path, changed(2, 3, "2450"), identities=[check]).severity == "note"
 
 
+def test_what_is_equal_but_for_a_tolerance_is_not_called_truncated(tmp_path: Path) -> None:
+    # 100.6 x 6 = 603.6, at least 603.3: printed 603, it looks cut off; within 10% it may have been measured so.
+    rows = [["1", "8", "100.6", "603", "InnoDB"], *ROWS[1:]]
+    finding = only(tmp_path, rows, identities=[IDENTITY])
+    assert (finding.id, finding.severity) == ("t.six.truncated", "note")
+    result = found(tmp_path, rows, identities=[{**IDENTITY, "tolerance": 0.1}])
+    assert (result.findings, result.passed["identity"]) == ([], 3)
+
+
 def test_an_equality_that_holds_only_if_digits_were_cut_off_is_a_note(tmp_path: Path) -> None:
     """8 / 3 = 2.667 for exact 8 and 3: 2.66 is no rounding of it, and no other rounding explains it."""
     check = {"id": "cut", "left": "tps", "relation": "=", "right": "pool / 3", "why": "thirds"}
@@ -203,6 +212,23 @@ def test_hosts_placements_versions_and_options(tmp_path: Path) -> None:
     system["version"], impossible["version"] = "0.5", "v1.10"
     result = found(tmp_path, report=facts(systems=[system, impossible], text_facts=[command]))
     assert (result.findings, result.passed["version"]) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "earliest", "older"), [("1.2", "1.2.0", 0), ("1.2.0", "1.2", 0), ("1.1", "1.1.1", 1)]
+)
+def test_a_version_is_not_older_than_itself_with_a_zero_more(
+    tmp_path: Path, version: str, earliest: str, older: int
+) -> None:
+    system = {"name": "db", "version": version, "earliest": {"version": earliest, "why": "it has sagas"}}
+    assert len(found(tmp_path, report=facts(systems=[system])).findings) == older
+
+
+def test_an_address_at_the_end_of_a_sentence_is_held_against_the_hosts(tmp_path: Path) -> None:
+    hosts = [{"address": "10.0.0.1", "runs": ["db"]}]
+    said = {"id": "said", "where": "W", "printed": "The client is 10.0.0.2. Version 1.10.0.0.3 is none."}
+    finding = only(tmp_path, ROWS, facts(hosts=hosts, text_facts=[said]))
+    assert finding.sentence.startswith("10.0.0.2 is none of the 1 hosts")
 
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from benchbook.analysis.headroom import BusyCell, Machine
 from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge
 from benchbook.claims.evidence import Evidence
+from benchbook.claims.terms import Term, is_time
 from benchbook.published.tables import Field, Published
 
 FLAT, RISE, SATURATED, PEAK = [100.0] * 4, [100.0, 160, 240, 350], [100.0, 190, 300, 306], [100.0, 150, 200, 120]
@@ -326,6 +327,62 @@ def test_a_time_that_grew_on_a_full_machine_contradicts_nothing(toy: Published, 
     assert ("which makes the latency a matter of waiting for CPU" in found.sentence) == (verdict == "not testable here")
 
 
+LATENCY = Field("Latency", "ms", "metric")
+PER_X = {"hypothesis": "flat", "tolerance": 0.2, **ALONG, "metric": "y / x"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "times", "shares", "verdict"),
+    [
+        # Per x, 100 to 250 ms: with two cores full from x 2 on, they may have waited.
+        (PER_X, [100.0, 300, 800, 2000], (0.65, 0.99), "not testable here"),
+        (PER_X, [100.0, 300, 800, 2000], (0.65, 0.9), "contradicted"),
+        # Per x, 100 to 12.5 ms: an eighth, where 0.8 is the least. On two cores 40% busy a time is 1.19 times as long.
+        (PER_X | {"conditions": {"everywhere": True}}, FLAT, (0.4, 0.4), "contradicted"),
+        (PER_X | {"conditions": {"everywhere": True}}, FLAT, (0.95, 0.95), "not testable here"),
+        # Times grow on a full machine as well: they need no room.
+        ({"hypothesis": "increases", **ALONG, "metric": "y / x"}, FLAT, (0.99, 0.99), "contradicted"),
+    ],
+)
+def test_a_time_per_thread_is_a_time(
+    toy: Published, claim: dict[str, Any], times: list[float], shares: tuple[float, float], verdict: str
+) -> None:
+    latency = replace(toy.tables["a"], fields=toy.tables["a"].fields | {"y": LATENCY})
+    report = replace(toy, tables={**toy.tables, "a": latency})
+    cells = [*busy(shares[0]), *(cell for at in (2, 4, 8) for cell in busy(shares[1], at=at))]
+    (found,) = judge.judge(ledger(claim), report, evidence(y(times)), judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("metric", "time"),
+    [("y", True), ("y / x", True), ("2 * y + y", True), ("x / z", True), ("z", False), ("x / y", False),
+     ("y / y", False), ("x", False), ("y * z", False)],
+)  # fmt: skip
+def test_arithmetic_is_a_time_where_it_doubles_as_times_do(toy: Published, metric: str, time: bool) -> None:
+    latency = replace(toy.tables["a"], fields=toy.tables["a"].fields | {"y": LATENCY})
+    report = replace(toy, tables={**toy.tables, "a": latency})
+    assert is_time(Term("a", metric, {}), report) is time
+
+
+def test_an_order_is_not_excused_by_a_machine_that_another_of_its_figures_filled(toy: Published) -> None:
+    """z does not rise and y does, in a, where there is room: that b was full explains nothing of it."""
+    rises = [
+        {"table": t, "metric": m, "rows": {"x": 8}, "over": {"rows": {"x": 1}}}
+        for t, m in (("a", "z"), ("a", "y"), ("b", "y"))
+    ]
+    claim = {"hypothesis": "order", "figures": rises}
+    truth = {"a": {"y": RISE, "z": FLAT}, "b": {"y": FLAT, "z": FLAT}}
+    roomy = [*busy(0.5), *busy(0.6, at=8)]
+    full = [replace(cell, table="b") for cell in busy(0.99)]
+    driven = [replace(cell, table="b") for cell in busy(0.99, server=False)]
+    own = busy(0.99)
+    for cells, verdict in (([*roomy, *full], "contradicted"), ([*roomy, *driven], "contradicted"),
+                           (own, "not testable here")):  # fmt: skip
+        (found,) = judge.judge(ledger(claim), toy, evidence(truth), judge.JudgedSystem("s"), busy=cells)
+        assert found.verdict == verdict
+
+
 def test_the_order_of_two_rises_needs_room_for_the_larger_one(toy: Published) -> None:
     rises = [{"table": t, "metric": "y", "rows": {"x": 8}, "over": {"rows": {"x": 1}}} for t in ("a", "b")]
     claim = {"hypothesis": "order", "figures": rises}
@@ -403,6 +460,30 @@ def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
             "it would have to be 2.48x [2.46, 2.51] what it is. Measured all the same" in found[1].sentence
         )
         assert "hosts of their own" in found[1].decide
+
+
+@pytest.mark.parametrize(
+    ("share", "at", "verdict"),
+    # 8 times as much, where at most 306 / 100 / 0.8 = 3.83 are claimed: at x 1 it would have to be 2.09 times as much.
+    [
+        (0.98, 1, "not testable here"),
+        (0.7, 1, "not testable here"),
+        (0.4, 1, "contradicted"),
+        (0.98, 8, "contradicted"),
+    ],
+)
+def test_a_ratio_that_is_too_large_needs_spare_cores_for_the_lower_rate(
+    toy: Published, share: float, at: int, verdict: str
+) -> None:
+    claim = RATIO | {"conditions": {"everywhere": True, "filled": "used"}}
+    cells = [replace(cell, most={"used": 0.4}) for cell in busy(share, at=at)]
+    measured = evidence(y([100.0, 200, 400, 800]))
+    (found,) = judge.judge(ledger(claim), toy, measured, judge.JudgedSystem("s"), busy=cells)
+    assert found.verdict == verdict
+    if verdict == "not testable here":
+        assert found.reason.startswith(f"{share:.0%} of 2 cores are busy at x 1, which ")
+    (seen,) = judge.judge(ledger(claim), toy, measured, judge.JudgedSystem("s"))
+    assert "How busy the servers' CPU was is not known" in seen.sentence
 
 
 @pytest.mark.parametrize(

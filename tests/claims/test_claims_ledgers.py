@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import packages
 import pandas as pd
 import pytest
 import yaml
+from packages import column, package
 
 from benchbook import published
 from benchbook.claims import evidence, judge, ledger_check, taken_cpu
@@ -148,6 +150,34 @@ def test_what_is_wrong_with_the_whole_ledger(tmp_path: Path) -> None:
         write(tmp_path, *claims, **more)
         with pytest.raises(BadInput, match=said):
             ledger_check.load(data, tmp_path)
+
+
+SIZES = [column("size", "string", "level", required=True), column("pool", "integer", "level"),
+         column("tps", "number", "metric")]  # fmt: skip
+
+
+def of_sizes(root: Path, claim: dict[str, Any]) -> list[float]:
+    """What a claim compares in a table of sizes, of which the first has no pool: its effects as ratios."""
+    packages.write(root, package(SIZES), [["small", "", "100"], ["middle", "8", "200"], ["large", "16", "300"]])
+    (root / "mine" / "claims.yaml").write_text(yaml.safe_dump({"report": "mine", "claims": [claim]}))
+    mine = published.load("mine", root)
+    found = ledger_check.load(mine, root)
+    assert found is not None
+    return [float(np.exp(part.mean)) for part in ledger_check.as_printed(found.claims[0], mine)]
+
+
+def test_levels_that_are_text_go_along_as_they_are_printed(tmp_path: Path) -> None:
+    claim = {**CLAIM, "table": "t", "factor": "size"}
+    assert of_sizes(tmp_path, claim) == pytest.approx([3, 2, 1.5])
+
+
+def test_a_level_that_is_not_printed_in_every_row_can_be_claimed_of_the_others(tmp_path: Path) -> None:
+    ratio = {**RATIO, "table": "t", "rows": {"pool": 16}, "over": {"rows": {"pool": 8}}}
+    assert of_sizes(tmp_path, ratio) == pytest.approx([1.5])
+    assert of_sizes(tmp_path, {**CLAIM, "table": "t", "factor": "pool"}) == pytest.approx([1.5])
+    with pytest.raises(BadInput) as caught:
+        of_sizes(tmp_path, {**ratio, "rows": {"pool": 4}})
+    assert caught.value.fix == "use one of: 8, 16"
 
 
 def test_a_figure_that_is_not_printed_cannot_be_claimed(tmp_path: Path) -> None:

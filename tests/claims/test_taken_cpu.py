@@ -146,6 +146,14 @@ def test_nothing_is_corrected_where_nobody_took_anything() -> None:
     assert not found.further
 
 
+def test_two_figures_of_one_trial_teach_no_more_than_one() -> None:
+    """y is a multiple of z in every trial: a trial saw its share of CPU go once."""
+    both = disturbed(1)
+    alone = Evidence({"a": both.frames["a"].drop(columns=["z", lost_beside("z")])}, ["s"])
+    of_both, of_one = (taken_cpu.correction(found, published_toy()).slopes["a", "rates"] for found in (both, alone))
+    assert (of_both.value, of_both.error) == (pytest.approx(of_one.value), pytest.approx(of_one.error))
+
+
 def test_the_doubt_of_a_correction_does_not_average_out() -> None:
     toy, evidence = published_toy(), disturbed(1)
     found = taken_cpu.corrected(evidence, toy)

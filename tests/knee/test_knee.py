@@ -111,6 +111,14 @@ def test_a_closed_loop_comes_first_and_halves_follow() -> None:
     assert {seen.count(found.low), seen.count(found.high or 0)} == {3}
 
 
+def test_a_search_that_needs_all_loads_that_are_allowed_has_not_ended_early() -> None:
+    whole = searched(server(400), TEN)
+    assert whole.ended == ""
+    assert searched(server(400), Slo(p99_ms=10, most_trials=whole.loads)) == whole
+    less = searched(server(400), Slo(p99_ms=10, most_trials=whole.loads - 1))
+    assert less.ended == f"the {whole.loads - 1} loads that were allowed are over"
+
+
 def test_a_load_that_was_disturbed_does_not_end_the_search_far_below_the_knee() -> None:
     """The first load at 550 is broken by chance: its confirmation finds that out, and the search goes on above."""
     steady, first = server(800), [True]
@@ -169,6 +177,8 @@ def test_without_a_knee_it_says_what_the_loads_said(p99: dict[float, list[float]
 
 def test_a_low_rate_is_offered_for_as_long_as_a_p99_takes() -> None:
     assert [TEN.lasts_s(rate) for rate in (0, 1000, 100, 1)] == [10, 10, 21, 600]
+    long = Slo(p99_ms=10, time_s=900)
+    assert [long.lasts_s(rate) for rate in (0, 1000, 1)] == [900, 900, 900], "as long as was asked for"
 
 
 # -- on queues whose knee is known ------------------------------------------------------------------------------------

@@ -80,7 +80,9 @@ def kind_of(identity: Identity) -> Kind:
 
 
 def _equality(identity: Identity, left: Number, right: Number) -> State:
-    if (bare(identity.left) and _cut(left, right)) or (bare(identity.right) and _cut(right, left)):
+    # Where the two are equal but for so much, digits that differ were not cut off.
+    cut = (bare(identity.left) and _cut(left, right)) or (bare(identity.right) and _cut(right, left))
+    if cut and not identity.tolerance:
         return "truncated"
     room = identity.tolerance * abs(right.value)
     return "holds" if meet(left, Number(right.low - room, right.value, right.high + room)) else "broken"

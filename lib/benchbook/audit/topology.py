@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, zip_longest
 
 from benchbook.audit.findings import Finding, Outcomes, Passed
 from benchbook.published.report_file import Report, SystemFact, TextFact
 from benchbook.published.tables import Published
 
-_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)")
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 
@@ -128,7 +128,11 @@ def _number(version: str) -> tuple[int, ...] | None:
 
 def _older(version: str, than: str) -> bool | None:
     mine, limit = _number(version), _number(than)
-    return None if mine is None or limit is None else mine < limit
+    if mine is None or limit is None:
+        return None
+    # 1.0 is not older than 1.0.0.
+    pairs = list(zip_longest(mine, limit, fillvalue=0))
+    return [one for one, _ in pairs] < [other for _, other in pairs]
 
 
 def _versions(report: Report) -> Outcomes:

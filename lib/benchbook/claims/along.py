@@ -111,7 +111,7 @@ class Increases(Along):
 
     def room(self, published: Published) -> list[Term]:
         # Times grow on a full machine as well; rates do not.
-        return [] if is_time(self, published) else self.lowest(published)
+        return [] if is_time(self.terms()[0], published) else self.lowest(published)
 
     def tested_as(self) -> str:
         return f"{bound(self.at_least)} {self.from_to()}, and no step drops by more than {self.dip:.0%}"
@@ -141,7 +141,7 @@ class Flat(Along):
 
     def room(self, published: Published) -> list[Term]:
         # A time that stays the same under more load needs spare capacity; a rate that stays the same needs none.
-        return self.lowest(published) if is_time(self, published) else []
+        return self.lowest(published) if is_time(self.terms()[0], published) else []
 
     def tested_as(self) -> str:
         return f"every value along {self.along()} within {self.tolerance:.0%} of the first"

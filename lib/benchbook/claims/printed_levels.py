@@ -21,8 +21,8 @@ def levels_along(figure: Figure, names: Sequence[str], given: Sequence[Any], pub
     if given:
         return [level_named(names, value) for value in given]
     table = published.tables[figure.table]
-    rows = table.frame.loc[table.matching(figure.rows), list(names)].drop_duplicates()
-    ordered = rows.sort_values(list(names)) if len(names) == 1 else rows
+    rows = table.frame.loc[table.matching(figure.rows), list(names)].dropna().drop_duplicates()
+    ordered = rows.sort_values(list(names)) if len(names) == 1 and names[0] in table.numeric else rows
     return [{str(k): v for k, v in row.items()} for row in ordered.astype(object).to_dict("records")]
 
 
@@ -52,7 +52,7 @@ def check_factors(
 
 def check_level(names: Sequence[str], value: Any, table: PublishedTable, key: str, file: Path) -> None:
     """Raises BadInput unless the table prints this combination of levels."""
-    printed = table.frame[list(names)].drop_duplicates().astype(object).to_numpy().tolist()
+    printed = table.frame[list(names)].dropna().drop_duplicates().astype(object).to_numpy().tolist()
     values = value if isinstance(value, list) else [value]
     if values not in printed:
         shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in printed)

@@ -10,8 +10,7 @@ from benchbook.analysis.headroom import FULL, BusyCell, Machine
 from benchbook.claims.decide import Decision
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.parts import Part, interval
-from benchbook.claims.terms import Term, counted, unit
-from benchbook.published.time_units import is_time
+from benchbook.claims.terms import Term, counted, is_time
 
 # A claim that leans to holding is open for want of repetitions and not for want of room.
 LEANS_TO_HOLDING = 0.7
@@ -60,14 +59,16 @@ def lacking(
     `fewer`: what of the judged system is one where the published one had several; empty for the published one itself.
     """
     starts, everywhere, part = claim.needs_room(arm.published), claim.conditions.everywhere, decision.part
-    if not starts or decision.verdict == "reproduced" or not _fails_low(decision, arm, everywhere=everywhere):
+    if not starts or not _fails(decision):
         return None
-    full = _crowded(claim, _lack(decision), part, arm, busy) if everywhere else _full(claim, starts, arm, busy)
+    crowded = _crowded(claim, _lack(decision), part, arm, busy) if everywhere else None
+    if crowded or not (_fails_low(part, arm) or (everywhere and _late(part, arm))):
+        return crowded
     return (
-        full
+        (None if everywhere else _full(claim, starts, part, arm, busy))
         or _never_full(claim, part, arm, busy)
         or _cut_short(claim, part, arm, busy)
-        or _client_full(claim, arm, busy)
+        or _client_full(claim, part, arm, busy)
         or (_fewer(part, arm, busy, fewer) if fewer and decision.verdict == "contradicted" else None)
     )
 
@@ -80,7 +81,7 @@ def unseen(claim: Hypothesis, decision: Decision, arm: Arm, busy: Sequence[BusyC
     starts, everywhere = claim.needs_room(arm.published), claim.conditions.everywhere
     if decision.verdict != "contradicted" or claim.conditions.machine is None or not starts:
         return ""
-    if _servers(starts, arm, busy) or not _fails_low(decision, arm, everywhere=everywhere):
+    if _servers(starts, arm, busy) or not (everywhere or _fails_low(decision.part, arm)):
         return ""
     return "How busy the servers' CPU was is not known; a full machine could not have shown what is claimed."
 
@@ -91,29 +92,30 @@ def too_alike(claim: Hypothesis, decision: Decision, arm: Arm) -> NoRoom | None:
     return NoRoom(why, "settings that make more of a difference, as on a machine with more cores") if why else None
 
 
-def _fails_low(decision: Decision, arm: Arm, *, everywhere: bool) -> bool:
-    """Whether what keeps the claim from holding is a rate that is too low, or a time that is too long.
-
-    A ratio of times that all need spare CPU (`everywhere`) may be too small as well: the lower one waited.
-    """
+def _fails(decision: Decision) -> bool:
+    """Whether a claim does not hold here, and is not open for want of repetitions alone."""
     part = decision.part
-    if decision.leaning >= LEANS_TO_HOLDING or (part.n < 2 and part.inside(part.mean)):
-        return False
-    if everywhere and _late(part, arm):
-        return True
+    open_alone = decision.leaning >= LEANS_TO_HOLDING or (part.n < 2 and part.inside(part.mean))
+    return decision.verdict != "reproduced" and not open_alone
+
+
+def _fails_low(part: Part, arm: Arm) -> bool:
+    """Whether what keeps the claim from holding is a rate that is too low, or a time that is too long."""
     middle = (part.low + part.high) / 2
     return part.mean >= min(part.high, middle) if _late(part, arm) else part.mean <= max(part.low, middle)
 
 
 def _late(part: Part, arm: Arm) -> bool:
     """Whether a part compares times: more is worse."""
-    return bool(part.terms) and is_time(unit(part.terms[0], arm.published))
+    return bool(part.terms) and is_time(part.terms[0], arm.published)
 
 
-def _full(claim: Hypothesis, starts: Sequence[Term], arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+def _full(claim: Hypothesis, starts: Sequence[Term], part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     """Whether a machine was full already where the rise begins."""
     limit = claim.conditions.machine
-    found = [each for each in _servers(starts, arm, busy) if limit is not None and each[0].share >= limit]
+    # Of an order of many rises two are compared: a machine that was full for another one is no reason.
+    compared = [term for term in starts if term in part.terms] or starts
+    found = [each for each in _servers(compared, arm, busy) if limit is not None and each[0].share >= limit]
     if not found:
         return None
     machine, cell, term = max(found, key=lambda each: each[0].share)
@@ -172,10 +174,14 @@ def _crowded(claim: Hypothesis, lack: _Lack, part: Part, arm: Arm, busy: Sequenc
 
 
 def _rates_without_room(part: Part, lack: _Lack, arm: Arm, busy: Sequence[BusyCell], limit: float) -> Iterator[_Crowd]:
-    """Where more was needed than the cores had left until they count as full (utilization law, see `_cut_short`)."""
-    for machine, cell, term in _servers(_signed(part, 1), arm, busy):
+    """Where more was needed than the cores had left until they count as full (utilization law, see `_cut_short`).
+
+    A ratio that is too large for its claim lacks that in the rate below its line.
+    """
+    sign, needed = (1, lack.most) if lack.mean >= 1 else (-1, 1 / lack.most)
+    for machine, cell, term in _servers(_signed(part, sign), arm, busy):
         left = max(limit / machine.share, 1.0) if machine.share else math.inf
-        if lack.most > left:
+        if needed > left:
             said = "which counts as full" if f"{left:.3g}" == "1" else f"which leaves room for {left:.3g}x"
             yield machine, (cell, term), said
 
@@ -285,9 +291,9 @@ def _never_full(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell
     return NoRoom(f"{why}, so that a larger one holds no more", "more data, or a source that is faster than its target")
 
 
-def _client_full(claim: Hypothesis, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
+def _client_full(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]) -> NoRoom | None:
     limit = claim.conditions.client
-    terms = [term for _, term in claim.speaks_of(arm.published)]
+    terms = part.terms or [term for _, term in claim.speaks_of(arm.published)]
     machines = [machine for cell, _ in _cells(terms, arm, busy) for machine in cell.machines]
     full = [m for m in machines if m.client and not m.server and limit is not None and m.share > limit]
     if not full:

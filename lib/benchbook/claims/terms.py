@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from benchbook.published import time_units
+from benchbook.published import arithmetic, time_units
 from benchbook.published.declarations import Scalar
 from benchbook.stats.estimates import Array
 from benchbook.yamlfile import Strict
@@ -134,6 +135,21 @@ def unit(term: Term, published: Published) -> str:
     return field.unit if field else ""
 
 
-def is_time(figure: Figure, published: Published) -> bool:
-    """Whether a figure is a time (a latency, a duration): one that gets longer where capacity runs out."""
-    return time_units.is_time(unit(figure.terms()[0], published))
+def is_time(term: Term, published: Published) -> bool:
+    """Whether a term is a time (a latency, a duration per thread), which gets longer where capacity runs out.
+
+    Arithmetic is one if it doubles where all times take twice as long, and all rates are half as high.
+    """
+    once, twice = (arithmetic.evaluate(term.metric, _slowed(term, published, by)) for by in (1.0, 2.0))
+    return bool(once and twice and math.isclose(twice.value, 2 * once.value))
+
+
+def _slowed(term: Term, published: Published, by: float) -> dict[str, arithmetic.Number]:
+    """A number for each column of a term; times are so many times as long. Levels were set, and stay."""
+    fields = published.tables[term.table].fields
+    known: dict[str, arithmetic.Number] = {}
+    for place, column in enumerate(arithmetic.names(term.metric), start=2):
+        measured = fields[column].unit if column in fields and fields[column].role == "metric" else ""
+        power = int(time_units.is_time(measured)) - int(time_units.is_rate(measured))
+        known[column] = arithmetic.exact(place * by**power)
+    return known

@@ -43,13 +43,12 @@ def step(loads: Sequence[OfferedLoad], slo: Slo) -> float | Knee:
     closed = [load.achieved for load in loads if load.rate == 0]
     if not closed:
         return 0.0
-    if len(loads) >= slo.most_trials:
-        return knee(loads, slo, f"the {slo.most_trials} loads that were allowed are over")
     verdicts = by_rate(loads, slo)
-    for rate, said in verdicts.items():
-        if said == "open":
-            return rate
-    return _next(loads, slo, verdicts, ABOVE_CLOSED * max(closed))
+    first_open = next((rate for rate, said in verdicts.items() if said == "open"), None)
+    coming = first_open or _next(loads, slo, verdicts, ABOVE_CLOSED * max(closed))
+    if not isinstance(coming, Knee) and len(loads) >= slo.most_trials:
+        return knee(loads, slo, f"the {slo.most_trials} loads that were allowed are over")
+    return coming
 
 
 def by_rate(loads: Sequence[OfferedLoad], slo: Slo) -> dict[float, Verdict]:

@@ -31,7 +31,7 @@ class Slo(Strict):
 
     def lasts_s(self, rate: float) -> int:
         """Seconds of a load at this offered rate (1/s, 0 = closed loop)."""
-        return self.time_s if rate <= 0 else min(LONGEST_S, max(self.time_s, int(REQUESTS / rate) + 1))
+        return self.time_s if rate <= 0 else max(self.time_s, min(LONGEST_S, int(REQUESTS / rate) + 1))
 
 
 # A percentile stands where at least 10 requests are beyond it: for p99 1,000 are the least (stats.latency).
