@@ -13,11 +13,11 @@ from kit import ROOT
 from schema_check import check
 
 import benchbook
-from benchbook import plots
+from benchbook import plots, published
 from benchbook.book import Book
 from benchbook.campaign import record
 from benchbook.errors import BadInput
-from benchbook.frames import second_frame
+from benchbook.frames import second_frame, trial_frames
 from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
 from benchbook.plots import mime
 
@@ -98,6 +98,14 @@ def test_a_misspelt_percentile_is_no_empty_column(report: Book, name: str) -> No
     assert report.trials("p99_ms").p99_ms.isna().all()
     with pytest.raises(BadInput, match=f"no such column .got '{name}'"):
         report.trials(name)
+
+
+def test_a_level_that_a_published_table_holds_fixed_has_a_column_where_it_is_asked_for(runs: Path) -> None:
+    """DDT's peer has no cache to set: a notebook that asks for one broke off after all its trials."""
+    peers = [one for one in benchbook.open_campaign(DDT).records if one.system == "mongodump"]
+    names = ["cache_bucket_size", "target_threads"]
+    found = trial_frames.with_columns(trial_frames.trials(peers), names, published.load(DDT))
+    assert (len(found), found[names].isna().all(axis=None)) == (3, True)
 
 
 def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:
