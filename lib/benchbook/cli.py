@@ -130,7 +130,8 @@ def batch(
         ),
     ] = "",
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes of this machine; 0: one for each inventory of the plan.")
+        int,
+        typer.Option(min=0, help="Processes of this machine, or jobs of Slurm; 0: one for each inventory of the plan."),
     ] = 0,
 ) -> None:
     """Run many reports on many hosts, one at a time on an inventory. Exit status: the worst of all, 130 for Ctrl-C."""

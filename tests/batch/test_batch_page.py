@@ -118,6 +118,14 @@ def test_the_terminal_s_table_says_of_each_cell_how_it_ended() -> None:
     assert len(first) == len(second) == len(batch_view.HEADS)
 
 
+def test_a_cell_whose_trials_are_all_there_has_no_failed_ones() -> None:
+    """Its page cannot be made, say, or its system not be built: the exit status is the same."""
+    whole = FOUND.model_copy(update={"done": 6, "failed": 0})
+    assert batch_words.ended(CellResult(cell(1), 1, 1, ran(1, "page: too large", whole))) == "failed"
+    assert batch_words.ended(CellResult(cell(1), 1, 1, ran(1, "go: no such module"))) == "failed"
+    assert batch_words.ended(CellResult(cell(1), 1, 1, ran(1, "", FOUND))) == "failed trials"
+
+
 @pytest.mark.parametrize(("seconds", "words"), [(4.4, "4 s"), (125, "2 min 5 s"), (7260, "2 h 1 min")])
 def test_time_in_words(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -17,6 +17,7 @@ from benchbook.campaign.scaled_levels import (
     trials_as_published,
 )
 from benchbook.published import hardware
+from benchbook.published.report_file import HostFact
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,21 @@ def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
 )
 def test_the_cores_that_served_are_read_from_the_published_hosts(report: str, cores: int) -> None:
     assert hardware.server_cores(published.load(report).report) == cores
+
+
+@pytest.mark.parametrize(
+    ("printed", "cores"),
+    [
+        ("16 vCPU, c5.4xlarge", 16),
+        ("8 cores, 16 hyperthreaded (AMD Ryzen 5800X)", 8),
+        ("2 x 20 cores, Intel Xeon Gold 6138", 40),
+        ("2x 10-core Intel Xeon E5-2630 v4", 20),
+        ("AMD EPYC 7742 64-Core", 64),
+        ("Intel Xeon E5-2670 v2", None),
+    ],
+)
+def test_cores_as_reports_print_them(printed: str, cores: int | None) -> None:
+    assert hardware.cores(HostFact(name="a", cpu=printed, runs=[])) == cores
 
 
 @pytest.mark.parametrize(

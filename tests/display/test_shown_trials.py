@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+from bs4 import BeautifulSoup
 from records import record, with_values
 
 from benchbook import published
@@ -59,6 +60,21 @@ def test_a_table_of_thousands_is_cut_and_says_so() -> None:
     assert html.count("<tr>") + html.count("<tr ") == 1 + show.MOST_ROWS
     assert f"Numbers (the first {show.MOST_ROWS} of 3,000 rows)" in html
     assert "first" not in str(show.table([{"n": n} for n in range(show.MOST_ROWS)], "Numbers").data)
+
+
+def test_a_metric_that_not_every_trial_has_is_a_mean_over_fewer_repetitions() -> None:
+    """A percentile is not told of few requests: the table said that the throughput was of as few trials."""
+    data = published.load("tidb_v7_1_3_sysbench")
+    source = data.tables["oltp_insert"]
+    counts = [(50, "tps", 4), (50, "p95_ms", 2), (100, "tps", 4), (100, "p95_ms", 4), (200, "tps", 4)]
+    rows = [
+        Row.model_validate({"system": "x", "threads": threads, "metric": metric, "measured": Measured(value=1.0, n=n)})
+        for threads, metric, n in counts
+    ]
+    shown_ = show.beside([Table(id=source.id, title="T", columns=[], rows=rows)], data)
+    soup = BeautifulSoup(str(shown_.data), "html.parser")
+    at = [head.text for head in soup.select("thead th")].index("n")
+    assert [row.select("td")[at].text for row in soup.select("tbody tr")] == ["2 to 4", "4", "4"]
 
 
 def test_of_a_long_table_the_published_rows_are_shown_first() -> None:

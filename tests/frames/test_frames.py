@@ -13,11 +13,11 @@ from kit import ROOT
 from schema_check import check
 
 import benchbook
-from benchbook import plots
+from benchbook import plots, published
 from benchbook.book import Book
 from benchbook.campaign import record
 from benchbook.errors import BadInput
-from benchbook.frames import second_frame
+from benchbook.frames import second_frame, trial_frames
 from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
 from benchbook.plots import mime
 
@@ -98,6 +98,13 @@ def test_a_misspelt_percentile_is_no_empty_column(report: Book, name: str) -> No
     assert report.trials("p99_ms").p99_ms.isna().all()
     with pytest.raises(BadInput, match=f"no such column .got '{name}'"):
         report.trials(name)
+
+
+def test_a_level_that_a_published_table_holds_fixed_has_a_column_where_it_is_asked_for(runs: Path) -> None:
+    """A dump of DM has no workload: a notebook that asks for one broke off after all its trials."""
+    dumps = [one for one in benchbook.open_campaign(DM).records if one.table == "dump"]
+    found = trial_frames.with_columns(trial_frames.trials(dumps), ["workload", "worker_count"], published.load(DM))
+    assert (len(found), found[["workload", "worker_count"]].isna().all(axis=None)) == (1, True)
 
 
 def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:

@@ -23,6 +23,7 @@ from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.importing import foreign_campaign, import_command
+from benchbook.importing.foreign_files import FolderHere
 
 REPLAYS = FIXTURES / "replays"
 TIDB, DTM = "tidb_v7_1_3_sysbench", "dtm_mysql"
@@ -297,10 +298,22 @@ def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said
     shutil.make_archive(str(tmp_path / "crate"), "zip", tmp_path / "empty")
     with pytest.raises(BadInput, match=r"a zip file .*Fix: unpack it into a folder of its own"):
         said(tmp_path / "crate.zip")
+    with pytest.raises(BadInput, match=r"cannot be read: File name too long"):
+        said("x" * 300)
     with pytest.raises(BadInput, match=r"a host without its inventory.*--inventory"):
         said("db1:/srv/runs")
     with pytest.raises(BadInput, match=r"no such host in the inventory.*executor, db1"):
         said("db9:/srv/runs", "lab_test")
+
+
+def test_a_file_that_cannot_be_read_is_not_blamed_on_the_disk_here(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    folder = FolderHere(tmp_path / "there")
+    with pytest.raises(BadInput, match=r"cannot be read: No such file or directory \(got '.*/there/plan.json'\)"):
+        folder.copy("plan.json", tmp_path / "here.json")
+    (tmp_path / "there" / "plan.json").touch()
+    with pytest.raises(IsADirectoryError):
+        folder.copy("plan.json", tmp_path)
 
 
 @pytest.mark.real

@@ -106,8 +106,17 @@ def test_scaled_threads_and_caches_stay_apart_and_are_read_back_as_published(rep
 def test_parameters_narrow_the_combinations(report: published.Published) -> None:
     cells = transfer_kind.TransferKind().cells(report, asked(engines=["pymongo"], caches=[32, 64], threads=["8/24"]))
     assert [cell.table for cell in cells] == ["cache_64"]
-    with pytest.raises(BadInput, match=r"threads are 5/15, 6/20, 6/24, 8/24"):
-        transfer_kind.TransferKind().cells(report, asked(threads=["1/1"]))
+    # Beside a known one an unknown one was left out without a word.
+    with pytest.raises(BadInput, match=r"threads: it is none.*\['1/1'\].*threads are 5/15, 6/20, 6/24, 8/24"):
+        transfer_kind.TransferKind().cells(report, asked(threads=["5/15", "1/1"]))
+    with pytest.raises(BadInput, match=r"caches: it is none.*\[33\].*caches are 32, 48, 64"):
+        transfer_kind.TransferKind().cells(report, asked(caches=[32, 33]))
+
+
+def test_fewer_documents_than_collections_are_refused_before_a_host_is_touched(report: published.Published) -> None:
+    kind, where = transfer_kind.TransferKind(), load_inventory("lab_ddt")
+    with pytest.raises(BadInput, match=r"documents: too few to copy \(got 9\)"):
+        kind.experiment(report, asked(documents=9), load_profile("smoke"), where)
 
 
 def test_an_engine_that_is_not_there_is_refused() -> None:

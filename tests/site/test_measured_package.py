@@ -14,10 +14,11 @@ import pytest
 from frictionless import Package, system
 from matplotlib.figure import Figure
 
-from benchbook import plots
-from benchbook.analysis import results
+from benchbook import plots, published
+from benchbook.analysis import circumstances, results
 from benchbook.analysis.results import Results
 from benchbook.campaign.origin import Origin
+from benchbook.campaign.store import latest
 from benchbook.errors import NotWritten
 from benchbook.site import measured_package
 
@@ -78,6 +79,23 @@ def test_every_column_has_its_unit_and_the_package_says_where_it_comes_from(foun
     run = descriptor["run"]
     assert (run["campaign"], run["profile"], run["hosts"]) == ("20250612T1-ab", "lab", ["2 cores"])
     assert run["systems"][0]["stand_in_for"] == "TiDB Cloud"
+
+
+def test_a_table_says_what_was_run_for_the_published_levels_that_it_names(found: Results, tmp_path: Path) -> None:
+    """On two cores "50 threads" are one: the page said so, and what is downloaded did not."""
+    assert "threads_run" not in opened(found, tmp_path)[1]
+    found.setting.scaled = {"Point select": {"threads": {"1": 7}}}
+    descriptor, frame = opened(found, tmp_path)
+    # 2 is no published one, and was run as it is.
+    assert frame[["threads", "threads_run"]].values.tolist() == [[1, 7], [2, 2]]
+    names = [field["name"] for field in descriptor["resources"][0]["schema"]["fields"]]
+    assert names == list(frame.columns)
+
+
+def test_the_results_of_a_scaled_campaign_say_what_was_run(runs: Path) -> None:
+    campaign = latest("tidb_v7_1_3_sysbench")
+    setting = circumstances.of_campaign(published.load(campaign.report), campaign)
+    assert setting.scaled["oltp_point_select"] == {"threads": {"50": 1, "100": 3, "200": 5}}
 
 
 def test_frictionless_finds_nothing_wrong_and_finds_a_changed_value(found: Results, tmp_path: Path) -> None:

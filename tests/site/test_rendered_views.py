@@ -365,6 +365,23 @@ def test_transfer_figures_say_every_value_and_the_proof_every_document(replayed:
     assert "90,000 documents in all" in Rendered(transfer_views.proofs(report).data).text
 
 
+def test_figures_at_published_levels_say_which_levels_stand_for_them(runs: Path) -> None:
+    """A mark beside which stood "5/15" was of one thread and one."""
+    (plan,) = (runs / DDT).glob("*/plan.json")
+    asked = json.loads(plan.read_text())
+    levels = {"cache_64": {"cache_bucket_size": {"64": 64}}}
+    asked["asked"]["scaled"] = {"cores_here": 2, "cores_published": 40, "levels": levels}
+    plan.write_text(json.dumps(asked))
+    report = benchbook.open_campaign(DDT)
+    combinations = transfer_views.combinations(report)
+    heat = plots.heat(combinations, "qps", down="cache", across="threads")
+    against = plots.relation(combinations, "qps", "memory_mb", colour="cache", panel="who", label="threads")
+    said = "Levels are scaled by cores (2 cores here, 40 published), published → here: cache bucket size 64 → 64."
+    assert mime.words(heat)[1].endswith(said)
+    assert mime.words(against)[1].endswith(said)
+    assert said in Rendered(transfer_views.every_trial(report, "cpu.transfer", source="process", label="CPU").data).text
+
+
 # -- every report ----------------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from bson.binary import UuidRepresentation
 
 from benchbook.errors import BadInput
+from benchbook.transfer.clients import connect
 from benchbook.transfer.settings import MongoEndpoint, Settings, shares
 
 A, B = MongoEndpoint("mongodb://127.0.82.1/"), MongoEndpoint("mongodb://127.0.82.2/")
@@ -77,3 +79,9 @@ def test_names_are_matched_whole_and_system_collections_left_out() -> None:
     assert not settings.wants("ddt", "c011")
     assert not Settings(A, B).wants("local", "oplog.rs")
     assert not Settings(A, B).wants("ddt", "system.views")
+
+
+def test_a_url_does_not_say_how_a_collection_s_own_uuid_is_decoded() -> None:
+    """As `UUID` it is no bytes, by which a collection is known again: the first question to a mongod ended so."""
+    with connect(MongoEndpoint(f"{A.url}?uuidRepresentation=standard")) as client:
+        assert client.codec_options.uuid_representation == UuidRepresentation.UNSPECIFIED

@@ -7,19 +7,24 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from benchbook import paths
 from benchbook.transfer import catalog
+from benchbook.transfer.engine import Sample, transfer
 from benchbook.transfer.proof import digest, prove
+from benchbook.transfer.settings import Settings
 
-from .conftest import NET, Command, Server, fill, numbered
-from .relay import relay
+from .conftest import NET, SECONDS, Command, Server, fill, numbered
+from .relay import Relay, relay
 
 pytestmark = pytest.mark.real
 SLOWLY = ("--cache-bucket-size", "1", "--cache-bucket-num", "1", "--batch-size", "20")
@@ -90,6 +95,20 @@ def test_a_worker_that_is_ended_as_it_begins_says_nothing(run: Callable[..., Com
     assert err.strip().splitlines()[-1].startswith(f"transfer: {NET}.99:27017: cannot be reached")
 
 
+def test_a_worker_that_is_killed_as_it_begins_is_told(
+    source: Server, database: str, run: Callable[..., Command], tmp_path: Path
+) -> None:
+    """What was sent to it broke the pipe: the command ended with status 1, without a word and without its report."""
+    with source.client() as client:
+        fill(client, database, "c", numbered(10))
+    hook = "import os, signal; os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGKILL))"
+    (tmp_path / "sitecustomize.py").write_text(hook)
+    got, out, err = run("--databases", database, PYTHONPATH=f"{tmp_path}:{paths.home() / 'lib'}").end()
+    assert got == 1
+    assert err.strip().splitlines()[-1] == "transfer: failed: a worker process ended with status -9"
+    assert json.loads(out)["status"] == "failed"
+
+
 def test_a_password_on_the_command_line(run: Callable[..., Command]) -> None:
     text = refused(run("--target-url", f"mongodb://me:geheim@{NET}.12:27017/"), 2)
     assert "a URL with a password" in text
@@ -118,6 +137,34 @@ def test_a_document_over_the_limit(source: Server, target: Server, database: str
     text = refused(run("--databases", database), 1)
     assert f"{database}.long: the document with _id 'it' has 16777241 bytes; the target takes 16777216" in text
     assert arrived(target, database, "long") == 0
+
+
+@pytest.mark.parametrize(
+    ("of_source", "of_target", "said"),
+    [
+        ({}, {"capped": True, "size": 4096, "max": 5}, "(capped differs)"),
+        ({"capped": True, "size": 100_000}, {}, "(capped differs)"),
+        ({"capped": True, "size": 90_000, "max": 50}, {"capped": True, "size": 90_000, "max": 5}, "(its size differs)"),
+    ],
+    ids=["capped", "plain", "smaller"],
+)
+def test_another_kind_of_collection_on_the_target(
+    of_source: dict[str, Any],
+    of_target: dict[str, Any],
+    said: str,
+    source: Server,
+    target: Server,
+    database: str,
+    run: Callable[..., Command],
+) -> None:
+    """It loses documents that were written to it, or their order: that is no copy."""
+    with source.client() as client, target.client() as copy:
+        client[database].create_collection("c", **of_source)
+        copy[database].create_collection("c", **of_target)
+        fill(client, database, "c", numbered(20))
+    text = refused(run("--databases", database), 1)
+    assert f"{database}.c: the target has another collection of this name {said}. Fix: drop it there" in text
+    assert arrived(target, database) == 0
 
 
 def test_a_conflict_on_a_unique_index(
@@ -241,6 +288,90 @@ def test_a_full_disk_of_the_target(
     report = json.loads(out)
     assert 0 < report["documents"] < 20_000
     assert digest(source.endpoint, databases=database) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs a mount, and a mount needs root")
+def test_a_target_whose_disk_is_full_from_the_start_is_no_defect_of_the_kit(
+    source: Server, database: str, run: Callable[..., Command], serve: Callable[[str, Path], Server], tmp_path: Path
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(10))
+    with small_disk(tmp_path / "disk", "1m") as folder:
+        target = serve(f"{NET}.14", folder)
+        with suppress(OSError), (folder / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+        text = refused(run("--databases", database, between=(source, target)), 2)
+        target.kill()
+    assert text.startswith(f"transfer: {NET}.14:27017: ")
+    assert "Fix: mend that server" in text
+
+
+def test_a_full_disk_of_the_samples_leaves_a_report(source: Server, database: str, run: Callable[..., Command]) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(10))
+    got, out, err = run("--databases", database, "--samples", "/dev/full").end()
+    assert got == 1
+    said = "/dev/full cannot be written: No space left on device. Fix: free some space"
+    assert err.strip().splitlines()[-1].startswith(f"transfer: failed: {said}")
+    assert json.loads(out)["status"] == "failed"
+
+
+def test_a_full_disk_of_the_report_is_no_defect_of_the_kit(
+    source: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(10))
+    got, out, err = run("--databases", database, "--report", "/dev/full").end()
+    assert got == 1
+    assert err.strip().splitlines()[-1].startswith("transfer: /dev/full cannot be written: No space left on device")
+    assert json.loads(out)["status"] == "complete"
+
+
+def test_a_target_that_is_lost_before_its_indexes_leaves_a_report(
+    source: Server, target: Server, database: str
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(300))
+        client[database]["c"].create_index("n")
+    with relay(f"{NET}.19", target) as way:
+        patience = {"retry_seconds": 0.5, "connect_seconds": 2.0}
+        report = transfer(Settings(source.endpoint, way.endpoint, databases=database, **patience), (Cut(way, 300),))
+    assert (report.status, report.totals.inserted) == ("failed", 300)
+    assert str(report.error).startswith(f"a server is lost, or refuses: {NET}.19:27017: ")
+
+
+@dataclass
+class Cut:
+    """Cuts the way to a server once so many documents are there, which is before the indexes are."""
+
+    way: Relay
+    documents: int
+
+    def start(self, documents: int) -> None:
+        assert documents == self.documents
+
+    def update(self, sample: Sample) -> None:
+        if sample.documents == self.documents:
+            self.way.close()
+
+
+def test_a_server_that_is_lost_while_it_is_read_back_is_no_defect_of_the_kit(source: Server, database: str) -> None:
+    with source.client() as client:
+        for number in range(40):
+            fill(client, database, f"c{number}", numbered(1))
+    # A greeting has half a kilobyte, a question a hundred bytes and more.
+    with relay(f"{NET}.19", source, budget=3_000) as held:
+        asked = ["digest", "--url", held.endpoint.url, "--database", database]
+        tool = [sys.executable, "-m", "benchbook.transfer.tools", *asked]
+        env = {**os.environ, "PYTHONPATH": str(paths.home() / "lib")}
+        process = subprocess.Popen(tool, stderr=subprocess.PIPE, text=True, env=env)
+        held.wait()
+        held.close()
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+    assert err.strip().splitlines()[-1].startswith(f"tools: {NET}.19:27017")
+    assert "defect of the kit" not in err
 
 
 def test_a_dead_target_is_given_up_after_a_bounded_time(

@@ -32,6 +32,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
         measured_by=about.measured_by,
+        scaled=campaign.scaling.levels if campaign.scaling else {},
         published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
         published_url=report.document.url,
         published_cores=server_cores(report),

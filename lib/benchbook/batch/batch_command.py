@@ -25,8 +25,12 @@ _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "mac
 def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers: int = 0) -> int:
     """Run the plan in `file`, or with `dry` only print it; returns the worst exit status of its cells.
 
-    `workers` 0: as many processes as there are inventories. Raises BadInput before anything is started.
+    `workers`: processes, or jobs of Slurm; 0: as many as there are inventories. Raises BadInput before anything is
+    started.
     """
+    if workers and scheduler and not scheduler.startswith("slurm://"):
+        fix = "leave it out: that cluster has as many workers as it has"
+        raise BadInput("has no effect with this scheduler", key="--workers", value=workers, fix=fix)
     plan = load_plan(Path(file))
     cells = cells_of(plan)
     firsts = {cell.report: cell for cell in reversed(cells)}

@@ -8,7 +8,7 @@ from benchbook.batch.cell_found import CellFound
 from benchbook.batch.dispatch import LOST, CellResult
 from benchbook.given.guard import INTERRUPTED
 
-_MEANINGS = {0: "well", 1: "failed trials", 2: "bad input", INTERRUPTED: "interrupted"}
+_MEANINGS = {0: "well", 1: "failed", 2: "bad input", INTERRUPTED: "interrupted"}
 _VERDICTS = {
     "reproduced": "reproduced",
     "contradicted": "contradicted",
@@ -24,7 +24,12 @@ def meaning(status: int) -> str:
 
 def ended(result: CellResult) -> str:
     """How a cell ended: by its exit status, or lost, if it never came to one."""
-    return "lost" if result.ran is None and result.status == LOST else meaning(result.status)
+    if result.ran is None and result.status == LOST:
+        return "lost"
+    found = result.ran.found if result.ran else None
+    # A page that cannot be made, or a build, ends a report with the same status.
+    lacks = result.status == 1 and found is not None and found.done < found.planned
+    return "failed trials" if lacks else meaning(result.status)
 
 
 def trials(found: CellFound | None) -> str:

@@ -86,13 +86,17 @@ def beside(tables: Sequence[Table], data: Published) -> HTML:
 
 def _beside(part: Table, source: PublishedTable) -> HTML:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
+    counts: dict[tuple[str, ...], list[int]] = {}
     for row in part.rows:
         levels = {key: str(value) for key, value in (row.model_extra or {}).items()}
-        line = lines.setdefault(tuple(levels.values()), dict(levels))
+        key = tuple(levels.values())
+        line = lines.setdefault(key, dict(levels))
         label = f"{source.fields[row.metric].title}{_unit(row.unit or '')}"
         line[f"{label}, published"] = number(row.published)
         line[f"{label}, measured"] = with_interval(row.measured)
-        line["n"] = str(row.measured.n) if row.measured else line.get("n", "0")
+        counts.setdefault(key, []).extend([row.measured.n] if row.measured else [])
+    for key, line in lines.items():
+        line["n"] = _least_to_most(counts[key])
     every = list(lines.values())
     constant = _constants(every, [*(name for row in part.rows[:1] for name in row.model_extra or {}), "n"])
     names = dict.fromkeys(key for line in every for key in line)
@@ -107,6 +111,12 @@ def _beside(part: Table, source: PublishedTable) -> HTML:
         which = f"{len(shown)} of {len(lines):,} rows: those with a published figure, and others evenly between"
         caption += f"; {which} (all stand in the JSON file)"
     return table([{name: line.get(name, "–") for name in columns} for line in shown], caption)
+
+
+def _least_to_most(counts: Sequence[int]) -> str:
+    """Over how many repetitions the means of a line are: fewer for a metric that not every trial has, a percentile."""
+    least, most = min(counts, default=0), max(counts, default=0)
+    return str(most) if least == most else f"{least} to {most}"
 
 
 def _constants(lines: Sequence[Mapping[str, str]], names: Iterable[str]) -> dict[str, str]:

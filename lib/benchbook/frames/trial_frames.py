@@ -52,7 +52,7 @@ def with_columns(trials: pd.DataFrame, names: Collection[str], published: Publis
     tables = published.tables.values()
     units = {name: table.fields[name].unit for table in tables for name in table.metrics}
     units = _percentiles(names, {*trials.columns, *units}) | units
-    known = {*trials.columns, *units, *(as_level(name) for table in tables for name in table.levels)}
+    known = {*trials.columns, *units, *(as_level(name) for table in tables for name in (*table.levels, *table.fixed))}
     known |= set(names) if trials.empty else set()
     missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
     found = trials.assign(**missing)

@@ -7,6 +7,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
@@ -81,7 +82,9 @@ class FolderHere:
     """A folder on this machine; of a checkout, its records. Raises BadInput where it is none."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_dir():
+        with _reading(path):
+            is_there = path.is_dir()
+        if not is_there:
             problem, fix = "no such folder", "name a folder, or HOST:PATH with --inventory"
             if zipfile.is_zipfile(path):
                 problem, fix = (
@@ -99,13 +102,29 @@ class FolderHere:
         self.name = self._path.resolve().name
 
     def files(self) -> list[str]:
-        return [path for path, entry in _entries(self._path, "") if entry.is_file(follow_symlinks=False)]
+        with _reading(self._path):
+            return [path for path, entry in _entries(self._path, "") if entry.is_file(follow_symlinks=False)]
 
     def links(self) -> list[str]:
-        return [path for path, entry in _entries(self._path, "") if entry.is_symlink()]
+        with _reading(self._path):
+            return [path for path, entry in _entries(self._path, "") if entry.is_symlink()]
 
     def copy(self, path: str, to: Path) -> None:
-        shutil.copyfile(self._path / path, to, follow_symlinks=False)
+        with _reading(self._path / path, writes=to):
+            shutil.copyfile(self._path / path, to, follow_symlinks=False)
+
+
+@contextmanager
+def _reading(path: Path, *, writes: Path | None = None) -> Iterator[None]:
+    """Raises BadInput for what cannot be read here; what cannot be written to `writes` is another matter."""
+    try:
+        yield
+    except OSError as problem:
+        if writes is not None and problem.filename != str(path):
+            raise
+        where = str(problem.filename or path)
+        fix = "correct the path, or give yourself the right to read all of it"
+        raise BadInput(f"cannot be read: {problem.strerror}", key="import", value=where, fix=fix) from problem
 
 
 def _entries(folder: Path, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -15,6 +15,7 @@ from rich.progress import track
 from benchbook import paths
 from benchbook.campaign.record import half_written
 from benchbook.errors import BadInput, BenchbookError, counted, one_line, writing
+from benchbook.given import user_file
 from benchbook.given.named import one_of
 from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import load_inventory
@@ -61,7 +62,7 @@ def run(source: str, inventory: str, console: Console) -> int:
 @contextmanager
 def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
     name, colon, path = source.partition(":")
-    if Path(source).exists() or not colon or "/" in name:
+    if user_file.is_there(Path(source)) or not colon or "/" in name:
         yield FolderHere(Path(source))
         return
     if not inventory:

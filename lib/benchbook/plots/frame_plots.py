@@ -118,7 +118,8 @@ def relation(
     beside = f", beside each mark its {label.replace('_', ' ')}" if label else ""
     figure = _finished(
         grid, across, up, names,
-        f"{y} against {x}, {len(data)} points. {said}.", f"{up} against {across}{beside}.{part}", lines=False,
+        f"{y} against {x}, {len(data)} points. {said}.",
+        f"{up} against {across}{beside}.{part} {frame.attrs.get('levels', '')}".strip(), lines=False,
     )  # fmt: skip
     for name, axis in grid.axes_dict.items() if label else ():
         beside_marks(axis, data[data.panel == name], x, y, label)

@@ -36,7 +36,7 @@ def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
         curves.curves(frame, panel="panel", x=x, metric_label="", x_label=x),
         f"Against {x}. {curves.points_in_words(frame, 'panel', x)}.",
         "Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
-        "On other hardware compare shapes.",
+        f"On other hardware compare shapes. {beside.attrs.get('levels', '')}".strip(),
     )
 
 
@@ -112,7 +112,7 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
     return described(
         heat_map.heat_map(cells, down=down, across=across),
         f"{value} over {down} and {across}. {'; '.join(said)}.",
-        f"{value} over {down} and {across}; ± half the 95% interval.",
+        f"{value} over {down} and {across}; ± half the 95% interval. {frame.attrs.get('levels', '')}".strip(),
     )
 
 

@@ -6,13 +6,13 @@ import re
 
 from benchbook.published.report_file import HostFact, Report
 
-_CORES = re.compile(r"([0-9]{1,6})\s*(?:vCPUs?|cores?)\b", re.IGNORECASE)
+_CORES = re.compile(r"(?:\b([0-9]{1,2})\s*[x×]\s*)?([0-9]{1,6})[\s-]*(?:vCPUs?|cores?)\b", re.IGNORECASE)
 
 
 def cores(host: HostFact) -> int | None:
-    """Cores of one such host ("16 vCPU", "40 cores, Intel ..."); None where none are printed."""
+    """Cores of one such host ("16 vCPU", "40 cores, Intel ...", "2 x 20 cores"); None where none are printed."""
     printed = _CORES.search(host.cpu or "")
-    return int(printed[1]) if printed else None
+    return int(printed[1] or 1) * int(printed[2]) if printed else None
 
 
 def server_cores(report: Report) -> int | None:

@@ -2,7 +2,8 @@
 
     measured.zip
         datapackage.json    columns with their units, which report, which hosts and systems, which checkout made it
-        TABLE.csv           a row per cell and system: levels, and of each metric mean, interval, n and published value
+        TABLE.csv           a row per cell and system: levels, what was run for those that were scaled, and of each
+                            metric mean, interval, n and published value
 
 Format: https://datapackage.org; the published tables in data/published are packages of the same kind.
 """
@@ -35,13 +36,15 @@ _PARTS = {
     "_n": "repetitions",
     "_published": "as published",
 }
-_COUNT = "_n"
+_COUNT, _RUN = "_n", "_run"
 _LICENCE = {"name": "Apache-2.0", "path": "https://www.apache.org/licenses/LICENSE-2.0"}
 # A zip holds local times without a zone: one and the same, so that the same tables are the same file.
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 Field = dict[str, str]
 Line = dict[str, object]
+# Level -> published one, as text -> what was run for it.
+Scaled = Mapping[str, Mapping[str, int]]
 
 
 def write(found: Results, folder: Path) -> None:
@@ -65,8 +68,9 @@ def package(found: Results, tables: Iterable[Table], made_by: Origin) -> bytes:
     buffer, resources = io.BytesIO(), []
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as held:
         for table in tables:
-            content = frame(table).to_csv(index=False, lineterminator="\n").encode()
-            resource = _resource(table, content)
+            scaled = found.setting.scaled.get(table.id, {})
+            content = frame(table, scaled).to_csv(index=False, lineterminator="\n").encode()
+            resource = _resource(table, content, scaled)
             held.writestr(zipfile.ZipInfo(str(resource["path"]), _MOMENT), content, zipfile.ZIP_DEFLATED)
             resources.append(resource)
         text = json.dumps({**_about(found, made_by), "resources": resources}, indent=2, ensure_ascii=False)
@@ -74,19 +78,25 @@ def package(found: Results, tables: Iterable[Table], made_by: Origin) -> bytes:
     return buffer.getvalue()
 
 
-def frame(table: Table) -> pd.DataFrame:
+def frame(table: Table, scaled: Scaled) -> pd.DataFrame:
     """A row per cell and system: its levels, then for each metric the columns `metric`, `metric_low`, ...
 
-    A metric that is called like a level ends in `_measured`.
+    A metric that is called like a level ends in `_measured`. A level is the published one; `<level>_run` is what was
+    run for it, where levels were scaled.
     """
     lines: dict[str, Line] = {}
     for row in table.rows:
         levels = row.model_extra or {}
-        lines.setdefault(json.dumps(levels, sort_keys=True, default=str), dict(levels)).update(_figures(row))
+        key = json.dumps(levels, sort_keys=True, default=str)
+        lines.setdefault(key, {**levels, **_run(levels, scaled)}).update(_figures(row))
     # The columns say which type they are: a level that some lines lack must stay a whole number.
-    return (
-        pd.DataFrame(list(lines.values())).reindex(columns=[field["name"] for field in fields(table)]).convert_dtypes()
-    )
+    names = [field["name"] for field in fields(table, scaled)]
+    return pd.DataFrame(list(lines.values())).reindex(columns=names).convert_dtypes()
+
+
+def _run(levels: Line, scaled: Scaled) -> Line:
+    known = {name: here for name, here in scaled.items() if name in levels}
+    return {f"{name}{_RUN}": here.get(str(levels[name]), levels[name]) for name, here in known.items()}
 
 
 def _figures(row: Row) -> Line:
@@ -100,16 +110,21 @@ def _columns(row: Row) -> list[str]:
     return [f"{name}{part}" for part in _PARTS]
 
 
-def fields(table: Table) -> list[Field]:
+def fields(table: Table, scaled: Scaled) -> list[Field]:
     """Name, type, unit and meaning of every column: the levels, then the metrics, both as they come in the table."""
     levels = {name: None for row in table.rows for name in row.model_extra or {}}
     typed = [
         {"name": n, "type": _type_of(table.rows, n), "title": "system" if n == "system" else f"level {n}"}
         for n in levels
     ]
+    run = [
+        {"name": f"{n}{_RUN}", "type": "integer", "title": f"level {n}: what was run for the published one"}
+        for n in levels
+        if n in scaled
+    ]
     metrics = {row.metric: _metric_fields(row) for row in reversed(table.rows)}
     order = dict.fromkeys(row.metric for row in table.rows)
-    return [*typed, *(field for metric in order for field in metrics[metric])]
+    return [*typed, *run, *(field for metric in order for field in metrics[metric])]
 
 
 def _metric_fields(row: Row) -> list[Field]:
@@ -133,7 +148,7 @@ def _type_of(rows: Sequence[Row], level: str) -> str:
     return "number" if all(isinstance(value, int | float) for value in values) else "string"
 
 
-def _resource(table: Table, content: bytes) -> Mapping[str, object]:
+def _resource(table: Table, content: bytes, scaled: Scaled) -> Mapping[str, object]:
     return {
         "name": _plain(table.id),
         "type": "table",
@@ -144,7 +159,7 @@ def _resource(table: Table, content: bytes) -> Mapping[str, object]:
         "encoding": "utf-8",
         "bytes": len(content),
         "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
-        "schema": {"fields": fields(table), "missingValues": [""]},
+        "schema": {"fields": fields(table, scaled), "missingValues": [""]},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,8 @@ _DUPLICATE_KEY = 11000
 # FerretDB passes on what SQLite says.
 _NOT_UNIQUE = re.compile(r"E11000|duplicate key|UNIQUE constraint failed", re.IGNORECASE)
 _COPYABLE = frozenset({"collection", "view"})
+# Options that make another kind of collection, and what a capped one may hold: bytes, documents.
+_OF_A_KIND, _ROOM = ("capped", "viewOn", "pipeline", "timeseries"), ("size", "max")
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,41 @@ def create(client: Client, collection: Collection) -> list[str]:
             return lost
         except OperationFailure as error:
             if error.code == _NAMESPACE_EXISTS:
-                return lost
+                return [*lost, *_compared(client, collection)]
             refused = _refused_option(options, error)
             if refused is None:
                 raise TransferFailed(f"{collection.namespace} cannot be created: {reason(error)}") from error
             lost.append(f"{collection.namespace}: option {refused} is not supported by the target")
             options.pop(refused)
+
+
+def _compared(client: Client, collection: Collection) -> list[str]:
+    """In which options a collection that the target has already is not the source's.
+
+    Raises TransferFailed where it is another kind of collection, or has less room: documents would be lost in it.
+    """
+    listed = client[collection.database].list_collections(filter={"name": collection.name})
+    there: Document = next((dict(info) for info in listed), {})
+    kind, options = there.get("type", "collection"), there.get("options", {})
+    other = [key for key in _OF_A_KIND if options.get(key, False) != collection.options.get(key, False)]
+    if kind != collection.kind or other or _has_less_room(options, collection.options):
+        raise TransferFailed(
+            f"{collection.namespace}: the target has another {kind} of this name ({', '.join(other) or 'its size'} "
+            "differs). Fix: drop it there, or leave it out by --collections, then start again"
+        )
+    names = sorted({*options, *collection.options} - {*_OF_A_KIND, *_ROOM})
+    return [
+        f"{collection.namespace}: option {name} is another on the target, which had the collection already"
+        for name in names
+        if options.get(name) != collection.options.get(name)
+    ]
+
+
+def _has_less_room(there: Document, wanted: Document) -> bool:
+    # A server may round the size up; no number, or 0, is no limit.
+    return bool(there.get("capped")) and any(
+        (there.get(name) or math.inf) < (wanted.get(name) or math.inf) for name in _ROOM
+    )
 
 
 def _refused_option(options: Document, error: OperationFailure) -> str | None:

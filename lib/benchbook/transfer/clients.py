@@ -16,7 +16,13 @@ from benchbook.transfer.settings import Document, MongoEndpoint
 
 Client = MongoClient[Document]
 
-_AUTHENTICATION = {11: "UserNotFound", 13: "Unauthorized", 18: "AuthenticationFailed", 334: "MechanismUnavailable"}
+_AUTHENTICATION = {
+    11: "UserNotFound",
+    13: "Unauthorized",
+    18: "AuthenticationFailed",
+    334: "MechanismUnavailable",
+    8000: "AtlasError",
+}
 _PROBE_DATABASE = "benchbook_probe"
 
 
@@ -34,6 +40,8 @@ def connect(endpoint: MongoEndpoint, seconds: float = 5.0, *, answer_seconds: fl
             serverSelectionTimeoutMS=int(seconds * 1000),
             connectTimeoutMS=int(seconds * 1000),
             appname="benchbook-transfer",
+            # Whatever the URL says: what is carried over is not decoded, and a collection's own UUID is bytes.
+            uuidRepresentation="unspecified",
             # Retries are ours: they are bounded in time, and know what a batch that may have arrived needs.
             retryReads=False,
             retryWrites=False,
@@ -53,6 +61,17 @@ def connected(endpoint: MongoEndpoint, seconds: float = 5.0) -> Iterator[Client]
         client.close()
 
 
+@contextmanager
+def answering(endpoint: MongoEndpoint, failure: Callable[[str], Exception]) -> Iterator[None]:
+    """Raises `failure` of one line, which names the server, where it is lost or refuses what the block asks of it."""
+    try:
+        yield
+    except PyMongoError as error:
+        said = reason(error)
+        # Of a lost connection it begins with the address.
+        raise failure(said if said.startswith(endpoint.name) else f"{endpoint.name}: {said}") from error
+
+
 def greet(client: Client, endpoint: MongoEndpoint) -> None:
     """Log in. Raises BadInput with what is wrong."""
     try:
@@ -63,10 +82,9 @@ def greet(client: Client, endpoint: MongoEndpoint) -> None:
         first = str(error).split(",")[0]
         raise BadInput(f"cannot be reached: {first}", key=endpoint.name, fix="start it, or correct the URL") from error
     except OperationFailure as error:
-        if error.code not in _AUTHENTICATION:
-            raise
+        said = "authentication failed" if error.code in _AUTHENTICATION else "it refuses"
         raise BadInput(
-            f"authentication failed: {reason(error)}",
+            f"{said}: {reason(error)}",
             key=endpoint.name,
             fix="check the user, authSource and the password (file or environment variable)",
         ) from error

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, writing
 from benchbook.given import guard
 from benchbook.transfer import watchers
 from benchbook.transfer.engine import TransferWatcher, transfer
@@ -122,7 +122,8 @@ def _publish(done: TransferReport, path: Path | None) -> None:
     text = done.as_json()
     print(text, flush=True)
     if path is not None:
-        path.write_text(text + "\n", encoding="utf-8")
+        with writing(path):
+            path.write_text(text + "\n", encoding="utf-8")
     if done.error:
         print(f"transfer: {done.status}: {done.error}", file=sys.stderr)
     for note in done.notes:

@@ -48,7 +48,7 @@ class Crew:
         # Longest first (taken from the end): the last minutes of a transfer are then busy ones.
         self._parts = sorted(parts, key=lambda part: part.documents)
         for member in self.members:
-            member.link.send(worker.Start(document_limit))
+            _tell(member, worker.Start(document_limit))
         yield from self._heard()
 
     def _heard(self) -> Iterator[None]:
@@ -61,7 +61,7 @@ class Crew:
     def _listen(self, member: Member) -> None:
         try:
             message = member.link.recv()
-        except EOFError as error:
+        except (EOFError, ConnectionError) as error:
             member.has_ended = True
             member.process.join(_GOODBYE_SECONDS)
             raise TransferFailed(f"a worker process ended with status {member.process.exitcode}") from error
@@ -70,7 +70,7 @@ class Crew:
     def _heed(self, member: Member, message: Any) -> None:
         match message:
             case tally.Wanted():
-                member.link.send(self._parts.pop() if self._parts else None)
+                _tell(member, self._parts.pop() if self._parts else None)
             case tally.Tick():
                 member.tick = message
             case tally.ShareEnded():
@@ -82,8 +82,7 @@ class Crew:
         """Ends every worker: asked first, so that batches in hand are written and counted, then killed."""
         self._parts.clear()
         for member in self.members:
-            with suppress(OSError):
-                member.link.send(None)
+            _tell(member, None)
             member.process.terminate()
         self._gather(time.monotonic() + _GOODBYE_SECONDS)
         for member in self.members:
@@ -112,6 +111,12 @@ class Crew:
     def most_in_flight(self) -> int:
         """An upper bound on the documents that were between source and target at one time."""
         return sum(member.tick.most_in_flight for member in self.members)
+
+
+def _tell(member: Member, message: Any) -> None:
+    # Of a worker that is gone its link tells when it is listened to: it names how the process ended.
+    with suppress(OSError):
+        member.link.send(message)
 
 
 def _started(settings: Settings) -> Iterator[Member]:

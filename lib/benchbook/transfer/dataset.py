@@ -14,12 +14,11 @@ from datetime import datetime
 
 import bson
 import numpy as np
-from pymongo.errors import PyMongoError
 
 from benchbook.errors import BadInput
 from benchbook.transfer import raw
 from benchbook.transfer.catalog import documents
-from benchbook.transfer.clients import Client, connected, reason
+from benchbook.transfer.clients import Client, answering, connected
 from benchbook.transfer.failures import LoadFailed
 from benchbook.transfer.settings import MongoEndpoint
 
@@ -141,21 +140,18 @@ def load(endpoint: MongoEndpoint, dataset: DocumentSet, on_progress: Progress = 
     A data set of other content, or one that was not finished, is dropped first. Raises BadInput if the database holds
     what was not loaded from here, LoadFailed if the server refuses.
     """
-    with connected(endpoint) as client:
+    with connected(endpoint) as client, answering(endpoint, LoadFailed):
         if is_there(client, dataset):
             on_progress(dataset.documents, dataset.documents)
             return False
         _refuse_foreign(client, endpoint, dataset)
-        try:
-            _fill(client, dataset, on_progress)
-        except PyMongoError as error:
-            raise LoadFailed(f"{endpoint.name}: {reason(error)}") from error
+        _fill(client, dataset, on_progress)
         return True
 
 
 def make_room(endpoint: MongoEndpoint, database: str) -> None:
     """Drops a copy that an earlier transfer left. Raises BadInput if the database holds other data."""
-    with connected(endpoint) as client:
+    with connected(endpoint) as client, answering(endpoint, LoadFailed):
         _refuse_foreign(client, endpoint, DocumentSet(0, COLLECTIONS, database))
         client[_MARKER_DATABASE]["markers"].replace_one({"_id": database}, {"identity": "copy"}, upsert=True)
         client.drop_database(database)

@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pymongo.errors import PyMongoError
+
+from benchbook.errors import BadInput, NotWritten
 from benchbook.transfer import catalog, ranges, tally
-from benchbook.transfer.clients import Client, connected, refuse_same_server
+from benchbook.transfer.clients import Client, answering, connected, patiently, reason, refuse_same_server
 from benchbook.transfer.crew import Crew
 from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.reader import dropped
@@ -55,14 +58,22 @@ def transfer(settings: Settings, watchers: tuple[TransferWatcher, ...] = ()) -> 
     """
     state = _State()
     with _crew(settings) as crew, _both(settings) as (source, target):
-        found = catalog.collections(source, settings)
+        with answering(settings.source, _unusable):
+            found = catalog.collections(source, settings)
         try:
             _carry_over(settings, crew, source, target, found, state, watchers)
-        except TransferFailed as error:
+        except (TransferFailed, NotWritten) as error:
             return _report(settings, crew, state, "failed", str(error))
+        except PyMongoError as error:
+            # Before the copying or after it: what was copied is reported all the same.
+            return _report(settings, crew, state, "failed", f"a server is lost, or refuses: {reason(error)}")
         except KeyboardInterrupt:
             return _report(settings, crew, state, "interrupted", "interrupted; start it again to go on")
         return _report(settings, crew, state, "complete", None)
+
+
+def _unusable(said: str) -> BadInput:
+    return BadInput(said, fix="mend that server, or give its user the right to read (source) or to write (target)")
 
 
 @contextmanager
@@ -80,7 +91,8 @@ def _both(settings: Settings) -> Iterator[tuple[Client, Client]]:
         connected(settings.source, settings.connect_seconds) as source,
         connected(settings.target, settings.connect_seconds) as target,
     ):
-        refuse_same_server(source, target, (settings.source.name, settings.target.name))
+        with answering(settings.target, _unusable):
+            refuse_same_server(source, target, (settings.source.name, settings.target.name))
         yield source, target
 
 
@@ -98,11 +110,13 @@ def _carry_over(
     for watcher in watchers:
         watcher.start(sum(each.documents for each in found))
     _copy(crew, _ranges(settings, source, target, found), _document_limit(target), state, watchers)
-    gone = [each.namespace for each in found if not catalog.is_still_there(source, each)]
+    # A repetition of what follows does no harm.
+    patient = patiently(settings.retry_seconds, lambda: False)
+    gone = [each.namespace for each in found if not patient(catalog.is_still_there, source, each)]
     if gone:
         raise TransferFailed(dropped(", ".join(gone)))
     started = time.monotonic()
-    state.notes += catalog.copy_indexes(source, target, found, settings.create_index_threads)
+    state.notes += patient(catalog.copy_indexes, source, target, found, settings.create_index_threads)
     state.index_seconds = time.monotonic() - started
 
 

@@ -16,7 +16,7 @@ from typing import cast
 
 from benchbook.transfer import raw
 from benchbook.transfer.catalog import matching
-from benchbook.transfer.clients import Client, connected
+from benchbook.transfer.clients import Client, answering, connected
 from benchbook.transfer.failures import ProofFailed
 from benchbook.transfer.settings import MongoEndpoint, Settings, cores
 
@@ -89,7 +89,7 @@ def _digests(sides: Sequence[MongoEndpoint], wanted: Settings) -> list[tuple[Mon
 
 
 def _selected(endpoint: MongoEndpoint, wanted: Settings) -> dict[tuple[str, str], int]:
-    with connected(endpoint) as client:
+    with connected(endpoint) as client, answering(endpoint, ProofFailed):
         found = matching(client, wanted)
     return {(each.database, each.name): each.documents for each in found if each.kind == "collection"}
 
@@ -98,7 +98,7 @@ def _by_threads(tasks: Sequence[_Task]) -> list[Digest]:
     """By one client of each side: to connect takes as long as to read a small collection."""
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         clients = {side: stack.enter_context(connected(side)) for side in {side for side, _ in tasks}}
-        return list(pool.map(lambda task: _digest(clients[task[0]], *task[1]), tasks))
+        return list(pool.map(lambda task: _digest(clients[task[0]], *task), tasks))
 
 
 def _by_processes(tasks: Sequence[_Task]) -> list[Digest]:
@@ -109,11 +109,15 @@ def _by_processes(tasks: Sequence[_Task]) -> list[Digest]:
 def _in_process(task: _Task) -> Digest:
     endpoint, namespace = task
     with connected(endpoint) as client:
-        return _digest(client, *namespace)
+        return _digest(client, endpoint, namespace)
 
 
-def _digest(client: Client, database: str, collection: str) -> Digest:
-    with closing(client[database][collection].find_raw_batches({}, batch_size=_SCAN_DOCUMENTS)) as batches:
+def _digest(client: Client, endpoint: MongoEndpoint, namespace: tuple[str, str]) -> Digest:
+    database, collection = namespace
+    with (
+        answering(endpoint, ProofFailed),
+        closing(client[database][collection].find_raw_batches({}, batch_size=_SCAN_DOCUMENTS)) as batches,
+    ):
         return summed(f"{database}.{collection}", cast(Iterator[bytes], batches))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from benchbook.errors import counted
+from benchbook.errors import counted, writing
 from benchbook.transfer.engine import Sample
 
 _LINE_SECONDS = 5.0
@@ -46,16 +47,19 @@ def line(sample: Sample, documents: int) -> str:
 
 
 class SampleFile:
-    """Each sample as one JSON line: t (s), documents, rate (docs/s), cpu_s, rss_mb."""
+    """Each sample as one JSON line: t (s), documents, rate (docs/s), cpu_s, rss_mb. Raises NotWritten."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._file = path.open("w", encoding="utf-8")
 
     def __enter__(self) -> SampleFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        # Every line was flushed; one that could not be was told.
+        with suppress(OSError):
+            self._file.close()
 
     def start(self, documents: int) -> None:
         """Nothing to write yet: the total is in the report."""
@@ -68,4 +72,5 @@ class SampleFile:
             "cpu_s": round(sample.cpu, 3),
             "rss_mb": round(sample.resident / 2**20, 1),
         }
-        print(json.dumps(values), file=self._file, flush=True)
+        with writing(self._path):
+            print(json.dumps(values), file=self._file, flush=True)

@@ -72,10 +72,23 @@ def _levels(published: Published, experiment: TableDesign) -> list[dict[str, str
 
 
 def _wanted(levels: dict[str, Any], parameters: TransferParameters) -> bool:
-    threads = f"{levels['source_threads']}/{levels['target_threads']}"
     return (not parameters.caches or levels["cache_bucket_size"] in parameters.caches) and (
-        not parameters.threads or threads in parameters.threads
+        not parameters.threads or _pair(levels) in parameters.threads
     )
+
+
+def _refuse_unpublished(parameters: TransferParameters, points: Sequence[dict[str, Any]]) -> None:
+    """Raises BadInput for a cache or a pair that no published combination has: it would silently be left out."""
+    caches = {levels["cache_bucket_size"] for levels in points}
+    pairs = {_pair(levels) for levels in points}
+    for key, asked, known in (("caches", parameters.caches, caches), ("threads", parameters.threads, pairs)):
+        if unknown := [value for value in asked if value not in known]:
+            fix = f"{key} are {', '.join(map(str, sorted(known)))}"
+            raise BadInput("it is none of the published ones", key=key, value=unknown, fix=fix)
+
+
+def _pair(levels: dict[str, Any]) -> str:
+    return f"{levels['source_threads']}/{levels['target_threads']}"
 
 
 def _levels_from(parameters: TransferParameters, profile: Profile) -> str:
@@ -115,14 +128,14 @@ class TransferKind(Kind[TransferParameters]):
     def cells(self, published: Published, parameters: TransferParameters) -> list[Cell]:
         """Every published combination for each engine that has these knobs, and one cell for the peer."""
         points = [(e.table, levels) for e in stated.design(published) for levels in _levels(published, e)]
+        _refuse_unpublished(parameters, [levels for _, levels in points])
         chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
         if not chosen:
-            known = sorted({f"{x['source_threads']}/{x['target_threads']}" for _, x in points})
             raise BadInput(
                 "no published combination is left",
                 key="caches, threads",
                 value=[parameters.caches, parameters.threads],
-                fix=f"threads are {', '.join(known)}",
+                fix="take a cache and threads that were published together",
             )
         knobs = [name for name in parameters.names() if name in KNOBS]
         found = [Cell(table=table, system=name, levels=levels) for name in knobs for table, levels in chosen]
@@ -154,6 +167,9 @@ class TransferKind(Kind[TransferParameters]):
         inventory.require_one("client")
         mongo.check(inventory, parameters.server)
         check_probes(profile, [])
+        if documents(parameters, profile) < COLLECTIONS:
+            fix = f"give at least {COLLECTIONS}: one for each collection"
+            raise BadInput("too few to copy", key="documents", value=parameters.documents, fix=fix)
         return Transfer(
             inventory=inventory,
             profile=profile,

@@ -49,11 +49,12 @@ def combinations(report: Recorded) -> pd.DataFrame:
     """A row per combination, as published and as each engine did it: its figures as means over repetitions.
 
     [who, cache, threads, qps (documents/s), cpu_percent (%), memory_mb (MB)], and qps_low and qps_high, the 95%
-    interval.
+    interval. Threads and caches are the published ones; where others stand for them, `attrs["levels"]` says which.
     """
     found = pd.DataFrame([*_published_combinations(report), *_measured_combinations(report)])
     found = found.assign(cache="cache " + _square(found.cache), threads=_by_size(found.threads))
     found.attrs["units"] = {"qps": "documents/s", "cpu_percent": "%", "memory_mb": "MB"}
+    found.attrs["levels"] = _stand_ins(report)
     return found
 
 
@@ -115,9 +116,8 @@ def _by_size(threads: pd.Series[str]) -> pd.Series[CategoricalDtype[str]]:
 
 def beside(report: Recorded) -> HTML:
     """Each published table beside what was measured; the cache, which is a table's own, stands in its title alone."""
-    scaling = report.campaign.scaling
     tables = show.beside([_without_constants(report, part) for part in report.tables()], report.published)
-    said = [scaling.sentence()] if scaling else []
+    said = [_stand_ins(report)]
     said += [COUNTED] if any("unsure" in record.proof for record in report.records) else []
     return show.stack([*map(show.paragraph, filter(None, [*said, circumstances.unsure(report.records)])), tables])
 
@@ -198,6 +198,10 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
     ).sort_values("cache_bucket_size", kind="stable")
     figure = plots.timelines.time_series(frame, row="cache", column="threads", label=label, since="copying")
     alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
-    return plots.picture.show(
-        figure, alt, f"{engine}: {label}, one line per repetition.", save_as=report.figure_file(name)
-    )
+    said = f"{engine}: {label}, one line per repetition. {_stand_ins(report)}".strip()
+    return plots.picture.show(figure, alt, said, save_as=report.figure_file(name))
+
+
+def _stand_ins(report: Recorded) -> str:
+    """Which levels stand for the published ones, in a sentence; empty where these were run."""
+    return report.campaign.scaling.sentence() if report.campaign.scaling else ""
