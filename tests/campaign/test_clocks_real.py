@@ -74,13 +74,13 @@ def _let_others(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, 1.0)
 
 
-def _measured(listen: Listener) -> store.Campaign:
+def _measured(listen: Listener, what: LoadParameters = WHAT) -> store.Campaign:
     report, profile = published.load(REPORT), load_profile("tiny")
     inventory: Inventory = load_inventory(INVENTORY)
-    asked = LoadKind().asked(report, WHAT, profile, inventory)
-    trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)
+    asked = LoadKind().asked(report, what, profile, inventory)
+    trials = design.plan(LoadKind().cells(report, what), 1, seed=1, asked=asked)
     campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
-    run.run(campaign, LoadKind().experiment(report, WHAT, profile, inventory), listen)
+    run.run(campaign, LoadKind().experiment(report, what, profile, inventory), listen)
     return campaign
 
 
@@ -94,7 +94,8 @@ def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_r
         if progress.rate is not None:
             set_back.touch()
 
-    campaign = _measured(listen)
+    # Long enough that a rate is told of before it ends, however busy this machine is.
+    campaign = _measured(listen, WHAT.model_copy(update={"time_s": 8}))
     assert [record.status for record in campaign.records()] == ["done"]
     assert campaign.disturbed() != []
     assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []

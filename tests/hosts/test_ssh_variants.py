@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
+import paramiko
 import pytest
 from cryptography.hazmat.primitives import serialization
 from kit import ROOT, until
@@ -327,6 +328,26 @@ def test_a_job_that_ends_on_a_full_disk_is_not_a_killed_supervisor(tmp_path: Pat
 def parsed_in_vain(hosts: Iterable[RemoteHost]) -> None:
     with blaming_disks(hosts):
         raise OutputNotParseable("cut short")
+
+
+def test_a_process_that_ends_while_it_is_read_is_gone(
+    tmp_path: Path, net: str, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was "is its disk full, or read-only?", of /proc, where a job ended in just that moment."""
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant()) as server:
+        host = RemoteHost(server.inventory(), "db")
+        host.connect()
+        process, opened = subprocess.Popen(["sleep", "60"]), host.sftp.open
+
+        def then_ended(path: str, mode: str) -> paramiko.SFTPFile:
+            found = opened(path, mode)
+            process.kill()
+            process.wait()
+            return found
+
+        monkeypatch.setattr(host.sftp, "open", then_ended)
+        assert host.read_process(process.pid, "stat") == b""
+        host.close()
 
 
 # -- as many logins as MaxStartups allows -------------------------------------------------------------------------

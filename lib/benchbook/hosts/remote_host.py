@@ -221,8 +221,11 @@ class RemoteHost:
             try:
                 with self.sftp.open(f"/proc/{pid}/{name}", "r") as source:
                     return source.read(4096)
-            except FileNotFoundError:
-                return b""
+            except OSError as problem:
+                # Of one that ends after it was opened, the kernel has nothing to read (ESRCH): for SFTP just a failure.
+                if isinstance(problem, FileNotFoundError) or _is_refusal(problem):
+                    return b""
+                raise
 
     def touch(self, path: str) -> None:
         """Set a file's times to now by the host's clock (utime with no time is "now" over there)."""
