@@ -56,33 +56,51 @@ def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_po
     ("said", "port"),
     [
         (  # MySQL 8.0.15: the minutes and seconds are no port.
-            "2026-11-26T09:12:30.123456Z 0 [ERROR] [MY-010262] [Server] Can't start server: Bind on TCP/IP port: "
-            "Address already in use\n2026-11-26T09:12:30.123470Z 0 [ERROR] [MY-010257] [Server] Do you already have "
-            "another mysqld server running on port: 3306 ?\n2026-11-26T09:12:30.124000Z 0 [ERROR] [Server] Aborting",
-            3306,
+            "2026-11-26T11:42:41.297121Z 0 [ERROR] [MY-010262] [Server] Can't start server: Bind on TCP/IP port: "
+            "Address already in use\n2026-11-26T11:42:41.297132Z 0 [ERROR] [MY-010257] [Server] Do you already have "
+            "another mysqld server running on port: 24018 ?",
+            24018,
         ),
-        (  # MariaDB
-            "2026-11-26  9:12:30 0 [ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: Address already in "
-            "use\n2026-11-26  9:12:30 0 [ERROR] Do you already have another server running on port: 3307 ?",
-            3307,
+        (  # MariaDB 10.11.19
+            "2026-11-26 11:42:01 0 [Note] Server socket created on IP: '127.0.0.9', port: '24006'.\n"
+            "2026-11-26 11:42:01 0 [ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: Address already in "
+            "use\n2026-11-26 11:42:01 0 [ERROR] Do you already have another server running on port: 24006 ?\n"
+            "2026-11-26 11:42:01 0 [ERROR] Aborting",
+            24006,
         ),
-        (  # TiDB: nor is a line of source.
-            '[2026/11/26 09:12:30.123 +00:00] [FATAL] [main.go:686] ["failed to create the server"] [error="listen tcp '
-            '127.0.0.1:4000: bind: address already in use"] [stack="main.createServer\\n\\t/src/main.go:686\\nmain"]',
-            4000,
+        (  # TiDB 6.5: nor is a line of source.
+            '[2026/11/26 11:41:47.164 +00:00] [FATAL] [main.go:757] ["failed to create the server"] [error="listen tcp '
+            '127.0.0.9:24000: bind: address already in use"] [stack="main.createServer\\n\\tgithub.com/pingcap/tidb@'
+            "v1.1.0-beta.0.20221201110602-e307642d9fa5/tidb-server/main.go:757\\nmain.main\\n\\tgithub.com/pingcap/tidb@"
+            'v1.1.0-beta.0.20221201110602-e307642d9fa5/tidb-server/main.go:212\\nruntime.main\\n\\truntime/proc.go:290"]',
+            24000,
         ),
-        (  # etcd
-            '{"level":"fatal","ts":"2026-11-26T09:12:30.123Z","caller":"etcdmain/etcd.go:204","error":"listen tcp '
-            '127.0.0.1:2380: bind: address already in use","stacktrace":"etcdmain/etcd.go:204"}',
-            2380,
+        (  # etcd 3.5.11
+            '{"level":"warn","ts":"2026-11-26T11:41:47.33152Z","caller":"etcdmain/etcd.go:146","msg":"failed to start '
+            'etcd","error":"listen tcp 127.0.0.9:24079: bind: address already in use"}\n'
+            '{"level":"fatal","ts":"2026-11-26T11:41:47.331614Z","caller":"etcdmain/etcd.go:204","msg":"discovery '
+            'failed","error":"listen tcp 127.0.0.9:24079: bind: address already in use","stacktrace":'
+            '"go.etcd.io/etcd/server/v3/etcdmain.startEtcdOrProxyV2\\n\\tgo.etcd.io/etcd/server/v3@v3.5.11/etcdmain/'
+            "etcd.go:204\\ngo.etcd.io/etcd/server/v3/etcdmain.Main\\n\\tgo.etcd.io/etcd/server/v3@v3.5.11/etcdmain/"
+            "main.go:40\\nmain.main\\n\\tgo.etcd.io/etcd/server/v3@v3.5.11/main.go:31\\nruntime.main\\n\\truntime/"
+            'proc.go:290"}',
+            24079,
         ),
-        ("2026/11/26 09:12:30 listen tcp :36789: bind: address already in use", 36789),  # DTM
-        (  # PostgreSQL
-            '2026-11-26 09:12:30.123 UTC [77] LOG:  could not bind IPv4 address "127.0.0.1": Address already in use\n'
-            "2026-11-26 09:12:30.123 UTC [77] HINT:  Is another postmaster already running on port 5432? If not, wait.",
-            5432,
+        (  # DTM 1.19.0
+            '{"level":"error","ts":"2026-11-26T11:42:02.761Z","caller":"dtmsvr/svr.go:55","msg":"start server err: '
+            'listen tcp :24789: bind: address already in use","stacktrace":"github.com/dtm-labs/dtm/dtmsvr.StartSvr.'
+            'func2\\n\\tgithub.com/dtm-labs/dtm@v1.19.0/dtmsvr/svr.go:55"}',
+            24789,
         ),
-        (  # mongod names none.
+        (  # PostgreSQL 15
+            '2026-11-26 11:42:02.610 UTC [8482] LOG:  could not bind IPv4 address "127.0.0.9": Address already in use\n'
+            "2026-11-26 11:42:02.610 UTC [8482] HINT:  Is another postmaster already running on port 24432? If not, "
+            "wait a few seconds and retry.\n2026-11-26 11:42:02.610 UTC [8482] WARNING:  could not create listen "
+            'socket for "127.0.0.9"\n2026-11-26 11:42:02.610 UTC [8482] FATAL:  could not create any TCP/IP sockets\n'
+            "2026-11-26 11:42:02.613 UTC [8482] LOG:  database system is shut down",
+            24432,
+        ),
+        (  # mongod names none; in its format, by hand: there is none here.
             '{"t":{"$date":"2026-11-26T09:12:30.123+00:00"},"id":20568,"msg":"Error setting up listener","attr":'
             '{"error":{"code":9001,"errmsg":"Address already in use"}}}',
             None,
@@ -90,6 +108,8 @@ def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_po
     ],
 )
 def test_the_port_is_read_off_what_servers_print(said: str, port: int | None) -> None:
+    """What the real ones printed on 26 November 2026, told to listen where another program did."""
+
     def away(_: Path) -> str:
         raise ConnectionLost("db1")
 
