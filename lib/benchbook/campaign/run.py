@@ -57,12 +57,11 @@ def run(
     if not todo:
         tracker.finish()
         return
-    began, earlier = time.time(), campaign.environment().runs
+    began, earlier, kit = time.time(), campaign.environment().runs, of_this_checkout().called
     under_way = _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
 
     def note_times() -> None:
-        this = RunTimes(began=began, ended=time.time(), kit=of_this_checkout().called)
-        campaign.note(Environment(runs=[*earlier, this]))
+        campaign.note(Environment(runs=[*earlier, RunTimes(began=began, ended=time.time(), kit=kit)]))
 
     try:
         with timed(), ExitStack() as stack:

@@ -10,6 +10,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.http_server import HttpServer
 from benchbook.systems.innodb_server import InnodbServer, Purpose
 from benchbook.systems.sql import query
+from benchbook.systems.statements import literal
 
 SCHEMAS = ("dtmsvr.storage.mysql.sql", "dtmcli.barrier.mysql.sql")
 # What is still under way; `succeed` and `failed` (rolled back) are ends.
@@ -96,10 +97,6 @@ class Dtm(HttpServer):
     def not_ended(self) -> set[str]:
         """The global transactions under way, by their ids."""
         self.asked += 1
-        ends = ", ".join(f"'{end}'" for end in ENDS)
+        ends = ", ".join(map(literal, ENDS))
         rows = query(self.host, self.store, f"SELECT gid FROM dtm.trans_global WHERE status NOT IN ({ends})")
         return {str(gid) for (gid,) in rows}
-
-    def under_way(self) -> int:
-        """Global transactions that have not ended."""
-        return sum(count for status, count in self.ends().items() if status not in ENDS)

@@ -253,7 +253,7 @@ class SagaLadder:
     def _settle(self, before: dict[str, int]) -> None:
         """Return once nothing is in flight, every transaction has ended and DTM's merged writes are written."""
         until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
-        until(lambda: self._dtm.under_way() == 0, "the global transactions under way", every_s=0.1)
+        until(lambda: not self._dtm.not_ended(), "the global transactions under way", every_s=0.1)
         if before:
             until(Still(self._counters), "the last writes", every_s=0.3)
 

@@ -42,10 +42,12 @@ def cells(records: Iterable[Record]) -> list[tuple[dict[str, object], Step, list
     """The same, each with what it is called at the head of a table's row: its system only where there are several."""
     steps = by_step(records)
     several = len({step.system for step in steps}) > 1
-    return [
-        ({**({"system": step.system} if several else {}), "rung": named(step.rung)}, step, mine)
-        for step, mine in steps.items()
-    ]
+    return [(heading(step.system, named(step.rung), several=several), step, mine) for step, mine in steps.items()]
+
+
+def heading(system: str, rung: str, *, several: bool) -> dict[str, object]:
+    """What a table's row begins with."""
+    return {**({"system": system} if several else {}), "rung": rung}
 
 
 def named(rung: Rung) -> str:

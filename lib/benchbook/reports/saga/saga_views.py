@@ -22,7 +22,7 @@ from benchbook.grouping import grouped
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
-from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_step, cells, knees, named, of_table
+from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_step, cells, heading, knees, named, of_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,7 +99,7 @@ def beside(report: Recorded) -> HTML:
     printed = {(row["rung"], row["measure"]): row["value"] for row in _published_rungs(report, named)}
     several = len(_by_system(report.records)) > 1
     groups: list[tuple[dict[str, object], list[Record]]] = [
-        ({**({"system": system} if several else {}), "rung": "sysbench alone"}, mine)
+        (heading(system, "sysbench alone", several=several), mine)
         for system, mine in _by_system(of_table(report.records, SYSBENCH)).items()
     ]
     groups += [(called, mine) for called, _, mine in cells(at_knee(of_table(report.records)))]
