@@ -83,5 +83,6 @@ def test_names_are_matched_whole_and_system_collections_left_out() -> None:
 
 def test_a_url_does_not_say_how_a_collection_s_own_uuid_is_decoded() -> None:
     """As `UUID` it is no bytes, by which a collection is known again: the first question to a mongod ended so."""
-    with connect(MongoEndpoint(f"{A.url}?uuidRepresentation=standard")) as client:
+    # Its monitor, which would look for that server meanwhile, is not started.
+    with connect(MongoEndpoint(f"{A.url}?uuidRepresentation=standard&connect=false")) as client:
         assert client.codec_options.uuid_representation == UuidRepresentation.UNSPECIFIED
