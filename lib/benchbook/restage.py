@@ -22,6 +22,7 @@ from benchbook.claims import ledger_check
 from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved
 from benchbook.given import user_file
+from benchbook.grouping import grouped
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
@@ -295,7 +296,19 @@ def _publish(report: str, done: Executed, console: Console) -> int:
     if done.problem and done.campaign and not store.Campaign(done.campaign).missing():
         said = f"every trial is recorded: mend that, and `benchbook site {report}` makes the page; no load is run again"
         console.print(said, markup=False, highlight=False)
+    if results and done.status == 0:
+        _say_verdicts(results, console)
     if done.campaign:
         console.print(f"campaign: {done.campaign}", markup=False, highlight=False)
     console.print(f"page: {page}", markup=False, highlight=False)
     return done.status
+
+
+def _say_verdicts(file: Path, console: Console) -> None:
+    """What a run says of the report's claims, in a line for each system; nothing where no claim was judged."""
+    from benchbook.analysis.results import read
+    from benchbook.claims import section
+
+    for system, claims in grouped(read(file).claims, lambda claim: claim.system).items():
+        of = f" on {system}" if system else ""
+        console.print(f"claims{of}: {section.counts(claims)}", markup=False, highlight=False)

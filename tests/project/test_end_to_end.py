@@ -104,6 +104,17 @@ def test_the_site_s_json_is_what_was_measured(restaged: tuple[Home, int, str]) -
     assert found.finished > found.started
 
 
+def test_the_terminal_says_what_became_of_the_claims(restaged: tuple[Home, int, str]) -> None:
+    home, _, said = restaged
+    claims = results.read(home.path / "site" / f"{REPORT}.json").claims
+    for system in ("tidb", "mariadb"):
+        (line,) = [line for line in said.splitlines() if line.startswith(f"claims on {system}: ")]
+        verdicts = [claim.verdict for claim in claims if claim.system == system]
+        assert len(verdicts) == 16
+        counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts))]
+        assert sorted(line.removeprefix(f"claims on {system}: ").split(", "), key=lambda one: one.split(" ", 1)[1]) == counts
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_stands_alone_in_a_browser(restaged: tuple[Home, int, str], width: int) -> None:
     home, _, _ = restaged
