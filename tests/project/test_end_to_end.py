@@ -112,7 +112,10 @@ def test_the_terminal_says_what_became_of_the_claims(restaged: tuple[Home, int, 
         verdicts = [claim.verdict for claim in claims if claim.system == system]
         assert len(verdicts) == 16
         counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts))]
-        assert sorted(line.removeprefix(f"claims on {system}: ").split(", "), key=lambda one: one.split(" ", 1)[1]) == counts
+        assert (
+            sorted(line.removeprefix(f"claims on {system}: ").split(", "), key=lambda one: one.split(" ", 1)[1])
+            == counts
+        )
 
 
 @pytest.mark.parametrize("width", [390, 1280])
