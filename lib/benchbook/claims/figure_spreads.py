@@ -69,7 +69,7 @@ class FigureSpreads:
         Figures of one repetition that lie near each other in time may share more than all of them do: then differences
         vary less than the sum of their figures' variances says, all by one factor, which these comparisons tell.
         """
-        weights = [_weights(part) for part in parts]
+        weights = [_by_key(part) for part in parts]
         sums = [self._sum(of_part) for of_part in weights]
         apart = [_of_starts(of_part, self.systems) for of_part in weights]
         seen = [
@@ -117,19 +117,15 @@ class FigureSpreads:
         return Spread(whole, df, odd)
 
 
-def _weights(part: Part) -> dict[TermKey, float]:
-    """Figure -> how often its log is in the effect: 1 and -1, or a share of it in a mean over several comparisons."""
-    weights: dict[TermKey, float] = {}
-    for term, sign in zip(part.terms, part.signs, strict=True):
-        weights[term.key] = weights.get(term.key, 0.0) + sign / part.averaged
-    return weights
+def _by_key(part: Part) -> dict[TermKey, float]:
+    return {term.key: weight for term, weight in part.weights}
 
 
 def compares_starts(part: Part, shares: Mapping[TermKey, str]) -> bool:
     """Is what a start does to all figures that share it in the effect? `shares` as of `sharing`."""
     if not part.signs:
         return len({shares[term.key] for term in part.terms}) > 1
-    return bool(_of_starts(_weights(part), shares))
+    return bool(_of_starts(_by_key(part), shares))
 
 
 def _of_starts(weights: Mapping[TermKey, float], shares: Mapping[TermKey, str]) -> dict[str, float]:
