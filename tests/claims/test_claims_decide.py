@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from toy_report import evidence, ledger
 
+from benchbook.claims import judge, section, words
 from benchbook.claims.decide import decide
 from benchbook.claims.parts import Part, at_least, interval, p_inside, p_outside, within
+from benchbook.published.tables import Published
 
 LOGS = np.log([1.9, 2.0, 2.1])
 
@@ -141,3 +144,27 @@ def test_at_lab_a_flat_curve_contradicts_a_rise_and_a_rising_one_reproduces_it()
         decided["rising"] += verdicts[8:].count("reproduced")
     assert decided["flat"] >= 0.9 * 800
     assert decided["rising"] >= 0.9 * 800
+
+
+def test_what_is_judged_says_the_error_rate_of_its_ledger(toy: Published) -> None:
+    rises = {"hypothesis": "increases", "table": "a", "metric": "y", "factor": "x"}
+    strict = ledger(rises, {**rises, "table": "b"}).model_copy(update={"alpha": 0.005})
+    found = judge.judge(strict, toy, evidence({"a": {"y": [100, 190, 300, 306]}}), judge.JudgedSystem("s"))
+    assert {claim.verdict for claim in found} == {"reproduced", "not testable here"}
+    assert [claim.alpha for claim in found] == [0.005, 0.005]
+    assert section.error_rate(found) == "0.5%"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (999.4, "999"),
+        (999.7, "1,000"),
+        (1000, "1,000"),
+        (1000.1, "over 1,000"),
+        (0.0001, "under 0.001"),
+        (-0.25, "-0.25"),
+    ],
+)
+def test_numbers_have_three_digits_and_no_exponent(value: float, said: str) -> None:
+    assert words.number(value) == said

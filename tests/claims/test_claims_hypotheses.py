@@ -608,3 +608,14 @@ def test_a_claim_about_two_systems_is_judged_once(toy: Published) -> None:
     # 350 / 100, each times its system's own block effect in a repetition.
     assert found[0][0].parts[0].region == pytest.approx((2, None))
     assert found[0][0].n == 5
+
+
+def test_a_figure_that_stands_twice_counts_twice_in_what_an_effect_varies_by(toy: Published) -> None:
+    # log(y2 / y1) - log(y4 / y2) holds the log of y2 twice: 1 + 2^2 + 1 variances of a figure, and of its rounding to
+    # whole numbers (1 / 12, Sheppard) relative to each mean.
+    steps = [{"table": "a", "metric": "y", "rows": {"x": b}, "over": {"rows": {"x": a}}} for a, b in ((1, 2), (2, 4))]
+    claim = ledger({"hypothesis": "order", "figures": steps}).claims[0]
+    frame = pd.DataFrame({"x": [1, 2, 4] * 2, "y": [100.0, 200, 300] * 2, "repetition": [1, 1, 1, 2, 2, 2]})
+    (part,) = claim.parts(judge.Arm(toy, Evidence({"a": frame.assign(system="s")}, ["s"]), "s"))
+    assert part.figures == 6
+    assert part.resolution == pytest.approx((1 / 100**2 + 4 / 200**2 + 1 / 300**2) / 12)

@@ -162,6 +162,42 @@ def test_a_figure_that_varies_unlike_the_others_is_named_in_its_comparisons() ->
     assert calm.df > 8
 
 
+def test_rates_of_one_trial_that_move_as_one_are_one_figure() -> None:
+    # Sagas, transactions and statements of five trials: the last two are 4 and 7 times the first, within rounding.
+    rng = np.random.default_rng(4)
+    whole = 0.03 * rng.standard_normal((5, 4)) + [0.0, 0.2, -0.1, 0.3]
+    values = {
+        (rate, x): whole[x] + math.log(times) + 1e-5 * rng.standard_normal(4)
+        for x in range(5)
+        for rate, times in (("sagas", 1), ("transactions", 4), ("statements", 7))
+    }
+    terms = [Term("a", rate, {"x": x}) for rate, x in values]
+    known = RepeatedFigures(
+        lambda term: pd.Series(values[term.metric, int(term.rows["x"])]),
+        lambda of: len({term.rows["x"] for term in of}) == 1,
+        lambda _: "s",
+    )
+    alone, all_rates = figure_spreads(terms[::3], known), figure_spreads(terms, known)
+    assert alone is not None
+    assert all_rates is not None
+    # (5 - 1) x (4 - 1) degrees of freedom, of five figures.
+    assert all_rates.most_df == pytest.approx(12)
+    compared = part(terms[0], terms[3], 0.001)
+    assert all_rates.of([compared]) == alone.of([compared])
+    of_statements = part(terms[2], terms[5], 0.001)
+    assert all_rates.of([of_statements]) == alone.of([compared])
+
+
+def test_rates_of_one_trial_that_differ_are_figures_of_their_own() -> None:
+    # They share what their repetition did, which is ten times what tells them apart.
+    rng = np.random.default_rng(4)
+    values = {term.key: 0.02 * rng.standard_normal(4) + [0.0, 0.2, -0.1, 0.3] for term in TERMS}
+    known = RepeatedFigures(lambda term: pd.Series(values[term.key]), lambda _: True, lambda _: "s")
+    found = figure_spreads(TERMS, known)
+    assert found is not None
+    assert found.most_df == pytest.approx(9)
+
+
 def test_too_few_figures_know_nothing_of_each_other() -> None:
     assert figure_spreads(TERMS[:2], repeated({1: [0, 1, 2], 2: [1, 0, 3]})) is None
 

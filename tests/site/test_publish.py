@@ -232,6 +232,12 @@ def test_a_failed_run_is_shown_with_its_error_as_one_paragraph(tmp_path: Path) -
     assert "An Exception" not in text(soup)
 
 
+def test_a_notebook_that_fails_when_all_is_measured_is_no_run_that_broke_off(tmp_path: Path) -> None:
+    header = text(rendered(tmp_path, broken(), trials={"planned": 2, "done": 2, "failed": 0}).header)
+    assert "Every trial was measured, but the notebook broke off at cell [3] ." in header
+    assert "run broke off" not in header
+
+
 def judged(**changes: Any) -> dict[str, Any]:
     shown = {"system": "tidb", "unit": "times", "region": [1.2, None], "published": 3.36, "decide": "a quieter host"}
     return {**CLAIM, **shown, **changes}
@@ -311,6 +317,25 @@ def test_rates_that_are_not_to_be_relied_on_are_named_where_the_claims_are_count
     assert told == [said, "2 of 45 trials failed."]
 
 
+def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
+    scaled = {
+        "insert": {"threads": {"100": 1, "200": 2, "400": 4}},
+        "select": {"threads": {"50": 1, "200": 5}},
+        "copy": {"source_threads": {"16": 1}, "cache": {"1024": 26, "2048": 51}},
+    }
+    given = results.parse(found(profile="lab", systems=[], setting={"scaled": scaled}))
+    assert first_screen.trust(given)[0] == (
+        "Levels are scaled to the cores here: cache 1,024 to 2,048 were run as 26 to 51, source threads 16 were run as "
+        "1 and threads 50 to 400 were run as 1 to 5."
+    )
+
+
+def test_the_page_says_the_error_rate_that_the_ledger_asks_for(tmp_path: Path) -> None:
+    said = "the chance of even one wrong verdict is at most"
+    assert f"{said} 5%." in text(rendered(tmp_path, cells(), claims=[judged(), judged()]))
+    assert f"{said} 0.5%." in text(rendered(tmp_path, cells(), claims=[judged(alpha=0.005), judged(alpha=0.005)]))
+
+
 def test_two_systems_are_counted_each_for_itself() -> None:
     claims = [judged(), judged(system="mariadb", verdict="contradicted")]
     systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
@@ -327,7 +352,8 @@ def test_two_systems_are_counted_each_for_itself() -> None:
         ({"claims": verdicts(inconclusive=3, contradicted=1)}, "good", "Complete"),
         ({"trials": {"planned": 2, "done": 1, "failed": 0}}, "warn", "Incomplete"),
         ({"trials": {"planned": 2, "done": 1, "failed": 1}}, "warn", "1 failed trial"),
-        ({"failed": "it broke"}, "bad", "Run failed"),
+        ({"failed": "it broke"}, "bad", "Measured; notebook failed"),
+        ({"failed": "it broke", "trials": {"planned": 2, "done": 1, "failed": 0}}, "bad", "Run failed"),
     ],
 )
 def test_green_is_only_what_was_measured_whole_and_settles_something(
@@ -655,7 +681,7 @@ def test_a_notebook_that_broke_after_its_loads_says_what_was_measured(tmp_path: 
     assert (said.profile, said.inventory) == (planned["asked"]["profile"], planned["asked"]["inventory"])
     header = text(BeautifulSoup(page.read_text(), "html.parser").header)
     assert f"9 of {len(planned['trials'])} trials were measured" in header
-    assert "Run failed" in header
+    assert "Measured; notebook failed" in header
 
 
 def test_every_column_that_is_downloaded_is_described_in_a_data_package(recorded: Callable[[], Path]) -> None:

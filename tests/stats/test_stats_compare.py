@@ -12,6 +12,7 @@ from benchbook.errors import BadInput
 from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
 from benchbook.stats.comparison import holm, ratio_interval
 from benchbook.stats.estimates import DegenerateDataWarning
+from benchbook.stats.moderation import moderate
 
 
 def _pair(new, base):
@@ -126,6 +127,52 @@ def test_equal_tables_are_called_different_in_at_most_5_percent(repetitions):
     assert [holm(p).min() for p in p_values[:20]] == pytest.approx(smallest[:20])
     assert np.mean(smallest < 0.05) <= 0.05
     assert np.mean(p_values.min(axis=1) < 0.05) > 0.3, "the same tables without Holm"
+
+
+@pytest.mark.parametrize("few", ["new", "base"])
+def test_equal_tables_of_2_and_6_repetitions_are_called_different_in_at_most_5_percent(few):
+    # 12% where the variances of each arm were moderated by themselves.
+    rng, wrong = np.random.default_rng(26), 0
+    for _ in range(150):
+        rows = [
+            (arm, cell, 1000 * math.exp(0.03 * noise))
+            for arm in ("new", "base")
+            for cell in range(15)
+            for noise in rng.standard_normal(2 if arm == few else 6)
+        ]
+        wrong += _compare(pd.DataFrame(rows, columns=["arm", "threads", "tps"])).different.any()
+    assert wrong <= 7
+
+
+def test_two_arms_tell_the_spread_of_a_cell_together():
+    # Logs of three repetitions: -d, 0, d have the variance d^2. The new arm varies twice as much in every cell, so its
+    # variances are 4 times as large: what is left of each cell is d^2, with 2 + 2 degrees of freedom.
+    spreads = [0.01, 0.02, 0.03, 0.04]
+    rows = [
+        (arm, cell, math.exp(noise))
+        for arm, times in (("new", 2), ("base", 1))
+        for cell, spread in enumerate(spreads)
+        for noise in (-times * spread, 0, times * spread)
+    ]
+    found = _compare(pd.DataFrame(rows, columns=["arm", "threads", "tps"]))
+    alike = moderate(np.square(spreads), [4, 4, 4, 4])
+    assert found.error.tolist() == pytest.approx(np.sqrt(alike.variances * (4 / 3 + 1 / 3)).tolist())
+    # The log of the factor is known from 4 ratios of 2 and 2 degrees of freedom: its variance is 2 (4 + 2) / (4 x 4),
+    # and of the error's it makes (4 / 5 - 2 / 4)^2.
+    assert found.df.tolist() == pytest.approx((1 / (1 / alike.dfs + 0.09 * 0.75 / 2)).tolist())
+
+
+def test_an_arm_that_repeats_exactly_does_not_tell_its_spread():
+    # Four cells, of which one repeats exactly in the new arm: it borrows as one with 2 degrees of freedom.
+    rows = [
+        (arm, cell, math.exp(noise))
+        for arm in ("new", "base")
+        for cell in range(4)
+        for noise in ((0, 0, 0) if (arm, cell) == ("new", 3) else (-0.02, 0, 0.02))
+    ]
+    found = _compare(pd.DataFrame(rows, columns=["arm", "threads", "tps"]))
+    alike = moderate([0.0004] * 4, [4, 4, 4, 2])
+    assert found.error.tolist() == pytest.approx(np.sqrt(alike.variances * 2 / 3).tolist())
 
 
 def test_a_table_that_differs_in_two_cells():

@@ -63,6 +63,11 @@ class Trials(_Strict):
     failed: int = Field(ge=0)
     disturbed: int = Field(default=0, ge=0)
 
+    @property
+    def whole(self) -> bool:
+        """Whether there is a record of every trial that was planned."""
+        return 0 < self.planned <= self.done
+
 
 class Measured(_Strict):
     """A value over `n` repetitions and its interval, in the row's unit; low and high are null below 2 repetitions."""
@@ -109,7 +114,8 @@ class JudgedClaim(_Open):
 
     `what` says what `effect` measures, in `unit` ("times" = a ratio, "tau" = a rank correlation); `interval` belongs to
     it at `confidence`, `region` is where the claim puts it, `published` the same of the published table. `n` counts
-    repetitions. `p_value` is adjusted for all claims of the ledger (Holm) and all looks. `decide` says what would
+    repetitions. `p_value` is adjusted for all claims of the ledger (Holm) and all looks, and settles a claim below
+    `alpha`, the chance that any verdict of the ledger is wrong (older files have none: 0.05). `decide` says what would
     settle it, `needed` how many repetitions at the spread seen (null where it is settled, or where no number up to 100
     would do).
     `leaning` is the probability that the claim holds here, 0 to 1 (null below two repetitions, and in older files).
@@ -132,6 +138,7 @@ class JudgedClaim(_Open):
     published: float | None = None
     n: int | None = None
     p_value: float | None = None
+    alpha: float = Field(default=0.05, gt=0, lt=1)
     decide: str = ""
     needed: int | None = None
     leaning: float | None = Field(default=None, ge=0, le=1)

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import Term
+from benchbook.claims.terms import Term, weighed
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -94,9 +94,13 @@ class Arm:
         """Were these terms all measured in one trial?"""
         return len({self.evidence.trial_of(term, self.system_of(term)) for term in terms}) == 1
 
-    def resolution(self, terms: Sequence[Term]) -> float:
-        """Variance that rounding gives the log of these terms' ratio."""
-        return sum(self._rounding(term, column) for term in terms for column in arithmetic.names(term.metric))
+    def resolution(self, terms: Sequence[Term], signs: Sequence[float] = ()) -> float:
+        """Variance that rounding gives an effect of these terms; `signs` as of `weighed`."""
+        return sum(
+            weight**2 * self._rounding(term, column)
+            for term, weight in weighed(terms, signs)
+            for column in arithmetic.names(term.metric)
+        )
 
     def _rounding(self, term: Term, column: str) -> float:
         """Of one column of a term's metric; levels were set and not measured, and have none."""
@@ -105,17 +109,17 @@ class Arm:
             return 0.0
         return self.evidence.rounding(term._replace(metric=column), self.system_of(term), table.fields[column].unit)
 
-    def sampling(self, terms: Sequence[Term]) -> float:
-        """Variance that the number of requests in a trial gives the log of these terms' ratio: of percentiles."""
+    def sampling(self, terms: Sequence[Term], signs: Sequence[float] = ()) -> float:
+        """Variance that the number of requests in a trial gives an effect of these terms: of percentiles."""
         return sum(
-            self.evidence.sampling(term._replace(metric=column), self.system_of(term))
-            for term in terms
+            weight**2 * self.evidence.sampling(term._replace(metric=column), self.system_of(term))
+            for term, weight in weighed(terms, signs)
             for column in arithmetic.names(term.metric)
         )
 
-    def lost(self, terms: Sequence[Term]) -> list[tuple[Term, float]]:
-        """Share of CPU that others took while each column of these terms was measured."""
-        columns = [term._replace(metric=column) for term in terms for column in arithmetic.names(term.metric)]
+    def lost(self, term: Term) -> list[tuple[Term, float]]:
+        """Share of CPU that others took while each column of a term was measured."""
+        columns = [term._replace(metric=column) for column in arithmetic.names(term.metric)]
         return [(column, self.evidence.lost(column, self.system_of(column))) for column in columns]
 
     def compared(
@@ -132,8 +136,8 @@ class Arm:
         it.
         """
         every = (*terms, *against)
-        resolution, sampling = self.resolution(every), self.sampling(every)
         signs = (*_SIGNS[: len(terms)], *(-sign for sign in _SIGNS[: len(against)]))
+        resolution, sampling = self.resolution(every, signs), self.sampling(every, signs)
         return Part(what, effects, *region, terms=every, signs=signs, resolution=resolution, sampling=sampling)
 
     def system_of(self, term: Term) -> str:

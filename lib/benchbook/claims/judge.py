@@ -140,12 +140,13 @@ def judge(
             no_room = room.lacking(claim, decision, arm, busy, fewer=system.fewer)
             if lacked := no_room or level_steps.too_wide(decision, scaling) or room.too_alike(claim, decision, arm):
                 reasons[claim.id] = _measured_all_the_same(lacked, decision)
-    return [
+    judged = [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
         else _judged(claim, arm, system, decisions[claim.id], parts[claim.id], notes[claim.id])
         for claim in claims
     ]
+    return [claim.model_copy(update={"alpha": ledger.alpha}) for claim in judged]
 
 
 def _belongs(claim: Hypothesis, arm: Arm) -> bool:

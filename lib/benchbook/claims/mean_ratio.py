@@ -37,11 +37,12 @@ class MeanRatio(Hypothesis, Figure):
         terms = tuple(term for _, term in self.speaks_of(arm.published))
         # What was not measured is told before anything else is asked of it.
         means = self._means(arm)
-        # Of a mean of so many, rounding and the number of requests make up the less.
         many = len(self._levels(arm.published))
-        rounded, sampled = arm.resolution(terms) / many**2, arm.sampling(terms) / many**2
         what = f"{name(self, arm.published)}, mean over {self.factor.replace('_', ' ')}"
-        part = Part(what, means, low, high, main=True, terms=terms, signs=(1, -1) * many, averaged=many)
+        signs = (1, -1) * many
+        # Of a mean of so many, rounding and the number of requests make up the less.
+        rounded, sampled = arm.resolution(terms, signs) / many**2, arm.sampling(terms, signs) / many**2
+        part = Part(what, means, low, high, main=True, terms=terms, signs=signs, averaged=many)
         return [replace(part, resolution=rounded, sampling=sampled)]
 
     def _means(self, arm: Arm) -> Array:

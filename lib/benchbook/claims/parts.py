@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from benchbook.claims.terms import Term
+from benchbook.claims.terms import Term, weighed
 from benchbook.stats.estimates import Array
 from benchbook.stats.tails import t_quantile, t_tail
 
@@ -81,10 +81,15 @@ class Part:
         # Differences below rounding are none: a figure that repeats exactly has no spread.
         return Spread(max(0.0 if variance < 1e-24 else variance, self.least_variance), self.n - 1)
 
+    @cached_property
+    def weights(self) -> list[tuple[Term, float]]:
+        """Each figure once, with how often its log is in an effect: a share in a mean over several comparisons."""
+        return [(term, sign / self.averaged) for term, sign in weighed(self.terms, self.signs)]
+
     @property
     def figures(self) -> float:
         """How many figures' variances an effect holds: a mean of L ratios, of 2 L figures, that of 2 / L."""
-        return max(1, len(self.terms)) / self.averaged**2
+        return sum(weight**2 for _, weight in self.weights) or 1.0
 
     @property
     def least_variance(self) -> float:

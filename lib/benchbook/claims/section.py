@@ -16,9 +16,9 @@ from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import leans, number
 from benchbook.display import show
 
-HOW = (
+_HOW = (
     "An interval inside the claimed range reproduces the claim, one outside contradicts it. With many claims some "
-    "would look settled by luck, so intervals are widened: the chance of even one wrong verdict is at most 5% (Holm). "
+    "would look settled by luck, so intervals are widened: the chance of even one wrong verdict is at most {} (Holm). "
     "What no repetition showed is not counted: a slow state that one cell alone is in for 30% of the time stays unseen "
     "by 3 repetitions in a third of all cases, by 7 in a twelfth, and so does a drift too small to be told from noise. "
     "One such cell among 15, or 15 such cells, made up to 10% of simulated ledgers wrong."
@@ -65,11 +65,17 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:
     table = show.table(lines, caption)
     if not tested:
         return table
+    how = _HOW.format(error_rate(tested))
     where = folder / f"{name.replace(':', '_')}-claims.png"
     drawn = plots.picture.show(
-        claims_plot.forest(tested), claims_plot.alt(tested), f"{name}: each claim's effect. {HOW}", save_as=where
+        claims_plot.forest(tested), claims_plot.alt(tested), f"{name}: each claim's effect. {how}", save_as=where
     )
     return show.stack([drawn, table])
+
+
+def error_rate(claims: Sequence[JudgedClaim]) -> str:
+    """ "5%": what the chance of even one wrong verdict among the claims of a ledger is at most."""
+    return f"{100 * claims[0].alpha:g}%"
 
 
 def _names(claims: Sequence[JudgedClaim]) -> list[str]:

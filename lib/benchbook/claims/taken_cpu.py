@@ -140,8 +140,11 @@ class CorrectedEvidence:
         if part.scale != "ratio":
             return part
         of_slopes = [doubt.mean - part.mean for doubt in doubts]
-        each = CELLS_DIFFER / part.averaged
-        of_cells = [each * self.how.slope(term) * lost for term, lost in arm.lost(part.terms)]
+        of_cells = [
+            CELLS_DIFFER * weight * self.how.slope(column) * lost
+            for term, weight in part.weights
+            for column, lost in arm.lost(term)
+        ]
         return replace(part, recorded=recorded.mean, correction_error=math.hypot(*of_slopes, *of_cells))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,6 +41,17 @@ class Term(NamedTuple):
     def __str__(self) -> str:
         where = ", ".join(f"{name} {value}" for name, value in self.rows.items())
         return f"{self.metric} of {self.table}" + (f" at {where}" if where else "")
+
+
+def weighed(terms: Sequence[Term], signs: Sequence[float] = ()) -> list[tuple[Term, float]]:
+    """Each figure once, with how often its log is in an effect: 2, or 0, for one that stands in it twice.
+
+    `signs` as of a Part; all 1 where there are none.
+    """
+    found: dict[TermKey, tuple[Term, float]] = {}
+    for term, sign in zip(terms, signs or (1,) * len(terms), strict=True):
+        found[term.key] = term, found.get(term.key, (term, 0.0))[1] + sign
+    return list(found.values())
 
 
 class Over(Strict):

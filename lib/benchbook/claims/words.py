@@ -155,4 +155,7 @@ def number(value: float | None) -> str:
         return "–"
     if abs(value) > 1000:
         return "over 1,000"
+    # 999.7 in three digits is 1e+03.
+    if value >= 999.5:
+        return "1,000"
     return "under 0.001" if 0 < value < 0.001 else f"{value:.3g}"

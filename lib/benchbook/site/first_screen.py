@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -125,7 +125,7 @@ def badge(found: Results) -> Badge:
     trials = found.trials
     settled = any(claim.verdict in ("reproduced", "contradicted") for claim in found.claims)
     if found.failed:
-        return Badge("bad", "✕", "Run failed")
+        return Badge("bad", "✕", "Measured; notebook failed" if trials.whole else "Run failed")
     if trials.failed:
         return Badge("warn", "!", f"{trials.failed} failed {'trial' if trials.failed == 1 else 'trials'}")
     if trials.done < trials.planned:
@@ -151,6 +151,8 @@ def trust(found: Results) -> list[str]:
         f"{_joined([s.title or s.name for s in part])} stand{'s' if len(part) == 1 else ''} in for {original}."
         for original, part in replaced.items()
     ]
+    if found.setting.scaled:
+        said.append(f"Levels are scaled to the cores here: {_joined(_scaled(found.setting.scaled))}.")
     if "shared" in found.setting.where:
         said.append("Load generator and servers share the cores, so each slows the other.")
     said += [text for text in (_lean(found), _spoilt(found)) if text]
@@ -163,6 +165,21 @@ def _lengths(found: Results) -> str:
     return (
         f" {_sentence_case(here)} here, {published.removesuffix(' per load')} published." if here and published else ""
     )
+
+
+def _scaled(tables: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
+    """ "threads 50 to 400 were run as 1 to 10": over all tables, a text per level."""
+    names = sorted({name for levels in tables.values() for name in levels})
+    pairs = {name: [pair for levels in tables.values() for pair in levels.get(name, {}).items()] for name in names}
+    return [
+        f"{name.replace('_', ' ')} {_span([int(there) for there, _ in each])} were run as {_span([h for _, h in each])}"
+        for name, each in pairs.items()
+    ]
+
+
+def _span(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _lean(found: Results) -> str:
@@ -180,7 +197,7 @@ def _lean(found: Results) -> str:
 def _spoilt(found: Results) -> str:
     trials = found.trials
     failed = f"{trials.failed} of {trials.planned} trials failed." if trials.failed else ""
-    again = ", and made again" if trials.done == trials.planned else ""
+    again = ", and made again" if trials.whole else ""
     what = f"{trials.disturbed} {'measurement was' if trials.disturbed == 1 else 'measurements were'} disturbed"
     return " ".join(filter(None, (failed, f"{what}: left out{again}." if trials.disturbed else "")))
 

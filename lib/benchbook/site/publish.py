@@ -252,7 +252,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
-    environment.filters.update(effect=words.effect, leans=words.leans)
+    environment.filters.update(effect=words.effect, leans=words.leans, error_rate=section.error_rate)
     environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=Forest)
     said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
     environment.globals.update({each.__name__: each for each in said})
