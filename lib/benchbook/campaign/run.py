@@ -205,10 +205,9 @@ def _same_hosts(campaign: Campaign, environment: Environment) -> None:
     """Trials of one campaign are pooled: they must come from the same machines, set alike, and one load generator."""
     known = campaign.environment()
     for name, before in known.hosts.items():
-        now = environment.hosts[name].identity() if name in environment.hosts else {}
-        for key, was in before.identity().items():
-            if now.get(key, was) != was:
-                raise _other("host", f"{name}.{key}", now[key], was, campaign)
+        now = environment.hosts.get(name, before)
+        for key in now.differing(before):
+            raise _other("host", f"{name}.{key}", getattr(now, key), getattr(before, key), campaign)
     if known.load_generator not in (None, environment.load_generator):
         loads = environment.load_generator, known.load_generator
         raise _other("load generator", "load_generator", *loads, campaign)
