@@ -165,7 +165,8 @@ def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], track
             time.sleep(wait_s)
     tracker.ended(ok=False, why=str(problem))
     tries = len(BEGIN_WAITS_S) + 1
-    raise CampaignStopped(f"{block[0].cell.system} did not come up {tries} times in a row: {problem}") from problem
+    said = f"{block[0].cell.system} did not come up {tries} times in a row: {problem}".rstrip(".")
+    raise CampaignStopped(f"{said}. Once that is mended, run the same again: only what is missing is run") from problem
 
 
 def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[[], T]) -> T | BenchbookError:
