@@ -66,6 +66,32 @@ def test_who_may_not_write_them_is_told_which_right_that_takes() -> None:
         writer(Validating(may_bypass=False)).write(batch(1, 2))
 
 
+class SteppingDown:
+    """A primary that loses its office as it writes, so that the other members have nothing of it; then another one."""
+
+    write_concern = SimpleNamespace(document={"w": "majority"})
+
+    def __init__(self, *, times: int) -> None:
+        self.left = times
+
+    def __getitem__(self, database: str) -> SteppingDown:
+        return self
+
+    def command(self, command: dict[str, Any]) -> dict[str, Any]:
+        assert command["writeConcern"] == {"w": "majority"}
+        self.left -= 1
+        short = {"code": 189, "codeName": "PrimarySteppedDown", "errmsg": "operation was interrupted"}
+        return {"n": 2, "ok": 1.0, **({"writeConcernError": short} if self.left >= 0 else {})}
+
+
+def test_what_a_majority_has_not_acknowledged_is_written_again() -> None:
+    target = SteppingDown(times=1)
+    assert writer(target).write(batch(1, 2)).inserted == 2
+    assert target.left == -1, "once more, and no oftener"
+    with pytest.raises(TransferFailed, match="lost for 1 s: operation was interrupted"):
+        writer(SteppingDown(times=1_000)).write(batch(1, 2))
+
+
 @pytest.mark.real
 def test_a_server_without_validators_takes_the_word(target: Server, database: str) -> None:
     with target.client() as client:

@@ -11,7 +11,7 @@ import re
 import threading
 
 from bson.raw_bson import RawBSONDocument
-from pymongo.errors import ConnectionFailure, DuplicateKeyError, OperationFailure
+from pymongo.errors import AutoReconnect, ConnectionFailure, DuplicateKeyError, OperationFailure
 
 from benchbook.transfer import raw
 from benchbook.transfer.cache import Batch
@@ -56,6 +56,9 @@ class Writer:
         if self._target.write_concern.document:
             command["writeConcern"] = self._target.write_concern.document
         reply = self._target[database].command(command)
+        if short := reply.get("writeConcernError"):
+            # Not on as many members as it is to be: a primary that steps down takes it back. It is tried again.
+            raise AutoReconnect(short["errmsg"])
         counts = Counts(inserted=reply["n"])
         if errors := reply.get("writeErrors"):
             documents = list(raw.split(data))
