@@ -11,6 +11,7 @@ from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, remote_program
+from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def check_tuned(session: Session) -> None:
 def _lost(session: Session) -> dict[str, Ended]:
     """Hosts on which what held the settings has ended, and how."""
     holding = [session.hosts[name] for name in session.tuning]
-    found = on_each("looking at settings", holding, lambda host: session.tuning[host.name].status())
+    found = on_each("looking at settings", holding, patiently(lambda host: session.tuning[host.name].status()))
     return {name: ended for name, ended in found.items() if ended}
 
 
