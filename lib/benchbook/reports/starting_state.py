@@ -92,6 +92,10 @@ class StartingState:
                 self._prepare(system, say)
                 system.stop()
                 system.keep(dataset)
+            if self.reset == "restore":
+                # What was filled in place lies on the disk otherwise than a copy: no repetition is to differ in that.
+                with phase("restore"):
+                    system.reset(dataset)
         # The first load follows as soon as they serve.
         self.client.open_ahead()
         with phase("restart"):
