@@ -196,6 +196,10 @@ class ProbeFailed(TrialFailed):
     """A probe was killed while it watched a trial."""
 
 
+class SettingsLost(TrialFailed):
+    """What the inventory has set on a host for the run was put back in mid-load."""
+
+
 class WorkloadFailed(TrialFailed):
     """The load generator says that it failed, or was ended from outside."""
 

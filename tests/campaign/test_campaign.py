@@ -104,6 +104,23 @@ def test_a_campaign_is_not_finished_on_another_host_or_system(home: Home) -> Non
     assert len(made.records()) == 2
 
 
+def test_a_campaign_is_finished_after_a_reboot_of_its_host(home: Home) -> None:
+    """What the kernel leaves of 64 GB is not the same to the byte; half as much is another host."""
+
+    def with_memory(size: int, **trouble: BaseException) -> InMemory:
+        made = InMemory(**trouble)
+        made.facts = {"memory_bytes": size}
+        return made
+
+    made = begun()
+    with pytest.raises(KeyboardInterrupt):
+        run(made, with_memory(67_433_664_512, **{made.trials[2].id: KeyboardInterrupt()}))
+    with pytest.raises(BadInput, match=r"db1\.memory_bytes: .* another host \(67433664512\) \(got 33433664512\)"):
+        run(begun(), with_memory(33_433_664_512))
+    run(begun(), with_memory(67_433_648_128))
+    assert made.missing() == []
+
+
 def test_a_campaign_is_not_finished_on_a_host_that_is_set_otherwise_or_by_another_generator(home: Home) -> None:
     def loading(loads: str, **trouble: BaseException) -> InMemory:
         made = InMemory(**trouble)
@@ -621,8 +638,12 @@ def test_a_system_that_does_not_come_up_ends_the_campaign_with_one_failed_trial(
 ) -> None:
     made, experiment = begun(), ComesUp(*[HostUnreachable("host db1 is unreachable")] * 3)
     system = made.trials[0].cell.system
-    with pytest.raises(campaign_run.CampaignStopped, match=f"{system} did not come up 3 times in a row: host db1 is"):
+    with pytest.raises(campaign_run.CampaignStopped) as caught:
         run(made, experiment)
+    assert str(caught.value) == (
+        f"{system} did not come up 3 times in a row: host db1 is unreachable. Once that is mended, run the same again: "
+        "only what is missing is run"
+    )
     assert experiment.calls[-1] == "down"
     (kept,) = made.failures()
     assert kept.id == f"{made.trials[0].id}.3"

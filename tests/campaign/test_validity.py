@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import resource
+import runpy
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -28,6 +31,7 @@ from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
 from benchbook.hosts import clocks, host_facts, stops
 from benchbook.hosts.about import HostFacts
+from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.hosts.stops import Stop, of_trial, proof, stops_in
@@ -346,6 +350,28 @@ class Stopped:
         assert path == "/lease.stopped"
         states = [("stopped", 10.0), ("continued", 12.5), ("stopped", 1_700_000_000.0)]
         return "".join(f"{line}\n" for line in lines(*(("mariadb-0a1b2c3d", *each) for each in states))).encode()
+
+
+def test_a_line_that_a_full_disk_took_half_of_keeps_no_other_from_being_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervise = runpy.run_path(str(remote_program("hosts", "supervise.py")))
+    log = supervise["StopLog"](str(tmp_path / "mariadb-0a1b2c3d"), {"lease": str(tmp_path / "lease")})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    log.tell("stopped")
+    size = (tmp_path / "lease.stopped").stat().st_size
+    # The disk has room for half of what is written next.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + size // 2, hard))
+    try:
+        log.tell("continued")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert size < (tmp_path / "lease.stopped").stat().st_size < 2 * size
+    log.tell("stopped")
+    host = Stopped()
+    monkeypatch.setattr(host, "read", lambda path: Path(path).read_bytes())
+    found = stops.read(host, str(tmp_path / "lease"))  # type: ignore[arg-type]
+    assert [(stop.job, stop.what, stop.ended) for stop in found] == [("mariadb", "command", None)] * 2
 
 
 def failing(session: Stopped, problem: BenchbookError) -> None:

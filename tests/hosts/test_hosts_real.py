@@ -20,8 +20,9 @@ from kit import Home, command_lines, until
 
 from benchbook import headless
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
-from benchbook.hosts import capacity, disk_room
+from benchbook.hosts import capacity, disk_room, host_facts
 from benchbook.hosts import lab as labs
+from benchbook.hosts.about import HostFacts
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
 from benchbook.hosts.host_facts import gather, preflight
@@ -736,6 +737,25 @@ def test_facts_of_a_host(session: Session) -> None:
 def test_too_little_disk_is_said_before_anything_is_loaded(session: Session) -> None:
     with pytest.raises(HostUnusable, match=r"too little disk on host db1: the run needs 1000000\.0 GB"):
         preflight(session, disk_bytes=10**15)
+
+
+def test_what_earlier_runs_left_on_a_host_keeps_no_run_from_going_on(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 MB are free, 10 more are needed than what is there already; a data set of 3 MB is left by an earlier run."""
+
+    def full(host: RemoteHost) -> HostFacts:
+        told = gather(host)
+        return told.model_copy(update={"disk_free_bytes": 8_000_000}) if host.name == "db1" else told
+
+    monkeypatch.setattr(host_facts, "gather", full)
+    needed = 10_000_000 + host_facts._kept(session.hosts["db1"])
+    folder = Path(session.hosts["db1"].path("tidb", "datasets", "one"))
+    folder.mkdir(parents=True)
+    with pytest.raises(HostUnusable, match=r"too little disk on host db1: .*0\.0 GB free, \d+\.\d GB of earlier runs"):
+        preflight(session, disk_bytes=needed)
+    (folder / "table").write_bytes(os.urandom(3_000_000))
+    preflight(session, disk_bytes=needed)
 
 
 def test_a_host_that_only_drives_loads_need_not_hold_their_data(lab: Inventory) -> None:

@@ -17,7 +17,7 @@ import pytest
 from kit import Home, until
 
 from benchbook.display import differences
-from benchbook.errors import HostUnusable
+from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts import host_facts
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.host_facts import survey
@@ -25,6 +25,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import tune
+from benchbook.probes.watch import watching
 
 TUNE = remote_program("hosts", "tune.py")
 SLEEPS = list(Path("/sys/devices/system/cpu/cpu0/cpuidle").glob("state[0-9]*"))
@@ -58,7 +59,7 @@ def start(tree: Path, *knobs: str, every: str = "yes") -> subprocess.Popen[str]:
 
 
 def contents(tree: Path) -> list[str]:
-    return [path.read_text().strip() for path in sorted(tree.rglob("*")) if path.is_file()]
+    return [path.read_text().strip() for path in sorted((tree / "sys").rglob("*")) if path.is_file()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -113,8 +114,11 @@ def test_a_virtual_machine_keeps_its_memory_while_the_run_lasts(
 ) -> None:
     (tree / "proc").mkdir()
     (tree / "proc" / "cpuinfo").write_text("flags\t\t: fpu vme\n")
-    _, complaint = start(tree, "memory").communicate()
-    assert complaint.strip() == "memory: nobody takes memory from a host that is no virtual machine"
+    machine = start(tree, "memory")
+    assert machine.stdout is not None
+    assert json.loads(machine.stdout.readline()) == {"memory": {"was": "kept", "now": "kept"}}, "nobody takes it"
+    machine.terminate()
+    machine.communicate()
     (tree / "proc" / "cpuinfo").write_text("flags\t\t: fpu hypervisor\n")
     # Linux 6.18: free blocks of 1 to 1,024 pages. Programs may still have 300 MiB: a third of it is used once.
     (tree / "proc" / "buddyinfo").write_text(
@@ -172,6 +176,29 @@ def test_no_more_memory_is_used_than_a_container_has(tree: Path) -> None:
     assert program["to_touch"](str(tree)) == 200_000_000
     (tree / "sys/fs/cgroup/memory.max").write_text("max\n")
     assert program["to_touch"](str(tree)) == 4 << 30
+
+
+@pytest.mark.parametrize("first_to_end", [0, 1])
+def test_what_two_labs_of_a_machine_set_is_put_back_by_the_last(tree: Path, first_to_end: int) -> None:
+    labs = [start(tree, "thp"), start(tree, "thp")]
+    for one in labs:
+        assert one.stdout is not None
+        assert json.loads(one.stdout.readline()) == {"thp": {"was": "always", "now": "never"}}
+    first, last = labs[first_to_end], labs[1 - first_to_end]
+    first.terminate()
+    first.communicate()
+    assert contents(tree)[-1] == "never", "the other lab is measured"
+    last.terminate()
+    last.communicate()
+    assert contents(tree)[-1] == "always"
+    # What is set by nobody any more is whatever the machine's owner makes of it.
+    (tree / "sys/kernel/mm/transparent_hugepage/enabled").write_text("madvise\n")
+    again = start(tree, "thp")
+    assert again.stdout is not None
+    assert json.loads(again.stdout.readline()) == {"thp": {"was": "madvise", "now": "never"}}
+    again.terminate()
+    again.communicate()
+    assert contents(tree)[-1] == "madvise"
 
 
 def opened(process: psutil.Process) -> list[Path]:
@@ -248,6 +275,27 @@ def test_a_driver_that_is_gone_leaves_no_setting_behind(lab_home: Home, lab: Inv
             process.kill()
         until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
         until(lambda: not lab_home.processes("tune.py"), "nothing holds it any more")
+
+
+@pytest.mark.real
+@needs_root
+def test_what_is_put_back_in_mid_run_spoils_the_trial_and_is_set_again(
+    lab_home: Home, lab: Inventory, lively: str
+) -> None:
+    with Session(allowing(lab, "swappiness"), lab.hosts) as session:
+        tune(session)
+        session.reach()
+        assert len(lab_home.processes("tune.py", "hold")) == 1, "what holds is left alone"
+        with pytest.raises(SettingsLost, match="the settings of db1 was killed"), watching(session, []):  # noqa: PT012
+            # A host does so too whose driver was asleep, or cut off, for longer than its lease.
+            for process in lab_home.processes("supervise.py", "tune-"):
+                process.kill()
+            until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
+        session.reach()
+        assert SWAPPINESS.read_text().strip() == "1"
+        with watching(session, []):
+            pass
+    assert SWAPPINESS.read_text().strip() == lively
 
 
 @pytest.mark.real

@@ -156,6 +156,18 @@ def test_what_tidb_executed_is_divided_by_the_seconds_of_the_jobs_that_it_was_as
     assert rates == [150.0, 150.0, 20.0, 0.0]
 
 
+@pytest.mark.parametrize(("ended", "catch_up_s"), [(11.0, 0.25), (11.5, 0.0)])
+def test_a_target_has_caught_up_when_its_last_jobs_are_done_and_not_at_the_next_scrape(
+    ended: float, catch_up_s: float
+) -> None:
+    """200 jobs in the second before 11, then the last 50: at that rate they were done at 11.25, and seen at 12."""
+    dm, tidb = scrapes("dm", jobs(0, 200, 250, 250)), scrapes("tidb", [(10.0, "tidb_server_query_total", {}, 0.0)])
+    load = {"qps": 1.0, "tps": 1.0, "p95_ms": 1.0, "events": 1.0, "ignored_errors": 0.0}
+    none = pd.DataFrame({"rows": [0.0], "seconds": [0.0]})
+    found = dm_summary.of_sync(dm, tidb, load, none, began=10.0, ended=ended)
+    assert found["catch_up_s"].value == catch_up_s
+
+
 def test_lag_in_rows_and_in_seconds() -> None:
     """Upstream: 100 rows in each of the seconds before 11, 12 and 13. Applied: 0, 50, 150, 300 at 10, 11, 12, 13 s."""
     mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": 100.0})

@@ -79,17 +79,20 @@ def bring(start: StartingState, system: Recorded) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("reset", "again"),
+    ("reset", "restored", "again"),
     [
-        ("restore", ["discard", "reset", "start", "ready"]),
-        ("restart", ["stop", "start", "ready"]),
-        ("none", []),
+        ("restore", ["reset"], ["discard", "reset", "start", "ready"]),
+        ("restart", [], ["stop", "start", "ready"]),
+        ("none", [], []),
     ],
 )
-def test_data_are_prepared_once_and_then_as_the_profile_s_reset_says(reset: str, again: list[str]) -> None:
+def test_data_are_prepared_once_and_then_as_the_profile_s_reset_says(
+    reset: str, restored: list[str], again: list[str]
+) -> None:
+    """Where repetitions start from a copy, the first one does so too."""
     system = Recorded("a")
     start = starting(reset, system)
-    assert bring(start, system) == ["refresh", "prepare", "stop", "keep", "start", "ready"]
+    assert bring(start, system) == ["refresh", "prepare", "stop", "keep", *restored, "start", "ready"]
     assert bring(start, system) == again
 
 
@@ -161,7 +164,7 @@ def test_what_the_generator_does_not_fill_is_filled_after_it_and_set_aside_with_
     system = Recorded("a")
     start = starting("restore", system)
     start.besides = lambda: system.asked.append("besides")
-    assert bring(start, system) == ["refresh", "prepare", "besides", "stop", "keep", "start", "ready"]
+    assert bring(start, system) == ["refresh", "prepare", "besides", "stop", "keep", "reset", "start", "ready"]
 
 
 def test_the_environment_says_what_the_system_is_and_what_it_holds() -> None:

@@ -260,6 +260,18 @@ def test_a_member_s_death_stands_among_the_rates_of_the_client_whoever_s_clock_i
     assert found.proof["lost"] == {"member": "m2", "killed": pytest.approx(1.1), "returned": pytest.approx(2.3)}
 
 
+@pytest.mark.parametrize(("ended", "mean_mb"), [(103.0, 110.0), (100.9, 60.0)])
+def test_memory_is_that_under_the_load_and_not_before_it(ended: float, mean_mb: float) -> None:
+    """Two members have 60 MB before the load, then 80, 90, 130 and 140; a load of a second may be over by then."""
+    seen = [(99.5, 60.0), (99.5, 60.0), (101.0, 80.0), (101.0, 90.0), (102.0, 130.0), (102.0, 140.0)]
+    seen = [each for each in seen if each[0] < ended]
+    series = pd.DataFrame([(t, mb * 1e6) for t, mb in seen], columns=["t", "value"]).assign(
+        source="etcd", metric=quorum_trials.RESIDENT
+    )
+    measured = Measurement("benchmark", "client", 100.0, ended, 0, {}, [], series, "", {})
+    assert quorum_trials._with_memory(measured).summary["rss_mb"].value == mean_mb
+
+
 def test_a_member_that_was_not_killed_is_not_brought_back() -> None:
     members = Members()
     killing = Killing(cast("Any", members), cast("Any", "m2"), lambda second, rate: None)

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from database import Database, running
 
 from benchbook.campaign.design import digest
-from benchbook.errors import HostUnusable, SystemFailed, WorkloadFailed
+from benchbook.errors import HostUnusable, WorkloadFailed
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
@@ -159,9 +159,23 @@ def test_tables_of_others_stay_whatever_becomes_of_those_of_the_kit(endpoint: En
 def test_a_table_of_somebody_elses_in_the_place_of_one_to_be_made_is_left_and_told(endpoint: Endpoint) -> None:
     endpoint.ask("CREATE DATABASE shop")
     endpoint.ask("CREATE TABLE shop.Goods1 (mine INT)")
-    with pytest.raises(SystemFailed, match="'Goods1' already exists"):
+    with pytest.raises(HostUnusable, match=r"'Goods1' already exists.*Fix: drop them"):
         endpoint.bring(Filler(SMOKE))
     assert [name for (name,) in endpoint.ask("SHOW TABLES FROM shop")] == ["Goods1"]
+
+
+def test_what_a_killed_run_has_left_is_said_at_once_with_what_to_do(endpoint: Endpoint) -> None:
+    """A driver that is killed in mid-preparation takes nothing away: sysbench then stands before a table of its own."""
+    endpoint.ask("CREATE DATABASE sbtest")
+    endpoint.ask("CREATE TABLE sbtest.sbtest1 (id INT)")
+    sysbench = Sysbench(SysbenchSize(tables=1, table_size=10, prepare_threads=1, time_s=1), [], 1)
+    sysbench.find(endpoint.client)
+    start = StartingState(endpoint.session, endpoint.client, {"cloud": endpoint.system}, sysbench, "none")
+    with pytest.raises(HostUnusable) as caught:
+        start.bring("cloud", lambda _: None)
+    assert "Table 'sbtest1' already exists" in caught.value.problem
+    assert caught.value.key == "endpoint:cloud"
+    assert "a run that was killed has left" in str(caught.value.fix)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from kit import Home, until, words_of
@@ -70,6 +71,9 @@ def test_a_server_is_let_in_written_to_counted_killed_and_restored(lab_home: Hom
         # The connection that the probe has kept is one to the dead server: the first look at the new one tells all.
         assert look()["Questions"] > 0
         assert server.row_counts(client, at, "sbtest", ["sbtest1"]) == {"sbtest1": ROWS + 2}
+        # It was filled with zeros when it was made, for commits not to wait for blocks: a restored one is no hole.
+        redo = (Path(server.data(server.hosts[0])) / "ib_logfile0").stat()
+        assert redo.st_blocks * 512 >= redo.st_size
 
 
 def is_as_it_should_be(server: InnodbServer, client: RemoteHost, home: Home) -> None:

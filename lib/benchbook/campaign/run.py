@@ -165,7 +165,8 @@ def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], track
             time.sleep(wait_s)
     tracker.ended(ok=False, why=str(problem))
     tries = len(BEGIN_WAITS_S) + 1
-    raise CampaignStopped(f"{block[0].cell.system} did not come up {tries} times in a row: {problem}") from problem
+    said = f"{block[0].cell.system} did not come up {tries} times in a row: {problem}".rstrip(".")
+    raise CampaignStopped(f"{said}. Once that is mended, run the same again: only what is missing is run") from problem
 
 
 def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[[], T]) -> T | BenchbookError:
@@ -205,10 +206,9 @@ def _same_hosts(campaign: Campaign, environment: Environment) -> None:
     """Trials of one campaign are pooled: they must come from the same machines, set alike, and one load generator."""
     known = campaign.environment()
     for name, before in known.hosts.items():
-        now = environment.hosts[name].identity() if name in environment.hosts else {}
-        for key, was in before.identity().items():
-            if now.get(key, was) != was:
-                raise _other("host", f"{name}.{key}", now[key], was, campaign)
+        now = environment.hosts.get(name, before)
+        for key in now.differing(before):
+            raise _other("host", f"{name}.{key}", getattr(now, key), getattr(before, key), campaign)
     if known.load_generator not in (None, environment.load_generator):
         loads = environment.load_generator, known.load_generator
         raise _other("load generator", "load_generator", *loads, campaign)

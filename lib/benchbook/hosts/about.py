@@ -48,6 +48,8 @@ class Noted(BaseModel):
 
 # What processes of other drivers hold meanwhile (`idle`, `page_reporting`) is not among them.
 _POOLED = "cpu_model cores memory_bytes kernel governor turbo thp".split()
+# Of its memory a kernel keeps some for itself, and not as much after every boot.
+_KEPT_SHARE = 0.01
 
 
 class HostFacts(Noted):
@@ -94,6 +96,15 @@ class HostFacts(Noted):
     def identity(self) -> dict[str, object]:
         """What must be the same where trials of two runs are pooled: what it is and how it is set, as far as told."""
         return {name: getattr(self, name) for name in _POOLED if name in self.model_fields_set}
+
+    def differing(self, before: HostFacts) -> list[str]:
+        """The names of what is told of both, and is not the same as it was; memory may differ as from boot to boot."""
+        now, was = self.identity(), before.identity()
+        return [name for name in was if name in now and now[name] != was[name] and not self._a_boot_apart(name, before)]
+
+    def _a_boot_apart(self, name: str, before: HostFacts) -> bool:
+        was = before.memory_bytes or 0
+        return name == "memory_bytes" and abs((self.memory_bytes or 0) - was) <= _KEPT_SHARE * was
 
 
 class HostFinding(Noted):

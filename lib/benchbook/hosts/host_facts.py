@@ -50,7 +50,8 @@ def preflight(
 ) -> tuple[dict[str, HostFacts], list[HostFinding]]:
     """Facts per host, where these were tuned, and what is off.
 
-    `disk_bytes` must be free on a host that holds data; one that only drives loads needs DRIVING_BYTES of them.
+    `disk_bytes` must be free on a host that holds data, or be taken by what earlier runs left; one that only drives
+    loads needs DRIVING_BYTES of them.
     Raises HostUnusable where the disk cannot hold what the run will write, and for clocks so far apart that no load can
     be laid beside what the hosts did meanwhile.
     """
@@ -59,12 +60,13 @@ def preflight(
     for name, about in facts.items():
         # No data set lies on a host that only drives loads.
         needed = min(disk_bytes, DRIVING_BYTES) if set(about.roles) == {"client"} else disk_bytes
-        if about.disk_free_bytes < needed:
+        # Looked for only where it decides: to add up many files takes a while.
+        if about.disk_free_bytes < needed and about.disk_free_bytes + (kept := _kept(session.hosts[name])) < needed:
             raise HostUnusable(
                 f"too little disk on host {name}: the run needs {needed / 1e9:.1f} GB in its folder",
                 file=session.inventory.file,
                 key=f"hosts.{name}.workdir",
-                value=f"{about.disk_free_bytes / 1e9:.1f} GB free",
+                value=f"{about.disk_free_bytes / 1e9:.1f} GB free, {kept / 1e9:.1f} GB of earlier runs",
                 fix=f"free space below {session.hosts[name].root}, give another workdir, or a smaller profile",
             )
     leftovers = [
@@ -72,6 +74,12 @@ def preflight(
         for name, jobs in session.reaped.items()
     ]
     return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
+
+
+def _kept(host: RemoteHost) -> int:
+    """Bytes that earlier runs left in the host's folder: data sets that are used again, and data that goes first."""
+    said = host.run(["du", "-sk", "--", host.root], timeout=600, check=False).stdout.split()
+    return 1024 * int(said[0]) if said else 0
 
 
 def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: bool) -> list[HostFinding]:

@@ -16,6 +16,7 @@ from benchbook.hosts.host_of import connect, host_of
 from benchbook.hosts.jobs import Command, Ended, Job, reap
 from benchbook.hosts.patience import patiently
 from benchbook.hosts.reservation import Reservation, check_free
+from benchbook.hosts.tuning import tune_again
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Session:
         self.reaped: dict[str, list[str]] = {}
         # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
         self.standing: dict[tuple[str, ...], Any] = {}
+        # What holds the settings of a host that `tune` allows, by the host's name.
+        self.tuning: dict[str, Job] = {}
         # The host in whose time all samples are put, because the clocks are apart; "" = each in its own.
         self.clock = ""
         self._jobs: list[Job] = []
@@ -92,8 +95,12 @@ class Session:
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=130)
 
     def reach(self) -> None:
-        """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
+        """Return once every host of the session is connected, within the lease, and set as it was for the run.
+
+        Raises HostUnreachable, and HostUnusable where a setting was lost and cannot be made again.
+        """
         self.each("reaching the hosts", connect, timeout=self.inventory.ssh.lease_s + 60)
+        tune_again(self)
         self.ask_clocks()
 
     def ask_clocks(self) -> None:

@@ -47,8 +47,13 @@ class Stop:
 def read(host: RemoteHost, lease: str) -> list[Stop]:
     """All that the jobs under this lease have stood still so far, as supervise.py wrote it down."""
     data = host.read(f"{lease}.stopped")
-    found = stops_in(host.name, data[: data.rfind(b"\n") + 1].decode().splitlines())
+    found = stops_in(host.name, _whole(data[: data.rfind(b"\n") + 1].decode().splitlines()))
     return [stop.earlier(host.ahead_s) for stop in found]
+
+
+def _whole(lines: Iterable[str]) -> list[str]:
+    """Those that were written to their end: of the others a disk that was full took only a part."""
+    return [line for line in lines if line.endswith("}")]
 
 
 def stops_in(host: str, lines: Iterable[str]) -> list[Stop]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from benchbook.errors import HostUnusable
+from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, remote_program
+from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -30,6 +31,36 @@ def tune(session: Session) -> dict[str, Tuned]:
     return {name: knobs for name, knobs in found.items() if knobs}
 
 
+def tune_again(session: Session) -> None:
+    """Set once more what was put back meanwhile: a host ends what holds it when no driver renews its lease, say.
+
+    Raises HostUnusable where it cannot be set any more.
+    """
+    lost = [session.hosts[name] for name in _lost(session)]
+    for host in lost:
+        session.end(session.tuning[host.name])
+        session.tuning[host.name].remove()
+    on_each("tuning again", lost, lambda host: _tune(session, host))
+
+
+def check_tuned(session: Session) -> None:
+    """Raises SettingsLost where what `tune` had set is not known to have held until now."""
+    if lost := _lost(session):
+        why = "; ".join(
+            ended.from_outside(f"what holds the settings of {name}")
+            or f"what holds the settings of {name} has ended ({session.tuning[name].stderr().strip() or 'no word'})"
+            for name, ended in lost.items()
+        )
+        raise SettingsLost(f"{why}; what `tune` had set was put back in mid-load")
+
+
+def _lost(session: Session) -> dict[str, Ended]:
+    """Hosts on which what held the settings has ended, and how."""
+    holding = [session.hosts[name] for name in session.tuning]
+    found = on_each("looking at settings", holding, patiently(lambda host: session.tuning[host.name].status()))
+    return {name: ended for name, ended in found.items() if ended}
+
+
 def _tune(session: Session, host: RemoteHost) -> Tuned:
     program = host.push(remote_program("hosts", "tune.py"))
     is_root = host.is_root
@@ -37,7 +68,7 @@ def _tune(session: Session, host: RemoteHost) -> Tuned:
     argv = ["python3", program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
     job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))
     said, ended = _answer(job)
-    if ended and lab:
+    if ended and lab and host.name not in session.tuning:
         return {}
     if ended or not said:
         raise HostUnusable(
@@ -47,6 +78,7 @@ def _tune(session: Session, host: RemoteHost) -> Tuned:
             value=", ".join(host.host.tune),
             fix="take it off the list" + ("" if is_root else ", or let the SSH user run `sudo -n python3`"),
         )
+    session.tuning[host.name] = job
     tuned: Tuned = json.loads(said)
     return tuned
 

@@ -30,6 +30,7 @@ from benchbook.hosts import stops
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import Ended
 from benchbook.hosts.stops import Stop
+from benchbook.hosts.tuning import check_tuned
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
@@ -76,7 +77,8 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded.
 
     Raises ProbeFailed for one that was killed meanwhile: the next trial starts it anew. Raises LeftStopped for what
-    failed while a job of the session, a server say, was stopped, and has not gone on.
+    failed while a job of the session, a server say, was stopped, and has not gone on; SettingsLost where a host was
+    not set any more as it is for the run.
     """
     wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
     began = time.time()
@@ -101,6 +103,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             watched.series = pd.concat([watched.series, *parts], ignore_index=True)
             first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
             watched.stopped = stops.of_trial(told, first, began, session.running)
+            check_tuned(session)
 
 
 def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.overhead import phase
-from benchbook.errors import BenchbookError, SystemFailed
+from benchbook.errors import BenchbookError, HostUnusable, SystemFailed, TrialFailed
 from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
 from benchbook.workloads.generator import LoadGenerator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
 Say = Callable[[str], None]
+# What servers say of a table, and of a row, that is there already.
+_IN_THE_WAY = re.compile(r"already exists|Duplicate entry")
 
 
 @dataclass
@@ -43,7 +46,7 @@ class StartingState:
     def bring(self, name: str, say: Say) -> dict[str, SystemDescription]:
         """The system, alone, in its starting state; what it is, or {} where nothing was to be done.
 
-        Raises SystemFailed, WorkloadFailed.
+        Raises SystemFailed, WorkloadFailed; HostUnusable where data are in the way on a server that exists.
         """
         system = self.systems[name]
         if self._running and self._running != system.name:
@@ -89,6 +92,10 @@ class StartingState:
                 self._prepare(system, say)
                 system.stop()
                 system.keep(dataset)
+            if self.reset == "restore":
+                # What was filled in place lies on the disk otherwise than a copy: no repetition is to differ in that.
+                with phase("restore"):
+                    system.reset(dataset)
         # The first load follows as soon as they serve.
         self.client.open_ahead()
         with phase("restart"):
@@ -101,12 +108,23 @@ class StartingState:
             with phase("prepare"):
                 try:
                     self._prepare(system, say)
-                except BaseException:
+                except BaseException as problem:
                     # What broke it is told, and no server that has gone with it.
                     with suppress(BenchbookError):
                         system.discard()
+                    if isinstance(problem, TrialFailed) and _IN_THE_WAY.search(str(problem)):
+                        raise self._refused(system, problem) from problem
                     raise
                 system.keep(dataset)
+
+    def _refused(self, system: System, problem: TrialFailed) -> HostUnusable:
+        """A driver that is killed while it fills somebody else's server cannot take away what it has made there."""
+        return HostUnusable(
+            f"data stand where it is to be filled: {problem}",
+            file=self.session.inventory.file,
+            key=system.name,
+            fix="drop them on that server, if they are what a run that was killed has left, or nobody's any more",
+        )
 
     def _prepare(self, system: System, say: Say) -> None:
         self.generator.prepare(self.session, self.client, system, say)

@@ -124,7 +124,7 @@ class OwnServer(MongoServer):
 
     def start(self, *, fresh: bool) -> None:
         if fresh:
-            self.host.run(["rm", "-rf", "--", self.data], timeout=600)
+            self._remove_data()
         self.host.mkdir(self.data)
         self._job = self.session.start(self.host, self.job_name, self.command())
         self.ready()
@@ -158,6 +158,14 @@ class OwnServer(MongoServer):
     def discard(self) -> None:
         """By SIGKILL: asked to end, it would write for seconds what is removed next."""
         self._end(at_once=True)
+
+    def remove(self) -> None:
+        """End it, and take what it holds off its host's disk."""
+        self.discard()
+        self._remove_data()
+
+    def _remove_data(self) -> None:
+        self.host.run(["rm", "-rf", "--", self.data], timeout=600)
 
     def _end(self, *, at_once: bool = False, within_s: float = 0.0) -> Ended | None:
         if self._job is None:

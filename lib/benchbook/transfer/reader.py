@@ -27,6 +27,27 @@ _LOST_CURSOR = frozenset({43, 175, 237})
 _ATTEMPTS = 20
 
 
+@dataclass
+class _Progress:
+    """How far a range has been read: what is read again after a lost server has been counted before.
+
+    A server at rest gives a range in the same order again.
+    """
+
+    furthest: int = 0
+    position: int = 0
+
+    def begin(self) -> None:
+        self.position = 0
+
+    def again(self, documents: int) -> int:
+        """How many of the next `documents` had been read before."""
+        before = min(documents, self.furthest - self.position)
+        self.position += documents
+        self.furthest = max(self.furthest, self.position)
+        return before
+
+
 @dataclass(frozen=True)
 class Reader:
     """Reads for one worker. `on_read` and `on_known` are told (range, documents); `write_now` serves ordered ranges."""
@@ -45,21 +66,23 @@ class Reader:
 
     def read(self, part: Range) -> None:
         """Reads the range to its end; after a lost server, again, but for what has arrived. Raises TransferFailed."""
+        progress = _Progress()
         for attempt in range(_ATTEMPTS):
             try:
-                return self._attempt(part, is_repeated=attempt > 0)
+                return self._attempt(part, progress, is_repeated=attempt > 0)
             except ConnectionFailure:
                 self._wait_for_servers(part)
             except OperationFailure as error:
                 self._refuse_lasting(part, error)
         raise TransferFailed(f"{part.namespace}: lost {_ATTEMPTS} times while reading it")
 
-    def _attempt(self, part: Range, *, is_repeated: bool) -> None:
+    def _attempt(self, part: Range, progress: _Progress, *, is_repeated: bool) -> None:
         known = self._known(part) if part.is_resumed or is_repeated else None
+        progress.begin()
         with closing(part.cursor(self.source, self.batch_size * self.read_ahead)) as cursor:
             # Slots are taken before documents are asked for.
             while self.cache.reserve(self.read_ahead):
-                if not self._step(part, cursor, known):
+                if not self._step(part, cursor, known, progress):
                     return
 
     def _known(self, part: Range) -> Known:
@@ -69,27 +92,28 @@ class Reader:
         with closing(part.cursor(self.target, _SCAN_DOCUMENTS)) as cursor:
             return Known(cast(Iterator[bytes], cursor))
 
-    def _step(self, part: Range, cursor: RawBatchCursor[Document], known: Known | None) -> bool:
+    def _step(self, part: Range, cursor: RawBatchCursor[Document], known: Known | None, progress: _Progress) -> bool:
         # One answer of the source. Slots pass on with its batches; those that it does not need are given back here.
         batches: list[Batch] = []
         try:
             data = cast(bytes | None, next(cursor, None))
-            batches = self._batches(part, data, known) if data else []
+            batches = self._batches(part, data, known, progress) if data else []
         finally:
             self.cache.release(self.read_ahead - len(batches))
         for batch in batches:
             self._pass_on(batch)
         return data is not None
 
-    def _batches(self, part: Range, data: bytes, known: Known | None) -> list[Batch]:
+    def _batches(self, part: Range, data: bytes, known: Known | None, progress: _Progress) -> list[Batch]:
         bounds = raw.offsets(data)
         self._refuse_long(part, data, bounds)
-        self.on_read(part, len(bounds) - 1)
+        again = progress.again(len(bounds) - 1)
+        self.on_read(part, len(bounds) - 1 - again)
         if known is not None:
-            before = len(bounds)
-            data = known.missing(data)
+            before, first = known.missing(data[: bounds[again]]), known.missing(data[bounds[again] :])
+            self.on_known(part, len(bounds) - len(raw.offsets(first)) - again)
+            data = before + first
             bounds = raw.offsets(data)
-            self.on_known(part, before - len(bounds))
         return [Batch(part, *piece) for piece in raw.cut(data, bounds, self.batch_size)]
 
     def _pass_on(self, batch: Batch) -> None:

@@ -13,8 +13,9 @@ from typing import Self
 class Counts:
     """Documents and bytes of one collection.
 
-    `inserted` and `replaced` were acknowledged by the target in this run; `already_there` were found on it unchanged
-    (after an earlier run, or after a connection was lost between a write and its answer).
+    `read` counts each once, however often its range was read. `inserted` and `replaced` were acknowledged by the target
+    in this run; `already_there` were found on it unchanged (after an earlier run, or after a connection was lost
+    between a write and its answer).
     """
 
     read: int = 0
@@ -83,11 +84,17 @@ def total(by_namespace: dict[str, Counts]) -> Counts:
 
 
 def merged(parts: list[dict[str, Counts]]) -> dict[str, Counts]:
-    """The counts of several workers, by namespace."""
+    """The counts of several workers, by namespace.
+
+    A document that was still on its way when its range was read again is written by one of two batches, and found to be
+    there by the other: that is no second document.
+    """
     whole: defaultdict[str, Counts] = defaultdict(Counts)
     for part in parts:
         for namespace, counts in part.items():
             whole[namespace].add(counts)
+    for counts in whole.values():
+        counts.already_there = min(counts.already_there, max(0, counts.read - counts.written))
     return dict(whole)
 
 

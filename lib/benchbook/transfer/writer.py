@@ -2,6 +2,7 @@
 
 The fast path is one unordered insert of the batch as it is. Only documents that the target refuses as duplicates are
 looked at: equal ones are left, others with the same `_id` replaced; a clash on another unique index ends the transfer.
+Documents that are older than their collection's validator, which the copy has as well, are written without its check.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 import threading
 
 from bson.raw_bson import RawBSONDocument
-from pymongo.errors import ConnectionFailure, DuplicateKeyError, OperationFailure
+from pymongo.errors import AutoReconnect, ConnectionFailure, DuplicateKeyError, OperationFailure
 
 from benchbook.transfer import raw
 from benchbook.transfer.cache import Batch
@@ -19,7 +20,7 @@ from benchbook.transfer.failures import TransferFailed
 from benchbook.transfer.settings import Document
 from benchbook.transfer.tally import Counts
 
-_DUPLICATE_KEY = 11000
+_DUPLICATE_KEY, _NOT_VALID = 11000, 121
 _DISK_FULL = re.compile(r"disk is full|no space left|out of disk|SQLITE_FULL", re.IGNORECASE)
 # Servers take messages of up to 48 MB; a batch of larger documents goes in pieces.
 _MESSAGE_BYTES = 32_000_000
@@ -49,15 +50,33 @@ class Writer:
         except OperationFailure as error:
             raise TransferFailed(f"{namespace}: the target refuses to write: {_explained(reason(error))}") from error
 
-    def _insert(self, database: str, collection: str, data: bytes) -> Counts:
+    def _insert(self, database: str, collection: str, data: bytes, *, unchecked: bool = False) -> Counts:
         command: Document = {"insert": collection, "ordered": False, "documents": raw.documents_field(data)}
+        command |= {"bypassDocumentValidation": True} if unchecked else {}
         if self._target.write_concern.document:
             command["writeConcern"] = self._target.write_concern.document
         reply = self._target[database].command(command)
+        if short := reply.get("writeConcernError"):
+            # Not on as many members as it is to be: a primary that steps down takes it back. It is tried again.
+            raise AutoReconnect(short["errmsg"])
         counts = Counts(inserted=reply["n"])
         if errors := reply.get("writeErrors"):
-            counts.add(self._settle(database, collection, list(raw.split(data)), errors))
+            documents = list(raw.split(data))
+            old = b"" if unchecked else b"".join(documents[e["index"]] for e in errors if e["code"] == _NOT_VALID)
+            others = [error for error in errors if error["code"] != _NOT_VALID or unchecked]
+            counts.add(self._settle(database, collection, documents, others))
+            counts.add(self._insert_unchecked(database, collection, old) if old else Counts())
         return counts
+
+    def _insert_unchecked(self, database: str, collection: str, data: bytes) -> Counts:
+        """It takes a right that not everybody has who may write: asked for only where it is needed."""
+        try:
+            return self._insert(database, collection, data, unchecked=True)
+        except OperationFailure as error:
+            raise TransferFailed(
+                f"{database}.{collection}: documents that its own validator refuses cannot be written: {reason(error)}"
+                ". Fix: give the user of the target the role dbAdmin or restore there, then start again"
+            ) from error
 
     def _settle(self, database: str, collection: str, documents: list[bytes], errors: list[Document]) -> Counts:
         counts = Counts()

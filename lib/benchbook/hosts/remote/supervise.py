@@ -201,7 +201,8 @@ class StopLog:
     def tell(self, state, **more):
         try:
             with open(self.path, "a") as out:
-                out.write(json.dumps(dict(more, job=self.name, state=state, t=time.time())) + "\n")
+                # A full disk may have taken half a line before: this one does not go on with it.
+                out.write("\n" + json.dumps(dict(more, job=self.name, state=state, t=time.time())) + "\n")
         except OSError as problem:
             os.write(2, ("cannot write down that a job was %s: %s\n" % (state, problem)).encode())
 

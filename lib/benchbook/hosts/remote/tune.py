@@ -6,9 +6,13 @@ Prints one line of JSON, {knob: {"was": ..., "now": ...}}, once all is set, then
 set, none is, and it ends with status 1; if not ALL are asked for, the others are. The settings are
 held by a second process in a session of its own (under `sudo -n` if asked for), which puts them back when its standard
 input ends: whatever becomes of the first one, kill -9 included, the pipe between them closes.
+
+Two labs on one machine may hold the same setting. What it was before the first of them set it stands in a file below
+PLACE, on which each holds a lock: the last of them puts it back.
 """
 
 import contextlib
+import fcntl
 import glob
 import json
 import mmap
@@ -41,6 +45,8 @@ REPORTS_FROM = "sys/module/page_reporting/parameters/page_reporting_order"
 # other profiles TiDB takes what is beyond it in its rehearsal), and a share of what there is.
 TOUCHED_B, TOUCHED_SHARE, TOUCH_S, TOGETHER = 4 << 30, 1 / 3, 15.0, 2
 LIMITS = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
+# Root's own, and gone with the machine's boot, as settings are.
+PLACE = "run/benchbook-tune"
 
 
 def read(path):
@@ -53,6 +59,50 @@ def read(path):
 def write(path, value):
     with open(path, "w") as out:
         out.write(value)
+
+
+@contextlib.contextmanager
+def alone(place):
+    """No other holder sets or puts back meanwhile; it takes milliseconds."""
+    os.makedirs(place, 0o700, exist_ok=True)
+    with open(os.path.join(place, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def nobody_else(note):
+    """Whether no other holder has this setting; if so, it is this one's alone until it is shared or closed."""
+    try:
+        fcntl.flock(note, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def take(root, path, wanted, changed):
+    """Set a file to what is wanted, if it is another, and return what it was before anybody did.
+
+    What must be put back goes to `changed`: the file, and the note of what it was.
+    """
+    place = os.path.join(root, PLACE)
+    with alone(place):
+        note = open(os.path.join(place, path.replace("/", "_")), "a+")  # noqa: SIM115 - it is held until `put_back`
+        if nobody_else(note):
+            was = read(path)
+            note.truncate(0)
+            note.write(was)
+            note.flush()
+        else:
+            note.seek(0)
+            was = note.read()
+        if was == wanted:
+            note.close()
+        else:
+            fcntl.flock(note, fcntl.LOCK_SH)
+            # Before it is written: what says that it failed may have done so half-way.
+            changed.append((path, note))
+            write(path, wanted)
+    return was
 
 
 def find(root, knob):
@@ -102,15 +152,14 @@ def keep_memory(root, changed):
     A page that its hypervisor has taken back, or never gave, costs 5 to 18 us to use, one that it holds 2.
     """
     if not is_virtual(root):
-        raise OSError("nobody takes memory from a host that is no virtual machine")
+        # Nobody takes it.
+        return {"was": "kept", "now": "kept"}
     path, was = os.path.join(root, REPORTS_FROM), "kept"
     # Node, zone, and the number of free blocks of 1, 2, 4, ... pages: an order above these reports none.
     with open(os.path.join(root, "proc/buddyinfo")) as source:
         none = len(source.readline().split()) - 4
     # It is -1 where no hypervisor has asked for reports.
-    if os.path.exists(path) and 0 <= int(read(path)) < none:
-        changed.append((path, read(path)))
-        write(path, str(none))
+    if os.path.exists(path) and 0 <= int(read(path)) <= none and int(take(root, path, str(none), changed)) < none:
         was = "given back when free"
     return {"was": was, "now": "kept, %.1f GB of it used once" % (touch(to_touch(root)) / 1e9)}
 
@@ -162,13 +211,9 @@ def touched(size):
 
 
 def set_files(root, knob, changed):
-    """Write what is wanted; what was written goes to `changed`, as (path, what it was)."""
+    """Write what is wanted; what is to be put back goes to `changed`."""
     paths, wanted, names = find(root, knob)
-    before = [read(path) for path in paths]
-    for path, was in zip(paths, before):  # noqa: B905 - Python 3.7 has no `strict`
-        if was != wanted:
-            write(path, wanted)
-            changed.append((path, was))
+    before = [take(root, path, wanted, changed) for path in paths]
     was = sorted({names.get(value, value) for value in before})
     return {"was": ", ".join(was), "now": names.get(wanted, wanted)}
 
@@ -180,23 +225,29 @@ def setting(root, knob, changed):
 
 
 def put_back(changed):
-    """Each by itself: a CPU that is gone meanwhile keeps no other from what it had."""
+    """What no other holder has as well; each by itself: a CPU that is gone keeps no other from what it had."""
     while changed:
-        path, was = changed.pop()
-        try:
-            write(path, was)
-        except OSError as problem:
-            sys.stderr.write("%s is not %s again: %s\n" % (path, was, problem.strerror))
+        path, note = changed.pop()
+        with note, alone(os.path.dirname(note.name)):
+            if not nobody_else(note):
+                continue
+            note.seek(0)
+            was = note.read()
+            os.unlink(note.name)
+            try:
+                write(path, was)
+            except OSError as problem:
+                sys.stderr.write("%s is not %s again: %s\n" % (path, was, problem.strerror))
 
 
 def hold(root, every, knobs):
     """Set the knobs, say so, and put them back when standard input ends."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    changed: "list[tuple[str, str]]" = []
+    changed: "list[tuple[str, object]]" = []
     said = {}
     for knob in knobs:
-        own: "list[tuple[str, str]]" = []
+        own: "list[tuple[str, object]]" = []
         try:
             said[knob] = setting(root, knob, own)
         except OSError as problem:

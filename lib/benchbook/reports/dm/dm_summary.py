@@ -40,15 +40,8 @@ def grown(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> fl
     return prometheus.increase(chosen, metric) if prometheus.has(chosen, metric) else 0.0
 
 
-def last_growth(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> float:
-    """When (s since the epoch) a counter was last seen to have grown; NaN if never."""
-    chosen = prometheus.where(frame, **labels)
-    if not prometheus.has(chosen, metric):
-        return math.nan
-    return _last_growth(prometheus.rate(chosen, metric))
-
-
 def _last_growth(rates: pd.DataFrame) -> float:
+    """When (s since the epoch) it was last seen to have grown."""
     return float(rates.t[rates.value > 0].max())
 
 
@@ -162,7 +155,7 @@ def of_sync(
     dm: pd.DataFrame, tidb: pd.DataFrame, sysbench: Mapping[str, float], lag: pd.DataFrame, began: float, ended: float
 ) -> dict[str, Quantity]:
     """Columns of the sync tables; the load ran from `began` to `ended` (s since the epoch)."""
-    done = last_growth(dm, JOBS, **ROWS)
+    seconds = seconds_of_growth(dm, began, JOBS, **ROWS)
     return quantities(
         {
             "mysql_qps": (sysbench["qps"], "1/s"),
@@ -170,11 +163,11 @@ def of_sync(
             "mysql_p95_ms": (sysbench["p95_ms"], "ms"),
             "mysql_events": (sysbench["events"], "1"),
             "mysql_errors": (sysbench["ignored_errors"], "1"),
-            "catch_up_s": (max(0.0, done - ended), "s"),
+            "catch_up_s": (max(0.0, began + seconds - ended), "s"),
             "lag_max_rows": (float(lag["rows"].max()), "rows"),
             "lag_max_s": (float(lag["seconds"].max()), "s"),
             **_of_dm(dm, began),
-            **_of_tidb(tidb, began, seconds_of_growth(dm, began, JOBS, **ROWS)),
+            **_of_tidb(tidb, began, seconds),
         }
     )
 

@@ -115,9 +115,13 @@ def _told(measured: Measurement, killing: Killing, ahead_s: float) -> Measuremen
 
 
 def _with_memory(measured: Measurement) -> Measurement:
-    """The mean of what all members had resident while the load ran, as the report prints it."""
-    resident = measured.series[measured.series.metric == RESIDENT].value
+    """The mean of what all members had resident while the load ran, as the report prints it.
+
+    The series begins with a sample of before the load: of one that has no others it is all that is known.
+    """
+    resident = measured.series[measured.series.metric == RESIDENT]
     if resident.empty:
         return measured
-    mean = Quantity(value=float(resident.mean()) / 1e6, unit="MB")
+    inside = resident[resident.t.between(measured.started, measured.ended)]
+    mean = Quantity(value=float((resident if inside.empty else inside).value.mean()) / 1e6, unit="MB")
     return replace(measured, summary={**measured.summary, "rss_mb": mean})

@@ -89,8 +89,8 @@ class Transfer:
                 engine.install()
             self._sides = EqualSides(self._session, self.client, self._source, self._target, self.documents)
             yield Environment.of(surveyed)
-            for server in (self._source, self._target):
-                self._session.tidy(server.stop)
+            self._session.tidy(self._source.stop)
+            self._session.tidy(self._remove_copy)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """An empty target, started anew, and a source that holds the data set; the source is only ever read."""
@@ -177,6 +177,13 @@ class Transfer:
         if isinstance(self._target, OwnServer):
             self._target.ask({"dropDatabase": 1}, DATABASE)
         else:
+            self._tool("clear", self._target)
+
+    def _remove_copy(self) -> None:
+        """It has been read back, and the next run makes its own; the source's data set is loaded once."""
+        if isinstance(self._target, OwnServer):
+            self._target.remove()
+        elif self._loaded:
             self._tool("clear", self._target)
 
     def _tool(self, name: str, server: MongoServer, *options: object) -> None:
