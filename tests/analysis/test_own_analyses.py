@@ -103,6 +103,15 @@ def test_every_output_has_its_text_and_every_figure_its_fallback(executed: dict[
 
 
 @pytest.mark.slow
+def test_a_metric_against_the_cpu_has_its_unit(executed: dict[str, nbformat.NotebookNode]) -> None:
+    """A merged frame has lost its units: axes and captions said "tps"."""
+    for name in (one for one in RUN if one != "history"):
+        said = [one.data["text/plain"].splitlines()[0] for one in figures(executed[name])]
+        (against,) = (text for text in said if " against busy_cores" in text)
+        assert re.fullmatch(r"\w+ \(1/s\) against busy_cores\.", against), name
+
+
+@pytest.mark.slow
 def test_sanitised_html_keeps_every_figure(executed: dict[str, nbformat.NotebookNode]) -> None:
     """As `jupyter nbconvert --to html --sanitize-html`, and as GitHub and nbviewer do it."""
     for name, notebook in executed.items():

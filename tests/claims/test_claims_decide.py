@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchbook.claims import words
 from benchbook.claims.decide import decide
 from benchbook.claims.parts import Part, at_least, interval, p_inside, p_outside, within
 
@@ -67,6 +68,20 @@ def test_holm_steps_down_over_the_claims_of_a_ledger() -> None:
     assert (first.alpha, second.alpha, third.alpha) == pytest.approx((0.1 / 3, 0.05, 0.05))
     assert {first.verdict, second.verdict, third.verdict} == {"reproduced"}
     assert decide([[part(effects[3])]])[0].verdict == "inconclusive"
+
+
+def test_an_open_claim_names_the_comparison_that_speaks_against_it() -> None:
+    """Shown by its ends, 1.45x where it needs 1.1x, a claim leant against, and nothing said why."""
+    ends = part(np.log([1.1, 1.45, 1.45**2 / 1.1]), at_least(1.1), main=True)
+    drop = part(np.log([0.75, 0.81, 0.81**2 / 0.75]), at_least(0.9))
+    (found,) = decide([[ends, drop]])
+    assert (found.verdict, found.part) == ("inconclusive", ends)
+    assert found.leaning < 0.3
+    said = words.sentence(found, "s", [ends, drop])
+    assert "a against b, 1.45x (+45%)" in said
+    assert "Against it speaks: a against b, 0.81x (-19%), where the claim needs more than 0.9x." in said
+    (found,) = decide([[ends]])
+    assert "Against it speaks" not in words.sentence(found, "s", [ends])
 
 
 def test_every_part_must_hold_and_one_is_enough_to_contradict() -> None:
