@@ -666,6 +666,11 @@ def test_every_column_that_is_downloaded_is_described_in_a_data_package(recorded
     ]  # fmt: skip
     units = {field["name"]: field["unit"] for field in package["resources"][0]["schema"]["fields"]}
     assert (units["duration_s"], units["tps"], units["concurrency"]) == ("s", "1/s", "")
+    meanings = {field["name"]: field["description"] for field in package["resources"][0]["schema"]["fields"]}
+    assert (meanings["tps"], meanings["concurrency"]) == (
+        "metric tps of the trial's load", "level concurrency of the trial, as it was run",
+    )  # fmt: skip
+    assert package["resources"][0]["description"] == "A row per trial that counts, in run order."
     package["resources"] = [one for one in package["resources"] if one["format"] == "csv"]
     checked = frictionless.Package.from_descriptor(package, basepath=str(own)).validate()
     assert checked.valid, checked.flatten(["title", "note"])
