@@ -64,7 +64,8 @@ def executed(recorded: Home) -> Iterator[dict[str, nbformat.NotebookNode]]:
     What is imported once is not imported again: five kernels would take minutes to start. That papermill runs them is
     seen in test_rendered_views.py.
     """
-    kernel = KernelManager(transport="ipc")
+    # Its sockets lie beside this file; by default in the working folder, where two workers take the same ones.
+    kernel = KernelManager(transport="ipc", connection_file=str(recorded.path / "kernel.json"))
     kernel.start_kernel(env=recorded.environment)
     yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
     kernel.shutdown_kernel(now=True)
