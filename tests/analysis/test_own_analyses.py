@@ -64,7 +64,8 @@ def executed(recorded: Home) -> Iterator[dict[str, nbformat.NotebookNode]]:
     What is imported once is not imported again: five kernels would take minutes to start. That papermill runs them is
     seen in test_rendered_views.py.
     """
-    kernel = KernelManager(transport="ipc")
+    # Its sockets lie beside this file; by default in the working folder, where two workers take the same ones.
+    kernel = KernelManager(transport="ipc", connection_file=str(recorded.path / "kernel.json"))
     kernel.start_kernel(env=recorded.environment)
     yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
     kernel.shutdown_kernel(now=True)
@@ -100,6 +101,15 @@ def test_every_output_has_its_text_and_every_figure_its_fallback(executed: dict[
             assert "text/html" not in one.data, "a reader of HTML would not see it"
             assert one.metadata["alt"], name
         assert any("image/svg+xml" in one.data for one in drawn), name
+
+
+@pytest.mark.slow
+def test_a_metric_against_the_cpu_has_its_unit(executed: dict[str, nbformat.NotebookNode]) -> None:
+    """A merged frame has lost its units: axes and captions said "tps"."""
+    for name in (one for one in RUN if one != "history"):
+        said = [one.data["text/plain"].splitlines()[0] for one in figures(executed[name])]
+        (against,) = (text for text in said if " against busy_cores" in text)
+        assert re.fullmatch(r"\w+ \(1/s\) against busy_cores\.", against), name
 
 
 @pytest.mark.slow

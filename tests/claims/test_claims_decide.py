@@ -72,6 +72,20 @@ def test_holm_steps_down_over_the_claims_of_a_ledger() -> None:
     assert decide([[part(effects[3])]])[0].verdict == "inconclusive"
 
 
+def test_an_open_claim_names_the_comparison_that_speaks_against_it() -> None:
+    """Shown by its ends, 1.45x where it needs 1.1x, a claim leant against, and nothing said why."""
+    ends = part(np.log([1.1, 1.45, 1.45**2 / 1.1]), at_least(1.1), main=True)
+    drop = part(np.log([0.75, 0.81, 0.81**2 / 0.75]), at_least(0.9))
+    (found,) = decide([[ends, drop]])
+    assert (found.verdict, found.part) == ("inconclusive", ends)
+    assert found.leaning < 0.3
+    said = words.sentence(found, "s", [ends, drop])
+    assert "a against b, 1.45x (+45%)" in said
+    assert "Against it speaks: a against b, 0.81x (-19%), where the claim needs more than 0.9x." in said
+    (found,) = decide([[ends]])
+    assert "Against it speaks" not in words.sentence(found, "s", [ends])
+
+
 def test_every_part_must_hold_and_one_is_enough_to_contradict() -> None:
     good, open_ = part(LOGS, main=True), part([-0.1, 0.0, 0.12])
     assert decide([[good, good]])[0].verdict == "reproduced"

@@ -33,6 +33,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = home.path / "data" / "runs" / TIDB / LATEST
     shutil.copytree(FIXTURES / "replays" / TIDB / LATEST, target)
     with_a_search(target)
+    measured_by(target, "0.0.9 (commit 123456789abc)")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHBOOK_HOME", str(home.path))
         benchbook.open_campaign(LATEST).close()
@@ -43,6 +44,13 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = path.parent / "opened"
     zipfile.ZipFile(path).extractall(folder)
     return folder
+
+
+def measured_by(campaign: Path, kit: str) -> None:
+    """Say in a recorded campaign which checkout measured it."""
+    said = json.loads((campaign / "environment.json").read_text())
+    runs = [{**run, "kit": kit} for run in said.get("runs", [])] or [{"began": 0, "ended": 1, "kit": kit}]
+    (campaign / "environment.json").write_text(json.dumps({**said, "runs": runs}))
 
 
 def with_a_search(campaign: Path) -> None:
@@ -163,10 +171,9 @@ def ids(value: Any) -> set[str]:
 
 
 def test_it_holds_the_campaign(packed: Path) -> None:
-    campaign = FIXTURES / "replays" / TIDB / LATEST
-    for path in campaign.rglob("*"):
-        if path.is_file():
-            assert (packed / path.relative_to(campaign)).read_bytes() == path.read_bytes()
+    recorded, home = FIXTURES / "replays" / TIDB / LATEST, packed.parents[3]
+    for path in (path.relative_to(recorded) for path in recorded.rglob("*") if path.is_file()):
+        assert (packed / path).read_bytes() == (home / "data" / "runs" / TIDB / LATEST / path).read_bytes()
     for name in ("results.json", "executed.ipynb", f"{TIDB}.ipynb", "published/report.yaml", "plan.json"):
         assert (packed / name).is_file(), name
 
@@ -243,7 +250,9 @@ def test_systems_stand_there_with_their_versions(packed: Path, entities: dict[st
     assert known
     for name, about in known.items():
         assert entities[f"#program-{name}"]["softwareVersion"] == about["version"]
-    assert entities["#program-benchbook"]["softwareVersion"] == benchbook.__version__
+    assert entities["#program-benchbook"]["softwareVersion"] == "0.0.9 (commit 123456789abc)", (
+        "what measured, not packs"
+    )
 
 
 def test_every_reference_leads_somewhere(packed: Path, entities: dict[str, dict[str, Any]]) -> None:

@@ -26,9 +26,10 @@ TIDB = "tidb_v7_1_3_sysbench"
 
 
 @pytest.fixture
-def kernel() -> Iterator[Any]:
+def kernel(tmp_path: Path) -> Iterator[Any]:
     """A client of a kernel as JupyterLab starts one."""
-    manager = KernelManager(transport="ipc")
+    # Its sockets lie beside this file; by default in the working folder, where two workers take the same ones.
+    manager = KernelManager(transport="ipc", connection_file=str(tmp_path / "kernel.json"))
     manager.start_kernel()
     client = manager.client()
     client.start_channels()

@@ -322,6 +322,18 @@ def test_what_decides_no_claim_of_dm_1_0_ga_at_the_sizes_of_smoke() -> None:
     assert more.unjudged(None, kind.cells(GA, asked), sizes, GA, None) == [], "nothing is judged without a ledger"
 
 
+def test_a_pool_that_has_fewer_files_than_threads_is_not_judged() -> None:
+    """The lab profile loads 4 tables of 50,000 rows in chunks of 6,250: 32 files for 32 threads or 64."""
+    ledger, kind = ledger_check.load(GA), dm_kind.DmKind()
+    assert ledger is not None
+    about_64 = [
+        claim for claim in ledger.claims if claim.id in ("load-falls-at-64", "load-transaction-time-proportional")
+    ]
+    for profile, judged in (("smoke", False), ("lab", False), ("paper", True)):
+        sizes = kind.asked(GA, parameters(), load_profile(profile), load_inventory("lab_dm_ga"))
+        assert [claim.refused("mysql57", sizes) is None for claim in about_64] == [judged, judged], profile
+
+
 def test_dm_repeats_as_its_part_of_the_profile_says_and_one_cell_more_often() -> None:
     smoke, lab = load_profile("smoke"), load_profile("lab")
     several, one = dm_kind.DmKind(), dm_kind.DmReplicationKind()

@@ -81,6 +81,8 @@ def test_the_server_s_counters_are_those_of_the_load_alone(campaign: Campaign) -
         assert record.summary["db_tx_per_global"].value == 2, "each branch commits once"
         counted, whole = record.proof["counted"], record.proof["global"]["committed"]
         assert (counted["Com_insert"], counted["Com_update"]) == (2 * whole, 2 * whole + counted["Com_rollback"])
+    for record in of(campaign, "saga", mode="no_dtm", sql_per_branch=0):
+        assert record.proof["retried"] == 0, "nothing reaches the database, whatever met in the trials before"
     for record in of(campaign, "saga", mode="dtm_barrier"):
         # The business commits twice, DTM at least when it saves and when it closes the transaction.
         assert record.summary["db_tx_per_global"].value >= 4

@@ -193,6 +193,16 @@ def test_no_block_is_added_beyond_the_budget(home: Home) -> None:
     assert made.environment().looks is None, "the claims were looked at"
 
 
+def test_a_plan_that_took_longer_than_the_budget_has_used_it_up(home: Home) -> None:
+    """It said that another 0.1 min would exceed the budget of 3.65 min, after 4.6 min."""
+    made = begun()
+    added(made, [])
+    made.note(Environment(runs=[RunTimes(began=0.0, ended=660.0)]))
+    spread_out(made, 10.0)
+    assert len(added(made, [needs(*CELLS)])) == 0
+    assert made.environment().repetitions_ended == "the budget of 10 min was used up"
+
+
 def test_claims_are_not_looked_at_where_no_block_would_fit(home: Home) -> None:
     made, looks = begun(), []
     added(made, [])

@@ -20,7 +20,7 @@ from benchbook.analysis.results import Results
 from benchbook.campaign.origin import Origin
 from benchbook.campaign.store import latest
 from benchbook.errors import NotWritten
-from benchbook.site import measured_package
+from benchbook.site import downloads, measured_package
 
 ROWS: list[dict[str, Any]] = [
     {"system": "tidb", "threads": 1, "skew": "none", "metric": "tps", "unit": "1/s", "published": 100.5,
@@ -96,6 +96,20 @@ def test_the_results_of_a_scaled_campaign_say_what_was_run(runs: Path) -> None:
     campaign = latest("tidb_v7_1_3_sysbench")
     setting = circumstances.of_campaign(published.load(campaign.report), campaign)
     assert setting.scaled["oltp_point_select"] == {"threads": {"50": 1, "100": 3, "200": 5}}
+
+
+def test_the_trials_of_a_scaled_campaign_say_that_their_levels_are_those_that_were_run(
+    runs: Path, tmp_path: Path
+) -> None:
+    """`measured.zip` has the published 50, 100 and 200 in the column that is 1, 3 and 5 in `trials.csv`."""
+    notebook = tmp_path / "some.ipynb"
+    notebook.write_text("{}")
+    downloads.write(latest("tidb_v7_1_3_sysbench"), notebook, tmp_path / "page")
+    trials, *_ = json.loads((tmp_path / "page" / "datapackage.json").read_text())["resources"]
+    assert "published → here: threads" in trials["description"]
+    assert "50 → 1, 100 → 3, 200 → 5" in trials["description"]
+    (threads,) = (field for field in trials["schema"]["fields"] if field["name"] == "threads")
+    assert threads["description"] == "level threads of the trial, as it was run"
 
 
 def test_frictionless_finds_nothing_wrong_and_finds_a_changed_value(found: Results, tmp_path: Path) -> None:

@@ -354,4 +354,4 @@ def test_a_page_says_how_many_requests_a_load_has_where_the_tool_counts_them(
     cell = Cell(table="write", system="etcd", levels={"workload": "put_leader", "threads": 1})
     campaign = campaigns.start_or_continue(REPORT.report.name, asked, plan([cell], 1, seed=1, asked=asked), seed=1)
     found = circumstances.of_campaign(REPORT, campaign).load
-    assert found == [*said, "1 repetitions"]
+    assert found == [*said, "1 repetition"]

@@ -93,7 +93,7 @@ def _load(campaign: Campaign, about: Environment) -> list[str]:
         data = f"{tables} tables of {asked['table_size']:,} rows"
     return [
         *_length(asked),
-        f"{_span(times.values())} repetitions",
+        f"{_span(times.values())} repetition{'' if set(times.values()) == {1} else 's'}",
         *([data] if data else []),
         *([about.load_generator] if about.load_generator else []),
     ]
@@ -116,7 +116,8 @@ def _published_load(published: Published) -> list[str]:
     said = {key: sorted({v for _, v in pairs if _whole(v)}) for key, pairs in fixed.items()}
     texts = []
     if said.get("time_s"):
-        texts.append(f"{_span(said['time_s'])} s per load")
+        everywhere = all(published.duration_s(each.table) for each in published.report.design)
+        texts.append(f"{_span(said['time_s'])} s per load{'' if everywhere else ' where stated'}")
     if said.get("tables") and said.get("table_size"):
         texts.append(f"{_span(said['tables'])} tables of {_span(said['table_size'])} rows")
     return texts

@@ -73,7 +73,7 @@ def _ahead(
         return _as_planned(campaign.plan.ahead, rule, costs, left_s)
     if costs.least > left_s:
         # Nothing was looked at before this was known: the one look that is left has the whole error rate.
-        return Environment(repetitions_ended=_used_up(rule, costs.least), looks=1)
+        return Environment(repetitions_ended=_used_up(rule, costs.least, left_s), looks=1)
     return _chosen(undecided(), rule, costs, left_s, rule.most_repetitions - measured)
 
 
@@ -86,7 +86,7 @@ def _as_planned(
             repetitions_ended="nothing else that would have fitted into the budget was likely to decide a claim"
         )
     takes_s = costs.block_s + costs.of(ahead[0].cells)
-    return ahead if takes_s <= left_s else Environment(repetitions_ended=_used_up(rule, takes_s))
+    return ahead if takes_s <= left_s else Environment(repetitions_ended=_used_up(rule, takes_s, left_s))
 
 
 def _chosen(
@@ -99,12 +99,14 @@ def _chosen(
     blocks = allot(claims, costs, left_s, most, 60 * rule.claim_min)
     within = "" if math.isinf(rule.claim_min) else f" in so little time as {rule.claim_min:g} min"
     why = (
-        _used_up(rule, least_s)
+        _used_up(rule, least_s, left_s)
         if least_s > left_s
         else f"no repetition that fits into the budget is likely to decide a claim{within}"
     )
     return blocks or Environment(repetitions_ended=why)
 
 
-def _used_up(rule: Repeating, takes_s: float) -> str:
+def _used_up(rule: Repeating, takes_s: float, left_s: float) -> str:
+    if left_s <= 0:
+        return f"the budget of {rule.budget_min:g} min was used up"
     return f"another {takes_s / 60:.1f} min would exceed the budget of {rule.budget_min:g} min"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from benchbook.claims.decide import MOST_REPETITIONS, Decision
-from benchbook.claims.parts import Part, interval
+from benchbook.claims.parts import Part, interval, probability_inside
 
 _UNIT = {"ratio": "times", "tau": "tau"}
 # Between these a leaning tells nothing.
@@ -27,7 +27,8 @@ def sentence(decision: Decision, system: str, parts: Sequence[Part]) -> str:
     part = decision.part
     opening = f"{_OPENING[decision.verdict]} {system}"
     said = f"{opening}: {measured(decision)}. {_needs(part)}"
-    return f"{said}{_leaning(decision)}{_rest(decision, len(parts))}{_odd(parts)}{_drifting(parts)}{_corrected(part)}"
+    rest = f"{_rest(decision, len(parts))}{_odd(parts)}{_drifting(parts)}{_corrected(part)}"
+    return f"{said}{_leaning(decision)}{_against(decision, parts)}{rest}"
 
 
 def measured(decision: Decision) -> str:
@@ -47,6 +48,17 @@ def _leaning(decision: Decision) -> str:
     if leans(decision.leaning) == UNKNOWN:
         return " The repetitions speak neither for it nor against it."
     return f" The probability that it holds here is {chance(decision.leaning)}."
+
+
+def _against(decision: Decision, parts: Sequence[Part]) -> str:
+    """The comparison that speaks most against an open claim, where the one that it is shown by speaks for it."""
+    part, known = decision.part, [part for part in parts if part.n > 1]
+    if decision.verdict != "inconclusive" or not known or not part.inside(part.mean):
+        return ""
+    worst = min(known, key=probability_inside)
+    if worst.inside(worst.mean):
+        return ""
+    return f" Against it speaks: {_effect(worst)}, where the claim needs {region(worst)}."
 
 
 def leans(leaning: float | None) -> str:

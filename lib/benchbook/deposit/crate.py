@@ -18,7 +18,7 @@ from rocrate.model.computerlanguage import ComputerLanguage
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from benchbook import __version__, paths, published
+from benchbook import paths, published
 from benchbook.campaign import knee_search
 from benchbook.campaign.knee_asked import FOLDER
 from benchbook.campaign.record import Record, RecordBroken, load_coded_series
@@ -83,7 +83,7 @@ class CampaignCrate:
 
     def _versions(self) -> dict[str, Entity]:
         """The programs that took part, the load generator under the name "load"."""
-        known = {"benchbook": ("Benchbook", __version__)}
+        known = {"benchbook": ("Benchbook", "; then ".join(self._environment.measured_by))}
         known |= {name: (one.title or name, one.version) for name, one in self._environment.systems.items()}
         name, _, version = (self._environment.load_generator or "").partition(" ")
         known |= {"load": (name, version)} if name else {}

@@ -171,7 +171,7 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
             f"on {about.filesystem}",
             "on a disk of the host (`workdir`)",
         ),
-        (about.load_1min > 0.5 * about.cores, "load before the run", f"{about.load_1min:.1f}", "idle"),
+        (about.load_1min > 0.5 * about.cores, "load before the run", f"{about.load_1min:.1f} (1-min average)", "idle"),
         (
             abs(about.clock_offset_s) - about.clock_error_s > CLOCK_OFFSET_S,
             "clock offset to the driver",

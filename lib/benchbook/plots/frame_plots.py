@@ -115,10 +115,10 @@ def relation(
         axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
     said = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
     across, up = _with_unit(x, _unit(frame, x)), _with_unit(y, _unit(frame, y))
-    beside = f", beside each mark its {label.replace('_', ' ')}" if label else ""
+    beside = f", its {label.replace('_', ' ')} beside each mark with room for it" if label else ""
     figure = _finished(
         grid, across, up, names,
-        f"{y} against {x}, {len(data)} points. {said}.",
+        f"{y} against {x}, {_count(len(data))}. {said}.",
         f"{up} against {across}{beside}.{part} {frame.attrs.get('levels', '')}".strip(), lines=False,
     )  # fmt: skip
     for name, axis in grid.axes_dict.items() if label else ():
@@ -130,7 +130,11 @@ def _ranks(part: pd.DataFrame, x: str, y: str) -> str:
     """Spearman's rank correlation; of one or two points it says nothing."""
     # As pandas' own method has it, which imports scipy.stats for it: half a second for every page.
     rho = part[x].rank().corr(part[y].rank()) if len(part) > 2 else float("nan")
-    return f"{len(part)} points" if math.isnan(rho) else f"rank correlation {rho:.2f}"
+    return _count(len(part)) if math.isnan(rho) else f"rank correlation {rho:.2f}"
+
+
+def _count(points: int) -> str:
+    return f"{points} point{'s' if points != 1 else ''}"
 
 
 @styled()

@@ -87,12 +87,13 @@ def left_out(folder: Path) -> str:
 def _tables(campaign: Campaign, records: Sequence[Record], folder: Path) -> list[str]:
     trials = trial_frames.trials(records)
     written = table_file.write(iter([trials]), folder / "trials", MOST_CSV_ROWS)
-    resources = _resources(written, trials, TRIALS)
+    note = campaign.scaling.sentence() if campaign.scaling else ""
+    resources = _resources(written, trials, TRIALS, note)
     if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
         parts = second_frame.in_parts(campaign, records)
         first = next(parts)
         seconds = table_file.write(chain([first], parts), folder / "seconds", MOST_CSV_ROWS)
-        resources += _resources(seconds, first, SECONDS)
+        resources += _resources(seconds, first, SECONDS, note)
         written += seconds
     package = {
         "name": campaign.id.lower(),
@@ -103,8 +104,8 @@ def _tables(campaign: Campaign, records: Sequence[Record], folder: Path) -> list
     return written
 
 
-def _resources(names: Sequence[str], frame: pd.DataFrame, schema: FrameSchema) -> list[dict[str, object]]:
-    return [data_package.resource(name.replace(".", "-"), name, frame, schema) for name in names]
+def _resources(names: Sequence[str], frame: pd.DataFrame, schema: FrameSchema, note: str) -> list[dict[str, object]]:
+    return [data_package.resource(name.replace(".", "-"), name, frame, schema, note) for name in names]
 
 
 def _series_bytes(campaign: Campaign, records: Sequence[Record]) -> int:

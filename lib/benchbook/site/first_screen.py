@@ -161,10 +161,9 @@ def trust(found: Results) -> list[str]:
 
 def _lengths(found: Results) -> str:
     here = next((text for text in found.setting.load if text.endswith("per load")), "")
-    published = next((text for text in found.setting.published_load if text.endswith("per load")), "")
-    return (
-        f" {_sentence_case(here)} here, {published.removesuffix(' per load')} published." if here and published else ""
-    )
+    published = next((text for text in found.setting.published_load if " per load" in text), "")
+    length, _, where = published.partition(" per load")
+    return f" {_sentence_case(here)} here, {length} published{where}." if here and published else ""
 
 
 def _scaled(tables: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:

@@ -31,8 +31,8 @@ _WHAT = "measured tables beside the published ones, a data package"
 # What stands of each metric, by the end of its column's name.
 _PARTS = {
     "": "mean over repetitions",
-    "_low": "lower end of the 95% interval of the mean",
-    "_high": "upper end of the 95% interval of the mean",
+    "_low": "lower end of the 95% Student interval of the mean; the page shows 0 for one below 0",
+    "_high": "upper end of the 95% Student interval of the mean",
     "_n": "repetitions",
     "_published": "as published",
 }

@@ -35,7 +35,7 @@ from benchbook.systems import counters
 from benchbook.systems.blame import blaming
 from benchbook.systems.dtm import Dtm, load_schemas, store_purpose
 from benchbook.systems.innodb_server import InnodbServer
-from benchbook.systems.saga_service import SagaService
+from benchbook.systems.saga_service import RETRIED, SagaService
 from benchbook.workloads import ab, ab_command
 from benchbook.workloads.generator import check_end
 from benchbook.workloads.sysbench_generator import Sysbench
@@ -275,7 +275,7 @@ class SagaLadder:
             "books": self._business.books(),
             "dtm_ends": self._dtm.ends(),
             "counted": counted,
-            "db_transactions_retried": stats["db_transactions_retried"],
+            "retried": stats[RETRIED],
             "ab": {"complete": summary.complete, "non_2xx": summary.non_2xx, "percentiles_ms": summary.percentiles_ms},
         }
         figures = saga_summary.summarise(summary, stats, counted)

@@ -26,7 +26,7 @@ def invariants(report: Recorded) -> HTML:
         for called, _, mine in cells(of_table(report.records, table)):
             parts.append(_invariant_row(called, table, mine))
     return (
-        show.table(parts, "Books after every trial; retried: DB transactions run again after a deadlock")
+        show.table(parts, "Books after every trial; retried: DB transactions and sagas run again after a deadlock")
         if parts
         else show.paragraph("No saga has been recorded.")
     )
@@ -45,7 +45,9 @@ def _invariant_row(called: dict[str, object], table: str, records: Sequence[Reco
         found = [r.proof["invariants"][name] for r in records]
         wrong = [f["found"] for f in found if not f["holds"]]
         row[name] = f"in {len(found) - len(wrong)} of {len(found)}" + (f" ({wrong[0]})" if wrong else "")
-    row["retried"] = formatting.number(sum(r.proof["db_transactions_retried"] for r in records))
+    # Older records have another count: of the whole block so far.
+    retried = [r.proof["retried"] for r in records if "retried" in r.proof]
+    row["retried"] = formatting.number(sum(retried) if len(retried) == len(records) else None)
     return row
 
 
