@@ -10,7 +10,7 @@ from IPython.display import HTML
 from benchbook import paths, plots, published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
 from benchbook.analysis.results import JudgedClaim, Table
-from benchbook.analysis.shown_trials import shown
+from benchbook.analysis.shown_trials import shown, told_apart
 from benchbook.audit.whole import audit
 from benchbook.campaign import knee_search, repetitions, run, store
 from benchbook.campaign.allotment import OpenClaim
@@ -286,6 +286,7 @@ class Book(Framed):
     def _every_trial(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
+        mine = told_apart(mine, row=row, column=column)
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         if metric != "cpu":
             self._check_sampled(mine, metric, source)
@@ -323,9 +324,9 @@ class Book(Framed):
         outcome.write(self.published, self.campaign, self.tables(), self.claims())
         missing = self.campaign.missing()
         if missing:
-            names = ", ".join(trial.id for trial in missing[:5])
+            names = ", ".join([*(trial.id for trial in missing[:5]), *(["…"] if len(missing) > 5 else [])])
             raise TrialsFailed(
-                f"{len(missing)} of {len(self.campaign.trials)} trials have no record: {names} …. "
+                f"{len(missing)} of {len(self.campaign.trials)} trials have no record: {names}. "
                 "Run the same again: only these are run."
             )
         return show.paragraph(f"Campaign {self.campaign.id}: results in {self.campaign.folder.name}/results.json.")

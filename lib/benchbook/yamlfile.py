@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,6 +64,9 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
         return f"remove it or correct its spelling; known here: {', '.join(_siblings(error['loc'], model))}"
     if error["type"] == "missing":
         return "add this key"
+    if error["type"] == "string_type" and isinstance(error.get("input"), (bool, int, float, date)):
+        # YAML takes a version for a number, a day for a date, and `no` for False.
+        return "put it in quotes"
     if error["type"] == "list_type":
         return "write a list, as in [a, b]"
     return "give a value of this kind"

@@ -120,7 +120,9 @@ def test_digests_do_not_depend_on_the_order_of_keys() -> None:
 def test_two_cells_of_one_name_are_refused_because_one_record_would_replace_the_other():
     cell = Cell(table="a", system="tidb", levels={"workload": "w", "threads": 1})
     with pytest.raises(BadInput, match="r01-tidb-w-threads1"):
-        plan([cell, cell.model_copy(update={"table": "b"})], 1, seed=1, asked={})
+        plan([cell, cell], 1, seed=1, asked={})
+    two = plan([cell, cell.model_copy(update={"table": "b"})], 1, seed=1, asked={})
+    assert {trial.id for trial in two} == {"r01-a-tidb-w-threads1", "r01-b-tidb-w-threads1"}
 
 
 def test_a_name_that_no_file_system_takes_is_refused_before_any_load(tmp_path: Path) -> None:

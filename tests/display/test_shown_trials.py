@@ -8,7 +8,7 @@ from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis.results import Measured, Row, Table
-from benchbook.analysis.shown_trials import CHOSEN_LINES, MOST_POINTS, evenly, few_points, shown
+from benchbook.analysis.shown_trials import CHOSEN_LINES, MOST_POINTS, evenly, few_points, shown, told_apart
 from benchbook.campaign.record import Record
 from benchbook.display import show
 
@@ -33,6 +33,18 @@ def test_evenly_keeps_the_ends() -> None:
 def test_few_trials_are_all_shown_and_nothing_is_said() -> None:
     few = [trial(threads, repetition) for threads in (50, 100, 200) for repetition in range(1, 8)]
     assert shown(few, row="workload", column="threads", rate=rate) == (few, "")
+
+
+def test_cells_of_one_panel_get_rows_of_their_own() -> None:
+    """Trials of 64 and of 8192 bytes were joined to one line of their repetition."""
+    alike = [trial(threads, repetition) for threads in (2, 8) for repetition in (1, 2)]
+    assert told_apart(alike, row="workload", column="threads") == alike
+    other = alike[2].model_copy(update={"levels": {**alike[2].levels, "value_bytes": 64}})
+    rows = [r.levels["workload"] for r in told_apart([*alike, other], row="workload", column="threads")]
+    assert rows == [*["a, value_bytes -"] * 4, "a, value_bytes 64"]
+    twice = alike[2].model_copy(update={"table": "again"})
+    rows = [r.levels["workload"] for r in told_apart([alike[2], twice], row="workload", column="threads")]
+    assert rows == [f"a, table {alike[2].table}", "a, table again"]
 
 
 def test_of_many_trials_the_slowest_and_the_fastest_are_shown() -> None:

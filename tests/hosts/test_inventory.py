@@ -343,3 +343,13 @@ def test_a_merge_key_and_equal_keys_in_different_places_are_fine(tmp_path: Path)
 def test_the_home_of_nobody_is_refused_with_the_path() -> None:
     with pytest.raises(BadInput, match=r"^path: .*\(got '~nobody-of-this-name/key'\)\. Fix: write the path in full"):
         paths.resolve("~nobody-of-this-name/key")
+
+
+@pytest.mark.parametrize("text", ["8.0", "2011-05-03", "no"])
+def test_a_text_that_yaml_takes_for_something_else_is_to_be_put_in_quotes(home: Home, text: str) -> None:
+    """`version: 8.0` or a bare day was to be "a value of this kind", which says nothing to do."""
+    path = home.write("broken.yaml", inventory(NET))
+    kept = re.sub(r"^description: .*\n", "", path.read_text(), flags=re.MULTILINE)
+    path.write_text(f"description: {text}\n{kept}")
+    with pytest.raises(BadInput, match=r"description: Input should be a valid string .*Fix: put it in quotes$"):
+        load_inventory(str(path))

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from benchbook import plugins
-from benchbook.errors import SystemFailed, WorkloadFailed
+from benchbook.errors import BadInput, SystemFailed, WorkloadFailed
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.reports.starting_state import StartingState
@@ -184,3 +184,24 @@ def test_a_system_that_stops_in_its_own_way_is_not_discarded_in_that_of_another(
     """A TiDB cluster's tidb-servers alone would be killed, in the way that it has from TiDB."""
     stops, discards = (next(kind for kind in system.__mro__ if verb in vars(kind)) for verb in ("stop", "discard"))
     assert discards is System or issubclass(discards, stops)
+
+
+def test_a_load_generator_that_prepares_nothing_says_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended the run with `vars() argument must have __dict__ attribute`, of a line of ours."""
+    monkeypatch.setattr(Filler, "dataset", None)
+    system = Recorded("a")
+    (described,) = starting("restore", system).bring("a", lambda _: None).values()
+    assert described.dataset == {}
+
+
+@pytest.mark.parametrize("dataset", [{"keys": 500}, SimpleNamespace(keys=500), Dataset])
+def test_what_does_not_tell_data_sets_apart_is_refused_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, dataset: object
+) -> None:
+    """An object without a text of its own would have been another data set in every run."""
+    monkeypatch.setattr(Filler, "dataset", dataset)
+    monkeypatch.setattr(Filler, "name", "filler", raising=False)
+    system = Recorded("a")
+    with pytest.raises(BadInput, match=r"^dataset: the load generator filler does not say what it prepares"):
+        starting("restore", system).bring("a", lambda _: None)
+    assert system.asked == []

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchbook.campaign.record import Quantity
-from benchbook.errors import OutputNotParseable
+from benchbook.errors import OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.profiles import SysbenchSize
 from benchbook.workloads.generator import Outcome, Ran
@@ -69,3 +69,15 @@ def test_what_a_parser_says_itself_stays_as_it_is_and_a_load_may_have_no_series(
         read(fails)
     assert failed.value.output == "its own"
     assert read(lambda: Outcome(TPS, NONE)).summary == TPS
+
+
+@pytest.mark.parametrize("kind", [OutputNotParseable, WorkloadFailed])
+def test_what_was_printed_is_kept_where_a_parser_gives_up_without_it(kind: type[TrialFailed]) -> None:
+    """Parsers raise these as docs/extending.md shows: the trial's output was empty, and nothing to mend them by."""
+
+    def fails() -> Outcome:
+        raise kind("no line with a rate")
+
+    with pytest.raises(kind, match=r"^no line with a rate$") as failed:
+        read(fails)
+    assert failed.value.output == "2 per second\na warning\n"

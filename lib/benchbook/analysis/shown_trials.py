@@ -34,6 +34,26 @@ def few_points(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
     return frame[frame[x].isin(kept)], f"{len(kept)} of {len(levels)} values of {x} are shown."
 
 
+def told_apart(records: Sequence[Record], *, row: str, column: str) -> list[Record]:
+    """The records with a `row` of its own for each cell, where a panel would hold several: "mixed, value_bytes 64".
+
+    Lines of one repetition in one panel would pass for one trial.
+    """
+    panels = grouped(records, lambda r: (r.levels[row], r.levels[column]))
+    named = {name for r in records for name in ("table", *r.levels)} - {row, column}
+    varied = [n for n in sorted(named) if any(len({_level(r, n) for r in mine}) > 1 for mine in panels.values())]
+
+    def labelled(record: Record) -> Record:
+        also = ", ".join(f"{name} {_level(record, name)}" for name in varied)
+        return record.model_copy(update={"levels": {**record.levels, row: f"{record.levels[row]}, {also}"}})
+
+    return [labelled(record) for record in records] if varied else list(records)
+
+
+def _level(record: Record, name: str) -> object:
+    return record.table if name == "table" else record.levels.get(name, "-")
+
+
 def shown(
     records: Sequence[Record], *, row: str, column: str, rate: Callable[[Record], float]
 ) -> tuple[list[Record], str]:

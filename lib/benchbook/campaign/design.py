@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Literal
@@ -127,11 +127,11 @@ def plan(
         count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
         raise BadInput("a plan of so many trials is never run", key="repetitions", value=count, fix=fix)
     conditions = _canonical(asked)
-    trials: list[Trial] = []
+    shared, trials = _shared(cells), list[Trial]()
     for repetition in range(1, repetitions + 1):
         mine = [cell for cell in cells if repetition <= fewer.get(cell.key, repetitions)] if fewer else cells
         ordered = _by_lot(mine, repetition, seed)
-        trials += [_trial(cell, repetition, len(trials) + i, conditions) for i, cell in enumerate(ordered)]
+        trials += [_trial(cell, repetition, len(trials) + i, conditions, shared) for i, cell in enumerate(ordered)]
     if long := next((trial.id for trial in trials if len(trial.id.encode()) > LONGEST_NAME), None):
         what, fix = "no record can be kept under so long a name", "shorten the levels of the published table"
         raise BadInput(what, key="levels", value=long, fix=fix)
@@ -147,9 +147,9 @@ def plan(
 def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: Asked) -> list[Trial]:
     """One more repetition of these cells, in an order by lot, to follow `trials`."""
     repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
-    conditions = _canonical(asked)
+    conditions, shared = _canonical(asked), _shared([*(trial.cell for trial in trials), *cells])
     mixed = _by_lot(cells, repetition, seed)
-    return [_trial(cell, repetition, order + i, conditions) for i, cell in enumerate(mixed)]
+    return [_trial(cell, repetition, order + i, conditions, shared) for i, cell in enumerate(mixed)]
 
 
 def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
@@ -179,9 +179,16 @@ def _identity(cell: Cell, repetition: int, conditions: str) -> str:
     return _hash(f"[{_canonical(cell.model_dump())}, {repetition}, {conditions}]")
 
 
-def _trial(cell: Cell, repetition: int, order: int, conditions: str) -> Trial:
+def _shared(cells: Iterable[Cell]) -> set[str]:
+    """Slugs of points that stand in several published tables: of such a trial the table is part of its name."""
+    found = {(cell.table, cell.slug) for cell in cells}
+    return {slug for slug, tables in Counter(slug for _, slug in found).items() if tables > 1}
+
+
+def _trial(cell: Cell, repetition: int, order: int, conditions: str, shared: Collection[str]) -> Trial:
     identity = _identity(cell, repetition, conditions)
-    return Trial(id=f"r{repetition:02d}-{cell.slug}", identity=identity, cell=cell, repetition=repetition, order=order)
+    name = f"{cell.table}-{cell.slug}" if cell.slug in shared else cell.slug
+    return Trial(id=f"r{repetition:02d}-{name}", identity=identity, cell=cell, repetition=repetition, order=order)
 
 
 def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:

@@ -30,8 +30,8 @@ from benchbook.stats import latency
 
 # Of the conditions of a campaign, those that are none of a search in it.
 _OTHERS = ("stopping", "period_s", "repeat")
-# System, table, workload: what is searched by itself.
-_Searching = tuple[str, str, str]
+# System, table, and every level but the two that a search sets: what is searched by itself.
+_Searching = tuple[str, str, tuple[tuple[str, str | int | float], ...]]
 
 
 @dataclass(frozen=True)
@@ -155,4 +155,5 @@ def _without_rate(cell: Cell) -> Cell:
 
 
 def _searching(one: Cell | Record) -> _Searching:
-    return one.system, one.table, str(one.levels.get("workload", ""))
+    rest = {name: level for name, level in one.levels.items() if name not in ("threads", RATE)}
+    return one.system, one.table, tuple(sorted(rest.items()))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.overhead import phase
-from benchbook.errors import BenchbookError, HostUnusable, SystemFailed, TrialFailed
+from benchbook.errors import BadInput, BenchbookError, HostUnusable, SystemFailed, TrialFailed
+from benchbook.hosts.about import Json
 from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
 from benchbook.workloads.generator import LoadGenerator
@@ -49,6 +50,7 @@ class StartingState:
         Raises SystemFailed, WorkloadFailed; HostUnusable where data are in the way on a server that exists.
         """
         system = self.systems[name]
+        _prepared(self.generator)
         if self._running and self._running != system.name:
             self.stop()
         dataset = digest([system.identity, self.generator.dataset, self.generator.seed])
@@ -66,7 +68,7 @@ class StartingState:
             self._start_from(system, dataset, say)
         self._running = self._sound = system.name
         with phase("describe"):
-            return {system.name: SystemDescription(**vars(system.about()), dataset=vars(self.generator.dataset))}
+            return {system.name: SystemDescription(**vars(system.about()), dataset=_prepared(self.generator))}
 
     def stop(self) -> None:
         """End the system that runs, if one does: when it comes again, its data is restored."""
@@ -129,6 +131,21 @@ class StartingState:
     def _prepare(self, system: System, say: Say) -> None:
         self.generator.prepare(self.session, self.client, system, say)
         self.besides()
+
+
+def _prepared(generator: LoadGenerator[Any]) -> Json:
+    """What it prepares, as a record says it: {} for nothing. Raises BadInput for what does not tell data sets apart."""
+    dataset = generator.dataset
+    if dataset is None:
+        return {}
+    if isinstance(dataset, type) or not is_dataclass(dataset):
+        raise BadInput(
+            f"the load generator {generator.name} does not say what it prepares",
+            key="dataset",
+            value=dataset,
+            fix="return an instance of a dataclass that tells its data sets apart, or None where it prepares nothing",
+        )
+    return vars(dataset)
 
 
 def _alive(system: System) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from benchbook.workloads.generator import LoadGenerator
 
 # `--name` or `--name=value` with a value that is no path, no list of words and no place to be filled in.
 _PLAIN = re.compile(r"--(?P<name>[a-z][a-z0-9_-]*)(?:=[A-Za-z0-9_.,:+-]*)?")
+
+# A level that is a word: neither an option, nor a path, nor a list of words.
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*")
 
 
 def check(load: type[LoadGenerator[Any]], design: Iterable[TableDesign], allow: Sequence[str], file: Path) -> None:
@@ -38,6 +41,34 @@ def check_options(
         if not (plain and plain["name"] in load.known_options) and option not in allow:
             known = "take it out"
             raise _refused("option", option, load, file, f"design.{experiment.name}.options", known)
+
+
+def check_levels(
+    load: type[LoadGenerator[Any]], design: Iterable[TableDesign], others: Collection[str], file: Path
+) -> None:
+    """Raises BadInput for a factor that `load` does not vary and that is none of `others`, which something else does.
+
+    Its rows would all be put beside the same loads. So it does for a level of `load` that is no plain word or number.
+    """
+    for experiment in design:
+        key = f"design.{experiment.name}.factors"
+        for factor, levels in experiment.factors.items():
+            if factor not in {*load.levels, *others}:
+                known = " and ".join(sorted({*load.levels, *others}))
+                raise BadInput(
+                    f"{load.name} does not vary this factor: all of its rows would be the same load",
+                    file=file,
+                    key=f"{key}.{factor}",
+                    value=levels,
+                    fix=f"vary {known} alone, name it in `levels` of the load generator, or correct `restaged_by`",
+                )
+        stated = {**{name: [value] for name, value in experiment.fixed.items()}, **experiment.factors}
+        for name in load.levels & stated.keys():
+            if odd := [level for level in stated[name] if isinstance(level, str) and not _WORD.fullmatch(level)]:
+                fix = "write a number, or a word that is no option and no path"
+                raise BadInput(
+                    "cannot be part of a command line", file=file, key=f"{key}.{name}", value=odd[0], fix=fix
+                )
 
 
 def _refused(what: str, value: str, load: type[LoadGenerator[Any]], file: Path, key: str, known: str) -> BadInput:

@@ -18,7 +18,7 @@ from benchbook import plugins
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, WorkloadFailed
+from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
@@ -113,7 +113,8 @@ class LoadGenerator(ABC, Generic[S]):
     `protocols` are those of systems that it can drive, `Size` the model of its section in a profile (`loads: {NAME:
     ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone. `stop_file`
     is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end. `workloads` are those
-    that a report can name, `known_options` names of options, without dashes, that it can give with any plain value.
+    that a report can name, `known_options` names of options, without dashes, that it can give with any plain value,
+    `levels` names of factors beside `threads` that it can vary, or hold fixed: `command` finds them in `Load.levels`.
     `options` are those of the table that is run: they change from one load to the next where tables have their own.
     """
 
@@ -128,6 +129,7 @@ class LoadGenerator(ABC, Generic[S]):
     # What a report may choose (workloads.allowed): anything else is refused unless the user allows it by name.
     workloads: ClassVar[frozenset[str]] = frozenset()
     known_options: ClassVar[frozenset[str]] = frozenset()
+    levels: ClassVar[frozenset[str]] = frozenset()
     # It offers `Load.rate` by a schedule that waits for no answer, and its latencies count from when each was due.
     open_loop: ClassVar[bool] = False
     # It keeps below `Load.rate`, though not as an open loop does: a rate can be asked of no other generator.
@@ -187,7 +189,10 @@ class LoadGenerator(ABC, Generic[S]):
     @property
     @abstractmethod
     def dataset(self) -> object:
-        """What `prepare` makes, as an instance of a dataclass: it is part of what tells a prepared data set."""
+        """What `prepare` makes, as an instance of a dataclass: it is part of what tells a prepared data set.
+
+        None where nothing is prepared.
+        """
 
     @abstractmethod
     def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
@@ -219,6 +224,9 @@ class LoadGenerator(ABC, Generic[S]):
         text = "".join(each.text + each.complaint for each in ran)
         try:
             found: object = self.outcome(ran)
+        except TrialFailed as problem:
+            problem.output = problem.output or text
+            raise
         except BenchbookError:
             raise
         except Exception as problem:

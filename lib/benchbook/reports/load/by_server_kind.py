@@ -28,6 +28,7 @@ class ByServerKind(LoadKind):
     """
 
     Parameters = ByServerParameters
+    own_factors = frozenset({SERVER})
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and number of threads: the levels of its own rows."""

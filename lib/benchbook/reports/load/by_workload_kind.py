@@ -53,10 +53,11 @@ def _with(design: TableDesign, workload: str) -> TableDesign:
     """Its other factors, at those levels that were run with it."""
     names = list(design.factors)
     rows = [dict(zip(names, pair, strict=True)) for pair in design.pairs or []]
-    mine = [row for row in rows if row[WORKLOAD] == workload]
+    mine = [{name: row[name] for name in names if name != WORKLOAD} for row in rows if row[WORKLOAD] == workload]
     factors = {
         name: list(dict.fromkeys(row[name] for row in mine)) if rows else levels
         for name, levels in design.factors.items()
         if name != WORKLOAD
     }
-    return design.model_copy(update={"workload": workload, "factors": factors, "pairs": None})
+    pairs = [list(row.values()) for row in mine] or None
+    return design.model_copy(update={"workload": workload, "factors": factors, "pairs": pairs})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -12,7 +13,7 @@ from benchbook import paths, plugins, systems
 from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.early_stop import rule
 from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
@@ -24,6 +25,7 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Stopping
+from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
@@ -34,6 +36,7 @@ from benchbook.workloads.generator import LoadGenerator, generator
 
 # The load generator of a report whose design names none, and of records that name none.
 DEFAULT = "sysbench"
+THREADS = "threads"
 
 
 class LoadParameters(OnSystems):
@@ -120,28 +123,52 @@ def _check_told_apart(published: Published) -> None:
             )
 
 
+def _points(
+    published: Published, experiment: TableDesign, names: frozenset[str], threads: Sequence[int]
+) -> list[Levels]:
+    """The levels of a design's loads, each once: its threads, or `threads` in their place, and its levels of `names`.
+
+    What all rows of a table have in common stands under `fixed`. Raises BadInput for threads that cannot be run.
+    """
+    if THREADS in experiment.fixed and THREADS not in experiment.factors:
+        stated.fixed(published, experiment, THREADS)
+    else:
+        stated.levels(published, experiment, THREADS)
+    combinations = experiment.pairs or itertools.product(*experiment.factors.values())
+    rows = [{**experiment.fixed, **dict(zip(experiment.factors, row, strict=True))} for row in combinations]
+    found: list[Levels] = [
+        {THREADS: number, **{name: value for name, value in row.items() if name in names}}
+        for row in rows
+        for number in (threads or [int(row[THREADS])])
+    ]
+    return list({tuple(levels.items()): levels for levels in found}.values())
+
+
 class LoadKind(Kind[LoadParameters]):
     """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
     Parameters = LoadParameters
     Trials: ClassVar[type[LoadTrials]] = LoadTrials
     """How its trials are run; a kind that does something in mid-load has its own."""
-    clients = ("threads",)
+    clients = (THREADS,)
+    own_factors: ClassVar[frozenset[str]] = frozenset()
+    """Factors of a design, beside the threads, that say which of the systems a row is about."""
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
-        """One cell per system and row of the published tables, or per threads that the parameters give instead."""
+        """One cell per system and row of the published tables; threads that the parameters give take their place."""
         _check_told_apart(published)
+        varied = load_of(published).levels
         # A table may have several workloads, and a workload several tables: either may be named.
         known = dict.fromkeys(name for e in published.report.design for name in (e.table, e.workload))
         unknown = [name for name in parameters.workloads if name not in known]
         if unknown:
             raise BadInput("unknown workload", key="workloads", value=unknown[0], fix=f"use some of {', '.join(known)}")
         return [
-            Cell(table=e.table, system=system, levels={"workload": e.workload, "threads": threads})
+            Cell(table=e.table, system=system, levels={"workload": e.workload, **levels})
             for system in parameters.names()
             for e in published.report.design
             if not parameters.workloads or {e.table, e.workload} & set(parameters.workloads)
-            for threads in (parameters.threads or stated.levels(published, e, "threads"))
+            for levels in _points(published, e, varied, parameters.threads)
         ]
 
     def asked(
@@ -191,9 +218,10 @@ class LoadKind(Kind[LoadParameters]):
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """Raises BadInput for a workload or an option of the report that its load generator does not know."""
-        file = paths.published_dir(published.report.name) / "report.yaml"
-        allowed.check(load_of(published), published.report.design, allow, file)
+        """Raises BadInput for a workload, an option or a factor of the report that its load generator does not know."""
+        file, load = paths.published_dir(published.report.name) / "report.yaml", load_of(published)
+        allowed.check(load, published.report.design, allow, file)
+        allowed.check_levels(load, published.report.design, {THREADS, *self.own_factors}, file)
 
     def knee(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
@@ -207,7 +235,7 @@ class LoadKind(Kind[LoadParameters]):
     def scaled(self, parameters: LoadParameters, profile: Profile) -> tuple[str, ...]:
         """Threads, unless the user names her own."""
         wanted = (parameters.levels or profile.levels) == "scaled"
-        return ("threads",) if wanted and not parameters.threads else ()
+        return (THREADS,) if wanted and not parameters.threads else ()
 
     def builds(self, published: Published, parameters: LoadParameters) -> list[str]:
         """What the systems of this run are built from, and the report's load generator."""

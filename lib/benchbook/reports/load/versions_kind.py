@@ -35,6 +35,7 @@ class VersionsKind(LoadKind):
     """As any load report, but each system runs, and stands beside, the rows of one published version."""
 
     Parameters = VersionsParameters
+    own_factors = frozenset({VERSION})
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and row of the version whose place it takes."""
