@@ -163,7 +163,7 @@ def _command(wanted: Recipe, out: Path, package: str) -> list[str]:
         f"-ldflags={wanted.ldflags}",
     ]
     tags = [f"-tags={','.join(wanted.tags)}"] if wanted.tags else []
-    # What the linker leaves out, the compiler need not make: a seventh of its CPU.
+    # What the linker leaves out, the compiler need not make.
     no_dwarf = ["-gcflags=all=-dwarf=false"] if "-w" in wanted.ldflags.split() else []
     return [*command, *tags, *no_dwarf, "-o", str(out), package]
 
