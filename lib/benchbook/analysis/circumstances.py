@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from benchbook.analysis.formatting import span
 from benchbook.analysis.results import Circumstances
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record
@@ -93,7 +94,7 @@ def _load(campaign: Campaign, about: Environment) -> list[str]:
         data = f"{tables} tables of {asked['table_size']:,} rows"
     return [
         *_length(asked),
-        f"{_span(times.values())} repetition{'' if set(times.values()) == {1} else 's'}",
+        f"{span(times.values())} repetition{'' if set(times.values()) == {1} else 's'}",
         *([data] if data else []),
         *([about.load_generator] if about.load_generator else []),
     ]
@@ -117,22 +118,14 @@ def _published_load(published: Published) -> list[str]:
     texts = []
     if said.get("time_s"):
         everywhere = all(published.duration_s(each.table) for each in published.report.design)
-        texts.append(f"{_span(said['time_s'])} s per load{'' if everywhere else ' where stated'}")
+        texts.append(f"{span(said['time_s'])} s per load{'' if everywhere else ' where stated'}")
     if said.get("tables") and said.get("table_size"):
-        texts.append(f"{_span(said['tables'])} tables of {_span(said['table_size'])} rows")
+        texts.append(f"{span(said['tables'])} tables of {span(said['table_size'])} rows")
     return texts
 
 
 def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _span(values: Iterable[object]) -> str:
-    numbers = [int(str(value)) for value in values]
-    if not numbers:
-        return "0"
-    least, most = min(numbers), max(numbers)
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _printed(version: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from benchbook.analysis.results import Measured
@@ -14,6 +16,15 @@ def number(value: float | None) -> str:
     if value == 0 or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def span(values: Iterable[object]) -> str:
+    """ "50", or "50 to 1,000": the least and the most of whole numbers, or of texts that say such; "0" of none."""
+    numbers = [int(str(value)) for value in values]
+    if not numbers:
+        return "0"
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def duration(seconds: float) -> str:

@@ -162,7 +162,7 @@ def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
     pair = (repetition + 1) // 2
 
     def lot(name: str) -> str:
-        return hashlib.sha256(f"{seed}, {pair}, {name}".encode()).hexdigest()
+        return _hash(f"{seed}, {pair}, {name}")
 
     ordered = sorted(cells, key=lambda cell: (lot(cell.system), lot(cell.key)))
     return ordered if repetition % 2 else ordered[::-1]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from benchbook.analysis.shown_trials import few_points
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of
 from benchbook.plots import curves, ratio_plot, timelines
@@ -118,7 +118,7 @@ def relation(
     beside = f", its {label.replace('_', ' ')} beside each mark with room for it" if label else ""
     figure = _finished(
         grid, across, up, names,
-        f"{y} against {x}, {_count(len(data))}. {said}.",
+        f"{y} against {x}, {counted(len(data), 'point')}. {said}.",
         f"{up} against {across}{beside}.{part} {frame.attrs.get('levels', '')}".strip(), lines=False,
     )  # fmt: skip
     for name, axis in grid.axes_dict.items() if label else ():
@@ -130,14 +130,9 @@ def _ranks(part: pd.DataFrame, x: str, y: str) -> str:
     """Spearman's rank correlation; of one or two points it says nothing."""
     # As pandas' own method has it, which imports scipy.stats for it: half a second for every page.
     rho = part[x].rank().corr(part[y].rank()) if len(part) > 2 else float("nan")
-    return _count(len(part)) if math.isnan(rho) else f"rank correlation {rho:.2f}"
+    return counted(len(part), "point") if math.isnan(rho) else f"rank correlation {rho:.2f}"
 
 
-def _count(points: int) -> str:
-    return f"{points} point{'s' if points != 1 else ''}"
-
-
-@styled()
 def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "workload") -> Figure:
     """The share of requests that took at most so long, log x; a line per `colour`, a panel per `panel`.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -220,7 +219,7 @@ def _same_points(experiment: TableDesign, rows: list[Row], path: Path) -> None:
         # Not tried one by one: ten factors of ten levels would take a day.
         problem = "the design has more points than a table has rows"
         raise BadInput(problem, file=path, key=key, value=combinations, fix=fix)
-    planned = dict.fromkeys(map(tuple, experiment.pairs or itertools.product(*experiment.factors.values())))
+    planned = dict.fromkeys(map(tuple, experiment.points()))
     printed = dict.fromkeys(tuple(row[factor] for factor in experiment.factors) for row in rows)
     for point in [*planned, *printed]:
         if point not in planned or point not in printed:

@@ -5,8 +5,9 @@ Both refuse keys that they do not know, so that a misspelt one is an error and n
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -126,6 +127,10 @@ class TableDesign(Strict):
     options: list[Text] = []
     pairs: list[list[Scalar]] | None = None
     note: str | None = None
+
+    def points(self) -> Iterable[Sequence[Scalar]]:
+        """The levels of each combination that was run, in the order of `factors`."""
+        return self.pairs or itertools.product(*self.factors.values())
 
 
 class Report(Strict):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from benchbook.analysis.formatting import span
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Verdict
 from benchbook.claims.words import leans
 from benchbook.grouping import grouped
@@ -171,14 +172,9 @@ def _scaled(tables: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
     names = sorted({name for levels in tables.values() for name in levels})
     pairs = {name: [pair for levels in tables.values() for pair in levels.get(name, {}).items()] for name in names}
     return [
-        f"{name.replace('_', ' ')} {_span([int(there) for there, _ in each])} were run as {_span([h for _, h in each])}"
+        f"{name.replace('_', ' ')} {span(there for there, _ in each)} were run as {span(here for _, here in each)}"
         for name, each in pairs.items()
     ]
-
-
-def _span(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _lean(found: Results) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -134,8 +133,7 @@ def _points(
         stated.fixed(published, experiment, THREADS)
     else:
         stated.levels(published, experiment, THREADS)
-    combinations = experiment.pairs or itertools.product(*experiment.factors.values())
-    rows = [{**experiment.fixed, **dict(zip(experiment.factors, row, strict=True))} for row in combinations]
+    rows = [{**experiment.fixed, **dict(zip(experiment.factors, row, strict=True))} for row in experiment.points()]
     found: list[Levels] = [
         {THREADS: number, **{name: value for name, value in row.items() if name in names}}
         for row in rows
