@@ -159,7 +159,11 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
     monkeypatch.setattr(gotpc_login, "let_in", lambda *_: nullcontext())
     load.programs["client"] = load.program
     store = SimpleNamespace(
-        copies=lambda: [END], endpoints=lambda: [END], make_database=lambda *_: None, row_counts=count
+        copies=lambda: [END],
+        endpoints=lambda: [END],
+        make_database=lambda *_: None,
+        lay_out=lambda *_: None,
+        row_counts=count,
     )
     with pytest.raises(Counted) as found:
         load.prepare(cast(Session, session), cast(RemoteHost, SimpleNamespace(name="client")), store, lambda _: None)

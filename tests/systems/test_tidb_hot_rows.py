@@ -13,7 +13,8 @@ from kit import Home
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
-from benchbook.systems.sql import query
+from benchbook.systems.sql import queries, query
+from benchbook.systems.statements import identifier
 from benchbook.systems.tidb import TiDB
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -43,6 +44,35 @@ def test_a_tidb_server_outlives_hot_rows(lab_home: Home, session: Session) -> No
         system.check_alive()
         assert query(client, endpoint, "SELECT SUM(n) FROM hot.rows_") == [(committed,)]
         assert committed > CLIENTS * TRANSACTIONS * 0.9
+    finally:
+        system.stop()
+
+
+def test_rows_and_their_index_stay_in_regions_of_their_own_when_the_data_is_restored(session: Session) -> None:
+    system = TiDB(session, load_profile("smoke"))
+    system.install()
+    system.refresh(None)
+    try:
+        (end,), client = system.endpoints(), session.with_role("client")[0]
+        tables = ["one", "odd`name"]
+        named = [identifier(table) for table in tables]
+        made = [f"CREATE TABLE {table} (id INT PRIMARY KEY, k INT, KEY (k))" for table in named]
+        filled = [f"INSERT INTO {table} VALUES (1, 1), (2, 2)" for table in named]
+        shown = [f"SHOW TABLE {table} REGIONS" for table in named]
+        query(client, end, "CREATE DATABASE small")
+        queries(client, end, [*made, *filled], database="small")
+        assert [len(rows) for rows in queries(client, end, shown, database="small")] == [1, 1]
+        system.lay_out(client, "small", tables)
+        # Asked again, it leaves what is split as it is.
+        system.lay_out(client, "small", tables)
+        system.stop()
+        system.keep("split")
+        system.refresh("split")
+        ends = [[str(row[2]) for row in rows] for rows in queries(client, end, shown, database="small")]
+        # A Region ends where the first row's key may stand; the next one goes on to the table after it.
+        assert [(len(each), each[0].endswith("_r_0")) for each in ends] == [(2, True), (2, True)]
+        counts = system.row_counts(client, end, "small", tables)
+        assert counts == {"one": 2, "odd`name": 2}
     finally:
         system.stop()
 

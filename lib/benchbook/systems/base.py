@@ -124,6 +124,13 @@ class System(NamedServer, ABC):
         """Make an empty database of this name on every server, where there is none; `client` asks for it."""
         raise SystemFailed(f"{self.name} has no databases that the kit can make")
 
+    def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
+        """Cut small tables as they would be cut if they were as large as the published ones, where this system cuts.
+
+        Called once these tables are filled; `client` asks for it.
+        """
+        return None
+
     def row_counts(
         self,
         client: RemoteHost,

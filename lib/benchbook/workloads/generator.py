@@ -52,6 +52,9 @@ class Store(Protocol):
     def make_database(self, client: RemoteHost, database: str) -> None:
         """Make an empty database of this name on every server, where there is none."""
 
+    def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
+        """Cut these filled tables as they would be cut if they were as large as the published ones."""
+
     def row_counts(
         self,
         client: RemoteHost,

@@ -59,7 +59,12 @@ class Sysbench(LoadGenerator[SysbenchSize]):
             commands = [self._filling(client, end) for end in store.copies()]
             for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
                 self._await(job, say)
+        store.lay_out(client, self.dataset.database, self._tables)
         self._count(client, store)
+
+    @property
+    def _tables(self) -> list[str]:
+        return [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
 
     def _filling(self, client: RemoteHost, endpoint: Endpoint) -> Command:
         program, threads = self.programs[client.name], self.size.prepare_threads
@@ -78,7 +83,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
 
     def _count(self, client: RemoteHost, store: Store) -> None:
         """Every table of every server holds as many rows as were asked for."""
-        data, tables = self.dataset, [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
+        data, tables = self.dataset, self._tables
         for endpoint in store.endpoints():
             counts = store.row_counts(client, endpoint, data.database, tables, reading_s(data.table_size))
             wrong = {name: rows for name, rows in counts.items() if rows != data.table_size}
