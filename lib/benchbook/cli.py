@@ -107,13 +107,18 @@ def report(
     wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses; else refuse.")] = False,
 ) -> None:
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
-    from benchbook.restage import restage
+    from benchbook.restage import check_asked, reports, restage
 
     _check_names(names or [])
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update({"allow": allow} if allow else {})
     said.update(_parameters(parameter or []))
-    raise typer.Exit(max(_each(names, lambda name: restage(name, said, console, wait=wait))))
+    chosen = names or reports()
+    # What cannot run is said before the others take their minutes.
+    early = _each(chosen, lambda name: check_asked(name, said)) if len(chosen) > 1 else [0] * len(chosen)
+    left = [name for name, status in zip(chosen, early, strict=True) if status == 0]
+    ran = _each(left, lambda name: restage(name, said, console, wait=wait)) if left or not chosen else []
+    raise typer.Exit(max(early + ran))
 
 
 @app.command()

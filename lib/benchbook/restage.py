@@ -95,6 +95,14 @@ def restage(report: str, overrides: Mapping[str, object], console: Console, *, w
             return _page(report, done, console)
 
 
+def check_asked(report: str, overrides: Mapping[str, object]) -> int:
+    """0 for a report that can be run so, as far as that is known without its hosts. Raises BadInput."""
+    asked = checked(report, overrides)
+    if not asked.replay:
+        check_run(published.load(report), asked, load_profile(asked.profile), load_inventory(asked.inventory))
+    return 0
+
+
 def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
     """The parameters of a report's notebook with these in place of its own. Raises BadInput."""
     asked: Parameters = parameters.check(

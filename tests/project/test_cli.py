@@ -54,6 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
         return 1 if report == "fails" else 0
 
     monkeypatch.setattr(restage, "restage", run)
+    monkeypatch.setattr(restage, "check_asked", lambda *_: 0)
     monkeypatch.setattr(restage, "reports", lambda: ["a", "b", "fails", *ends])
     return seen
 
@@ -86,6 +87,26 @@ def test_without_a_name_every_report_is_run_with_the_smoke_profile(
     monkeypatch.setattr(restage, "reports", lambda: ["a", "b"])
     assert ends("report")[0] == 0
     assert asked == [("a", {"profile": "smoke"}), ("b", {"profile": "smoke"})]
+
+
+def test_what_cannot_run_as_asked_is_said_before_the_others_run_and_keeps_none_of_them(
+    ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+    said_before: list[str] = []
+
+    def run(report: str, *_: object, wait: bool) -> int:
+        ran.append(report)
+        said_before.extend(capsys.readouterr().err.splitlines())
+        return 0
+
+    monkeypatch.setattr(restage, "restage", run)
+    reports = ["ddt_full_scale", "tidb_v7_1_3_sysbench", "dtm_mysql", "tidb_v7_1_3_tpcc"]
+    status, said_after = ends("report", *reports, "-p", "threads=[2]")
+    assert (status, ran) == (2, ["tidb_v7_1_3_sysbench", "tidb_v7_1_3_tpcc"])
+    refused = [line.split(":")[0] for line in said_before if "not permitted" in line or "valid string" in line]
+    assert refused == ["ddt_full_scale", "dtm_mysql"]
+    assert "threads" not in said_after
 
 
 def test_a_second_name_that_is_misspelt_is_refused_before_the_first_one_runs(

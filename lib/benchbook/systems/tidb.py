@@ -85,7 +85,7 @@ class TiDB(SqlServer):
         return tidb_server.let_in(host, endpoint)
 
     def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
-        """Put the rows of a table that is one Region into another than its indexes. Its keys are no negative integers."""
+        """Put the rows of a table that is one Region into another than its indexes; no key is a negative integer."""
         named = [identifier(table) for table in tables]
         for end in self.copies():
             regions = queries(client, end, [f"SHOW TABLE {table} REGIONS" for table in named], database=database)
