@@ -19,6 +19,7 @@ from chromium import open_page
 from kit import FIXTURES, Home
 from nbformat import v4
 from PIL import Image
+from records import record
 
 from benchbook import published
 from benchbook.analysis import circumstances, results
@@ -335,6 +336,21 @@ def test_a_length_that_the_report_states_of_some_loads_is_not_said_of_all(
 def test_rates_that_are_not_to_be_relied_on_are_named_where_the_claims_are_counted() -> None:
     said = "The rates of 2 of 2 trials are not to be relied on."
     told = first_screen.trust(results.parse(found(profile="lab", systems=[], setting={"unsure": said})))
+    assert told == [said, "2 of 45 trials failed."]
+
+
+def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
+    quiet = record(proof={"stolen": 0.01, "lost": 0.05, "others": 0.1, "program": "chronyd"})
+    busy = record(proof={"stolen": 0.0, "lost": 0.43, "others": 0.44, "program": "python"})
+    # Between the two: what is stolen counts sooner than what other programs use.
+    crowd = record(proof={"stolen": 0.03, "lost": 0.03})
+    again = "run it again on a machine left alone."
+    said = f"Other programs, most by python, took up to 43% of the CPU during 2 of 4 loads: {again}"
+    assert circumstances.crowded([quiet, busy, crowd, record()]) == said
+    alone = f"Other virtual machines took up to 3% of the CPU during 1 of 2 loads: {again}"
+    assert circumstances.crowded([quiet, crowd]) == alone
+    assert circumstances.crowded([quiet, record()]) == ""
+    told = first_screen.trust(results.parse(found(profile="lab", systems=[], setting={"crowded": said})))
     assert told == [said, "2 of 45 trials failed."]
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
-from benchbook.campaign.taken import BY_OTHERS, STOLEN
+from benchbook.campaign.taken import disturbed
 from benchbook.campaign.taken_disk import BY_OTHERS as DISK_BY_OTHERS
 from benchbook.stats import latency
 
@@ -101,11 +101,9 @@ def taken(record: Record) -> list[Check]:
     if "stolen" not in proof:
         return []
     stolen, others = proof["stolen"], proof.get("others", 0.0)
-    by_others = proof.get("lost", stolen) - stolen
     used = f", {others:.1%} used by other programs (most by {proof['program']})" if others and proof["program"] else ""
     of = f"; the least disturbed of {len(proof['tries'])} tries" if len(proof["tries"]) > 1 else ""
-    ok = stolen <= STOLEN and by_others <= BY_OTHERS
-    return [Check(record.id, "CPU taken", ok, f"{stolen:.1%} by other virtual machines{used}{of}")]
+    return [Check(record.id, "CPU taken", not disturbed(proof), f"{stolen:.1%} by other virtual machines{used}{of}")]
 
 
 def taken_disk(record: Record) -> list[Check]:

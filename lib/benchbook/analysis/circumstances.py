@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from benchbook.analysis.formatting import span
 from benchbook.analysis.results import Circumstances
+from benchbook.campaign import taken
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
@@ -30,6 +31,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         where=_where(machines),
         data=_data(campaign),
         unsure=unsure(campaign.records()),
+        crowded=crowded(campaign.records()),
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
         measured_by=about.measured_by,
@@ -50,6 +52,18 @@ def unsure(records: Sequence[Record]) -> str:
         return ""
     many = f"The rates of {len(found)} of {len(records)} trials are not to be relied on."
     return f"{many} For example, {found[0].system}: {found[0].proof['unsure']}."
+
+
+def crowded(records: Sequence[Record]) -> str:
+    """A sentence where others took CPU from trials that count, with the worst of them; empty else."""
+    found = [record.proof for record in records if taken.disturbed(record.proof)]
+    if not found:
+        return ""
+    worst = max(found, key=lambda proof: taken.lost_share(proof) or 0.0)
+    program = worst.get("program")
+    who = f"Other programs, most by {program}," if program else "Other virtual machines"
+    up_to = f"up to {taken.lost_share(worst):.0%} of the CPU"
+    return f"{who} took {up_to} during {len(found)} of {len(records)} loads: run it again on a machine left alone."
 
 
 def _where(machines: list[list[HostFacts]]) -> str:

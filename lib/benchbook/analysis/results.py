@@ -174,14 +174,16 @@ class MachineTime(_Strict):
 class Circumstances(_Strict):
     """What was measured on what, and what was published on what; short texts for people, empty where nobody knows.
 
-    `where` and `data` are words of a sentence ("2 shared cores", "1,000-row tables"), `unsure` one on figures that are
-    not to be relied on; the lists hold a line each. `measured_by`: versions and commits of the kit. `scaled`: per
-    table and level, what was run for each published one (as text) that the tables name; empty where that itself was.
+    `where` and `data` are words of a sentence ("2 shared cores", "1,000-row tables"); `unsure` is one on figures that
+    are not to be relied on, `crowded` one on CPU that others took; the lists hold a line each. `measured_by`: versions
+    and commits of the kit. `scaled`: per table and level, what was run for each published one (as text) that the
+    tables name; empty where that itself was.
     """
 
     where: str = ""
     data: str = ""
     unsure: str = ""
+    crowded: str = ""
     hosts: list[str] = []
     load: list[str] = []
     measured_by: list[str] = []

@@ -78,3 +78,9 @@ def lost_share(proof: Json) -> float | None:
     """The share that a record's proof names; None in records from before anybody looked."""
     found = proof.get("lost", proof.get("stolen"))
     return None if found is None else float(found)
+
+
+def disturbed(proof: Json) -> bool:
+    """Whether a record's load had to do without more CPU than counts as little; False where nobody looked."""
+    stolen = float(proof.get("stolen", 0.0))
+    return stolen > STOLEN or (lost_share(proof) or 0.0) - stolen > BY_OTHERS

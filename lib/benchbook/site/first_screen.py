@@ -145,8 +145,7 @@ def trust(found: Results) -> list[str]:
         said.append(
             f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}"
         )
-    if found.setting.unsure:
-        said.append(found.setting.unsure)
+    said += [text for text in (found.setting.unsure, found.setting.crowded) if text]
     replaced = grouped((s for s in found.systems if s.stand_in_for), lambda s: s.stand_in_for or "")
     said += [
         f"{_joined([s.title or s.name for s in part])} stand{'s' if len(part) == 1 else ''} in for {original}."
