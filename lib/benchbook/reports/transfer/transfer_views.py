@@ -129,7 +129,7 @@ def _without_constants(report: Recorded, part: Table) -> Table:
 
 
 def engines(report: Recorded) -> HTML:
-    """All engines on the same servers, each over all its trials."""
+    """All engines on the same servers, each over all its combinations."""
     lines: dict[str, dict[str, str]] = {}
     for row in peer_table(report.records).rows:
         system = str((row.model_extra or {})["system"])
@@ -137,7 +137,8 @@ def engines(report: Recorded) -> HTML:
         line[TITLES[row.metric]] = formatting.with_interval(row.measured)
     for system, line in lines.items():
         line["trials"] = str(sum(record.system == system for record in report.records))
-    return show.table(lines.values(), "Engines on the same servers, mean [95% interval] over all their trials")
+    said = "Engines on the same servers: mean over their combinations [95% interval over repetitions]"
+    return show.table(lines.values(), said)
 
 
 def bottlenecks(report: Recorded) -> HTML:
@@ -189,6 +190,9 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
     read = report.campaign.coded_series
     frame = outcome.trial_series(records, read, report.environment, metric, source, levels)
+    if metric.startswith("rss."):
+        # A program that has not begun, or has ended, holds none; the means of the tables leave it out as well.
+        frame = frame[frame["value"] > 0]
     name = f"{engine}-{metric.replace('.', '-')}-series"
     if frame.empty:
         return show.paragraph(f"{engine}: no samples of {metric}.")
