@@ -190,9 +190,8 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
     read = report.campaign.coded_series
     frame = outcome.trial_series(records, read, report.environment, metric, source, levels)
-    if metric.startswith("rss."):
-        # A program that has not begun, or has ended, holds none; the means of the tables leave it out as well.
-        frame = frame[frame["value"] > 0]
+    if metric.startswith("rss.") and not frame.empty:
+        frame = while_copying(frame, records, levels)
     name = f"{engine}-{metric.replace('.', '-')}-series"
     if frame.empty:
         return show.paragraph(f"{engine}: no samples of {metric}.")
@@ -204,6 +203,17 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
     alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
     said = f"{engine}: {label}, one line per repetition. {_stand_ins(report)}".strip()
     return plots.picture.show(figure, alt, said, save_as=report.figure_file(name))
+
+
+def while_copying(frame: pd.DataFrame, records: list[Record], levels: list[str]) -> pd.DataFrame:
+    """The samples [t (s since copying began), repetition, *levels, ...] of the copying alone, as in the tables.
+
+    Before and after it the program's processes come and go.
+    """
+    ends = {(r.repetition, *(r.levels[name] for name in levels)): r.summary["total_time_s"].value for r in records}
+    keys = zip(frame.repetition, *(frame[name] for name in levels), strict=True)
+    until = pd.Series([ends[key] for key in keys], index=frame.index)
+    return frame[(frame.t > 0) & (frame.t <= until)]
 
 
 def _stand_ins(report: Recorded) -> str:
