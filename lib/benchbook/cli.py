@@ -228,6 +228,8 @@ def _check_report(name: str, suggest: bool) -> int:
     runnable.check(found, ledger_check.load(found))
     rows = sum(len(table.frame) for table in found.tables.values())
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
+    for file, lines in runnable.placeholders(name).items():
+        console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
     if suggest:
         audit_terminal.show_undeclared(found, console)
     return 0

@@ -75,7 +75,7 @@ def test_a_last_digit_that_differs_is_no_outlier() -> None:
     rates = np.full((3, 3), 100.0)
     rates[0, 2] = 99.98
     (said,) = repeatability.in_words(PUBLISHED, campaign(rates))
-    assert said.startswith("The repetitions of 3 cells show no drift in their order, no outlier")
+    assert said.startswith("The repetitions of 3 cells show no drift that all share, no outlier")
 
 
 def test_a_whole_second_more_is_no_outlier_and_no_second_level_and_two_are() -> None:
@@ -88,7 +88,7 @@ def test_a_whole_second_more_is_no_outlier_and_no_second_level_and_two_are() -> 
 
     for seconds in ([12, 12, 12, 13], [12, 13, 12, 13, 12, 12, 13]):
         (said,) = said_of(*seconds)
-        assert said.startswith("The repetitions of 1 cell show no drift in their order, no outlier")
+        assert said.startswith("The repetitions of 1 cell show no drift that all share, no outlier")
     (said,) = said_of(12, 12, 12, 14)
     assert said.endswith("repetition 4 stands apart, -14% from the others.")
 

@@ -94,3 +94,14 @@ def test_the_published_curves_of_the_tidb_report() -> None:
     assert {curve.who for curve in found} == {"published"}
     assert len(found) == 5
     assert all(curve.fit is None and curve.why == "3 levels" for curve in found)
+
+
+def test_two_curves_of_one_panel_are_told_apart_by_their_other_level() -> None:
+    """Of two sizes with the same threads only the first was there."""
+    rows = [
+        Row.model_validate({"metric": "tps", "workload": "w", "threads": threads, "size": size, "system": "s",
+                            "measured": Measured(value=threads ** size, n=1)})
+        for size in (1, 2) for threads in (1, 2, 4)
+    ]  # fmt: skip
+    found = scaling.curves_of([Table(id="t", columns=["threads"], rows=rows)], "tps", x="threads", panel="workload")
+    assert [(curve.panel, curve.ends) for curve in found] == [("w, size 1", 4.0), ("w, size 2", 16.0)]

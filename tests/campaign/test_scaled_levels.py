@@ -36,7 +36,9 @@ def test_levels_scale_with_cores_stay_apart_and_are_at_least_one(
 
 
 def test_beside_its_load_a_machine_begins_at_half_of_its_cores() -> None:
-    assert scale([50, 100, 200], 2 / 80, lowest=1) == {50: 1, 100: 3, 200: 5}, "1.25 comes to 1 by itself"
+    assert scale([50, 100, 200], 2 / 80, lowest=1) == {50: 1, 100: 2, 200: 4}, "1.25 comes to 1, and twice is twice"
+    assert scale([1, 1000], 2 / 24, lowest=1) == {1: 1, 1000: 83}, "one client stays one, the others are scaled"
+    assert scale([300, 600, 900], 2 / 80, lowest=8) == {300: 8, 600: 16, 900: 24}, "7.5 comes to 8"
     assert scale([100, 200, 400], 2 / 80, lowest=1) == {100: 1, 200: 2, 400: 4}, "2.5 would fill 2 cores"
     assert scale([100, 200, 400], 16 / 80, lowest=8) == {100: 8, 200: 16, 400: 32}, "20, 40, 80 x 8/20"
     assert scale([], 0.5, lowest=1) == {}
@@ -62,9 +64,9 @@ def test_a_level_stands_for_the_same_in_every_table_and_other_levels_stay() -> N
 
 def test_the_sentence_says_that_the_load_shares_the_cores() -> None:
     found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80, clients=["threads"])
-    assert [cell.levels["threads"] for cell in found] == [1, 3, 5, 1, 2, 4]
+    assert [cell.levels["threads"] for cell in found] == [1, 2, 4, 1, 2, 4]
     assert "2 cores here, shared with the load, 80 published" in kept.sentence()
-    assert "threads 100 → 1, 200 → 2, 400 → 4 or 50 → 1, 100 → 3, 200 → 5. A table begins with half" in kept.sentence()
+    assert "threads 100 → 1, 200 → 2, 400 → 4 or 50 → 1, 100 → 2, 200 → 4. A table begins with half" in kept.sentence()
     assert [kept.here("oltp_insert", "threads", level) for level in (100, 400, 50)] == [1, 4, None]
 
 

@@ -102,8 +102,15 @@ def test_components_of_one_dm_run_are_rows_of_its_table() -> None:
     found = evidence.measured(published.load(GA), kind_of(GA).tables, records, [of(records)])
     term = Term("sync_result", "qps", {"component": "DM binlog replication unit"})
     assert found.values(term, "dm").to_dict() == {1: 1000, 2: 2000}
-    with pytest.raises(evidence.NotMeasured, match="qps_insert of sync_result at component TiDB was not measured"):
+    with pytest.raises(
+        evidence.NotMeasured, match="qps_insert of sync_result at component TiDB was not measured"
+    ) as why:
         found.values(term._replace(metric="qps_insert", rows={"component": "TiDB"}), "dm")
+    # More of the same would not bring it, as another campaign would bring a system that was left out.
+    assert why.value.needs.startswith("a load generator or a probe that records `qps_insert`")
+    with pytest.raises(evidence.NotMeasured) as why:
+        found.values(term, "pgcat")
+    assert why.value.needs == "a campaign with pgcat among its systems"
 
 
 def transfer(cache: int, threads: tuple[int, int], repetition: int, **figures: float) -> Record:

@@ -217,6 +217,8 @@ def test_intervals_relative_to_the_median_end_at_0(monkeypatch: pytest.MonkeyPat
     [
         (["20261122T073108163287-a", "20261122T091115497316-b"], ["2026-11-22\n07:31", "2026-11-22\n09:11"]),
         (["20261122T073108163287-a", "20261124T091115497316-b"], ["2026-11-22", "2026-11-24"]),
+        # It stood three times below the one mark.
+        (["20261122T073108163287-a"], ["2026-11-22"]),
     ],
 )
 def test_campaigns_of_one_day_are_told_apart_by_the_hour(campaigns: list[str], said: list[str]) -> None:

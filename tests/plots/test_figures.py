@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -18,6 +20,7 @@ from benchbook.plots import curves, mime, picture, ratio_plot, style, timelines
 from benchbook.plots.forest import Scale, forest
 from benchbook.plots.placed import placed
 from benchbook.plots.style import DPI, Look
+from benchbook.site.forest_rows import Forest
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +33,26 @@ def lines_of(axes: plt.Axes) -> list[list[tuple[float, float]]]:
     """The points of every line that has several."""
     drawn = [list(zip(line.get_xdata(), line.get_ydata(), strict=True)) for line in axes.lines]
     return [[(float(x), float(y)) for x, y in points] for points in drawn if len(points) > 1]
+
+
+def of_a_grid() -> pd.DataFrame:
+    """Two sizes at each number of threads, of one workload; the larger does twice as much."""
+    return pd.DataFrame(
+        {"table": "t", "system": "s", "workload": "w", "threads": threads, "size": size, "metric": "tps",
+         "published": 100.0 * threads * size, "measured": 10.0 * threads * size, "low": np.nan, "high": np.nan, "n": 1,
+         "unit": "1/s"}
+        for threads in (1, 2) for size in (1.0, 2.0)
+    )  # fmt: skip
+
+
+def test_every_curve_of_a_grid_has_a_panel() -> None:
+    """Of two points at one number of threads the second was dropped without a word."""
+    drawn = plots.levels(of_a_grid(), "tps", x="threads", panel="workload")
+    panels = {axis.get_title(): lines_of(axis) for axis in drawn.axes}
+    assert panels == {
+        "w, size 1": [[(1.0, 100.0), (2.0, 200.0)], [(1.0, 10.0), (2.0, 20.0)]],
+        "w, size 2": [[(1.0, 200.0), (2.0, 400.0)], [(1.0, 20.0), (2.0, 40.0)]],
+    }
 
 
 def test_a_mark_that_stands_for_several_trials_is_not_called_one() -> None:
@@ -302,6 +325,19 @@ def test_an_interval_beyond_the_scale_ends_in_an_arrow_at_the_edge() -> None:
     ]
 
 
+def test_what_was_printed_stands_where_it_is_however_far_from_what_was_measured() -> None:
+    """Published 76.1x and measured 7.13x (etcd): the tick stood at 32x, the edge of the picture."""
+    about = {"statement": "s", "system": "etcd", "verdict": "inconclusive", "effect": 7.13, "unit": "times", "n": 4}
+    rest = {"interval": (1.42, 35.7), "region": (2.0, None), "published": 76.1, "test": "", "sentence": ""}
+    claim = JudgedClaim.model_validate({"id": "batching", **about, **rest})
+    (axes,) = claims_plot.forest([claim]).axes
+    (tick,) = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|"]
+    assert (tick, axes.get_xlim()) == (76.1, (0.5, 152.2))
+    (published,) = [strip.published for strip in [Forest([claim]).strip(claim)] if strip]
+    # On the page's strip from 0.5 / 1.2 to 76.1 x 1.2, with 2% at both ends.
+    assert published == pytest.approx(2 + 96 * math.log(76.1 / 0.5 * 1.2) / math.log(76.1 / 0.5 * 1.44))
+
+
 def test_claims_are_drawn_by_unit_and_verdict_with_what_was_printed() -> None:
     claims = [
         JudgedClaim.model_validate(
@@ -446,6 +482,19 @@ def test_nothing_of_a_figure_is_cut_off(title: str) -> None:
     assert part.y0 <= seen.y0 < seen.y1 <= part.y1
     # What is around it is an edge, no empty space.
     assert max(seen.x0 - part.x0, part.x1 - seen.x1, seen.y0 - part.y0, part.y1 - seen.y1) < 0.2
+
+
+def test_the_label_of_a_single_row_is_whole() -> None:
+    """It was longer than the row is high, and lost its ends."""
+    frame = pd.DataFrame({"load": "w", "threads": 1, "repetition": 1, "t": [0.5, 1.0], "value": [1.0, 2.0]})
+    figure = timelines.time_series(frame, row="load", column="threads", label="throughput (transactions/s)")
+    figure.dpi = DPI
+    with placed(figure):
+        label = figure.get_supylabel()
+        seen = next(text for text in figure.texts if text.get_text().startswith("throughput"))
+        box = seen.get_window_extent()
+    assert label == "throughput\n(transactions/s)"
+    assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
 
 
 def test_a_legend_that_is_wider_than_its_only_panel_is_whole() -> None:

@@ -21,6 +21,7 @@ from benchbook.claims import ledger_check
 from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.profiles import load_profile
+from benchbook.reports import runnable
 from benchbook.reports.kinds import kind_of
 
 NAME = "my_report"
@@ -93,6 +94,18 @@ def test_its_notebook_has_every_section_of_its_model_and_none_of_its_words(made:
     text = paths.notebook(NAME).read_text()
     assert not [word for word in (MODEL, "PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb") if word in text]
     assert all(ast.parse(source) for source in ours)
+
+
+def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -> None:
+    """Only what is left: 2 lines of the notebook until its prose is replaced, and none in the end."""
+    notebook = paths.notebook(NAME)
+    assert runnable.placeholders(NAME)[f"notebooks/{NAME}.ipynb"] == 2
+    notebook.write_text(notebook.read_text().replace("PLACEHOLDER", "this"))
+    folder = f"data/published/{NAME}"
+    assert runnable.placeholders(NAME) == {
+        f"{folder}/claims.yaml": 4, f"{folder}/datapackage.json": 5, f"{folder}/report.yaml": 10,
+    }  # fmt: skip
+    assert not runnable.placeholders(MODEL)
 
 
 def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:

@@ -17,9 +17,11 @@ from records import record
 
 from benchbook import published
 from benchbook.analysis import circumstances
+from benchbook.analysis.results import Measured
 from benchbook.bench import transfer_bench
 from benchbook.campaign import design
-from benchbook.campaign.record import Quantity
+from benchbook.campaign.load_window import load_began
+from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import HostFacts, Survey
@@ -30,7 +32,7 @@ from benchbook.probes.known_probes import PROCESS
 from benchbook.probes.probe_file import read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, transfer_kind
+from benchbook.reports.transfer import engines, transfer_kind, transfer_views
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
@@ -451,6 +453,44 @@ def test_the_probe_sums_over_the_group_that_a_pid_file_names(tmp_path: Path) -> 
     frame = to_series(samples, "client", "process", read(program, PROCESS, gives=["jobs"]).metrics)
     assert set(frame[frame.metric == "cpu.transfer"].unit) == {"cores"}
     assert set(frame[frame.metric == "rss.transfer"].unit) == {"B"}
+
+
+# -- engines side by side ---------------------------------------------------------------------------------------------
+
+
+def transferred(engine: str, combination: int, repetition: int, rate: float) -> Record:
+    figures = {name: Quantity(value=rate, unit=unit) for name, unit in transfer_kind.PEER_METRICS.items()}
+    name = f"r{repetition}-{engine}-{combination}"
+    return record(name, system=engine, levels={"n": combination}, repetition=repetition, summary=figures)
+
+
+def test_the_engines_are_compared_over_repetitions_and_not_over_the_trials_of_their_combinations() -> None:
+    """Combinations that do 10 and 30 in one repetition, 20 and 40 in the next: 20 and 30, two figures and not four."""
+    rates = [("pymongo", 1, 1, 10.0), ("pymongo", 2, 1, 30.0), ("pymongo", 1, 2, 20.0), ("pymongo", 2, 2, 40.0),
+             ("pymongo", 1, 3, 90.0), ("mongodump", 1, 1, 7.0)]  # fmt: skip
+    table = transfer_kind.peer_table([transferred(*one) for one in rates])
+    found = {(row.model_extra or {})["system"]: row.measured for row in table.rows if row.metric == "qps"}
+    # The third repetition lacks a combination. Student's t of one degree of freedom is 12.706, the error of the mean 5.
+    assert found["pymongo"].model_dump() == pytest.approx({"value": 25.0, "low": -38.531, "high": 88.531, "n": 2}, 1e-4)
+    assert found["mongodump"] == Measured(value=7.0, n=1)
+
+
+def test_memory_is_drawn_while_copying_alone() -> None:
+    """Two trials that copied for 1 and 2 s: before it a program grows, after it its processes end, and hold 0."""
+    spans = {1: 1.0, 2: 2.0}
+    ran = [record(f"r{n}", levels={"size": 5}, repetition=n, summary={"total_time_s": Quantity(value=s, unit="s")})
+           for n, s in spans.items()]  # fmt: skip
+    samples = [(-0.2, 60.0), (0.5, 90.0), (1.0, 91.0), (1.5, 92.0), (2.2, 0.0)]
+    rows = [{"t": t, "value": value, "repetition": n, "size": 5} for n in spans for t, value in samples]
+    found = transfer_views.while_copying(pd.DataFrame(rows), ran, ["size"])
+    assert found.groupby("repetition").value.apply(list).to_dict() == {1: [90.0, 91.0], 2: [90.0, 91.0, 92.0]}
+
+
+def test_a_transfer_begins_with_its_copying_and_not_so_much_later_as_its_program_idles() -> None:
+    """5 s of preparing, 10 s of copying, and 20 s until the program ends."""
+    spans = {"total_time_s": 10.0, "idle_s": 20.0}
+    ran = record("r1", summary={name: Quantity(value=value, unit="s") for name, value in spans.items()})
+    assert load_began(ran.model_copy(update={"started": 100.0, "ended": 135.0})) == 105.0
 
 
 # -- bench ------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import evidence, judge, ledger, ledger_check, more
 from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.parts import Part
+from benchbook.claims.ran_by import ran_by
 from benchbook.claims.terms import Term
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
@@ -246,6 +247,15 @@ def test_a_claim_is_about_the_system_that_runs_its_rows() -> None:
     # 5000 and 2000: 2.5 times; all read-write figures are 100 x 1.3 and 100 x 1.4 in both versions.
     own = ("mysql57", "mysql8")
     assert verdicts(measured(own, 2), own)["index-costs-v610"] == ("mysql57", "reproduced")
+
+
+def test_a_claim_on_a_table_that_was_left_out_stays_with_the_system_of_its_version() -> None:
+    """A campaign of point selects alone listed the claims on both versions' updates under both systems."""
+    cells = [cell for cell in KIND.cells(REPORT, asked(*PAIR)) if cell.table == "oltp_point_select"]
+    of_version = [Term("oltp_update_index", "tps", {"version": v, "threads": 300}) for v in ("v6.1.0", "v6.2.0")]
+    assert [ran_by(term, cells) for term in of_version] == list(PAIR)
+    # Both run 300 threads.
+    assert ran_by(Term("oltp_update_index", "tps", {"threads": 300}), cells) == ""
 
 
 def test_a_claim_about_two_systems_says_what_each_stands_in_for() -> None:

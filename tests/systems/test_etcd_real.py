@@ -77,8 +77,8 @@ def survives(found: Measurement) -> None:
     # The member may be back before the load has ended.
     assert proved["members"] in (2, 3)
     assert found.proof["back"] == {"revision": found.proof["back"]["revision"], "members": 3}
-    lost = found.proof["lost"]
-    assert found.started < lost["killed"] < lost["returned"]
+    member = found.proof["member"]
+    assert found.started < member["killed"] < member["returned"]
     assert found.summary["tps_before"].value > 0
     assert found.summary["tps_after"].value > 0
     assert found.summary["stalled_s"].value > 0

@@ -41,7 +41,7 @@ def in_words(published: Published, records: Sequence[Record]) -> list[str]:
     odd = [one for one in found if abs(in_percent(one.shift)) >= max(LEAST_SHIFT_PERCENT, 100 * steps[one.cell])]
     said = [*([_drift(drifts, repetitions.max())] if drifts else []), *(_odd(one, frame) for one in odd)]
     return said or [
-        f"The repetitions of {counted(len(repetitions), 'cell')} show no drift in their order, no outlier and no "
+        f"The repetitions of {counted(len(repetitions), 'cell')} show no drift that all share, no outlier and no "
         "second level (by chance alone, at most 5% of campaigns show one)."
     ]
 

@@ -43,7 +43,7 @@ def curves_of(tables: Iterable[Table], metric: str, *, x: str, panel: str, relab
 
     `relabelled`: the measured ones stand at the published levels and not at their own, which the law would need.
     """
-    frame = points.of_metric(tables, metric, [panel, x])
+    frame = points.of_metric(tables, metric, x=x, panel=panel)
     return [
         _scaling(str(name), str(who), curve.set_index(x)["value"].astype(float).sort_index(), relabelled)
         for (name, who), curve in frame.groupby([panel, "who"], sort=False)

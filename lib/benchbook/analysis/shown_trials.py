@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import pandas as pd
@@ -52,6 +52,24 @@ def told_apart(records: Sequence[Record], *, row: str, column: str) -> list[Reco
 
 def _level(record: Record, name: str) -> object:
     return record.table if name == "table" else record.levels.get(name, "-")
+
+
+def curves_apart(frame: pd.DataFrame, *, x: str, panel: str, levels: Iterable[str]) -> pd.DataFrame:
+    """The frame with a `panel` of its own for each curve, where one would hold several points at an `x`.
+
+    Of `levels`, columns as well, those that tell the points apart are named: "mixed, value_bytes 64".
+    """
+    at = frame.groupby([panel, x], observed=True)
+    varied = [name for name in levels if name not in (x, panel) and (at[name].nunique() > 1).any()]
+    if not varied:
+        return frame
+    texts = [frame[name].map(_value).astype(str).radd(f"{name} ") for name in varied]
+    return frame.assign(**{panel: [", ".join(words) for words in zip(frame[panel].astype(str), *texts, strict=True)]})
+
+
+def _value(level: str | float | None) -> str:
+    """A number without a point of no use; a dash for a table without this level."""
+    return "-" if pd.isna(level) else f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def shown(

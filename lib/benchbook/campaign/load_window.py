@@ -37,8 +37,9 @@ S = TypeVar("S", bound=OfHost)
 
 def load_began(record: Record) -> float:
     """When the load of a trial began, in seconds since the epoch: a generator's own time is the better one."""
-    own = record.summary.get("total_time_s")
-    return record.ended - own.value if own else record.started
+    own, idle = record.summary.get("total_time_s"), record.summary.get("idle_s")
+    # A transfer's program that has copied all may go on for a while before it ends.
+    return record.ended - own.value - (idle.value if idle else 0.0) if own else record.started
 
 
 def of_load(samples: Sequence[S], started: float, ended: float) -> list[S]:

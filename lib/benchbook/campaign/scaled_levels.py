@@ -1,7 +1,7 @@
 """Scaled levels: each published level times (cores here / cores published), so that a curve's shape can be judged here.
 
 A machine with 2 cores that is given the 50 to 200 threads of a report on 80 is full at the lowest of them, so its curve
-is flat for that reason alone. At 1, 3 and 5 threads it stands where the published machines stood. A client beside the
+is flat for that reason alone. At 1, 2 and 4 threads it stands where the published machines stood. A client beside the
 server never waits for a network and keeps about a core busy: where they share a machine, the lowest level is at most
 half of its cores. The plan keeps which published level each scaled one stands for; records keep what was run.
 """
@@ -64,10 +64,12 @@ def _in_words(level: str, tables: Sequence[Mapping[str, int]]) -> str:
 def scale(published: Sequence[int], factor: float, *, lowest: float = math.inf) -> dict[int, int]:
     """Each level times `factor`, rounded half up, never below 1 and never two equal: 50, 100, 200 x 1/40 = 1, 3, 5.
 
-    The factor is smaller where the lowest level would come to more than `lowest`: 100, 200, 400 to at most 1 = 1, 2, 4.
+    Where `lowest` says what the lowest level may come to at most, the others keep their multiples of it, which claims
+    speak of ("twice the threads"): 50, 100, 200 x 1/40 = 1, 2, 4, and 100, 200, 400 to at most 1 = 1, 2, 4.
     """
-    if published and _rounded(min(published) * factor) > lowest:
-        factor = lowest / min(published)
+    first = min(_rounded(min(published, default=0) * factor), lowest)
+    if lowest < math.inf and first >= 1:
+        factor = first / min(published)
     found: dict[int, int] = {}
     last = 0
     for level in sorted(set(published)):

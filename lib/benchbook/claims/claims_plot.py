@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from benchbook.plots.forest import Scale
     from benchbook.plots.style import Look
 
-# Ratios beyond these are off the picture, with an arrow.
-_LEAST, _MOST = 1 / 32, 32.0
+# Ratios beyond these are off the picture, where a published value would stand at a place that is not its own.
+_LEAST, _MOST = 1 / 1024, 1024.0
+_MOST_TICKS = 11
 
 
 def forest(claims: Sequence[JudgedClaim]) -> Figure:
@@ -60,14 +61,14 @@ def _row(claim: JudgedClaim, unit: str) -> dict[str, object]:
 
 def _scale(unit: str, claims: Sequence[JudgedClaim]) -> Scale:
     if unit == "tau":
-        ticks = np.arange(-1, 1.01, 0.25)
-        return plots.forest.Scale(
-            "Kendall's tau (1: the same order)", (-1.05, 1.05), ticks=list(ticks), log=False, at=0.0
-        )
+        quarters = list(np.arange(-1, 1.01, 0.25))
+        return plots.forest.Scale("Kendall's tau (1: the same order)", (-1.05, 1.05), ticks=quarters, log=False, at=0.0)
     seen = [v for c in claims for v in (_effect(c), c.published, *(c.region or ())) if v]
     low, high = max(_LEAST, min([0.5, *(v / 2 for v in seen)])), min(_MOST, max([2.0, *(v * 2 for v in seen)]))
-    ticks = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-    return plots.forest.Scale("effect (ratio, log scale)", (low, high), ticks=list(ticks))
+    powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+    step = math.ceil(len(powers) / _MOST_TICKS)
+    ticks = [2.0**power for power in powers if power % step == 0]
+    return plots.forest.Scale("effect (ratio, log scale)", (low, high), ticks=ticks)
 
 
 def _effect(claim: JudgedClaim) -> float:

@@ -107,7 +107,9 @@ class Evidence:
         try:
             found = pd.Series(frame.eval(term.metric, engine="python"), index=frame.index, dtype="float64")
         except pd.errors.UndefinedVariableError as missing:
-            raise NotMeasured(f"{term} was not measured") from missing
+            # What a load records stands in all its rows: another campaign of the same one lacks it as well.
+            needs = f"a load generator or a probe that records `{term.metric}`, which none of this campaign does"
+            raise NotMeasured(f"{term} was not measured", needs) from missing
         values = found.set_axis(frame["repetition"]).dropna()
         if values.empty:
             raise NotMeasured(f"{term} was not measured")
@@ -132,6 +134,9 @@ class Evidence:
         frame = self.frames.get(term.table)
         if frame is None:
             raise NotMeasured(f"nothing of table {term.table} was measured")
+        if system not in set(frame["system"]):
+            # An endpoint, or a system of the user's own package, may have been left out.
+            raise NotMeasured(f"{term} was not measured", f"a campaign with {system} among its systems")
         for name, value in {"system": system, **term.rows}.items():
             if name not in frame.columns:
                 raise NotMeasured(f"{term} was not measured")

@@ -11,7 +11,7 @@ from benchbook.claims.parts import Part
 from benchbook.claims.room import LEANS_TO_HOLDING, NoRoom
 from benchbook.claims.terms import counted
 
-# 50 to 200 threads as 1 to 5 are 5 times as many in place of 4: whole numbers of threads allow no closer.
+# Levels are whole numbers: a step between two that are rounded may be so much wider than the published one.
 _AS_WIDE = 1.25
 _NEEDS = "the published levels (-p levels=published), or a machine with more cores"
 

@@ -11,7 +11,13 @@ from benchbook.claims.terms import Term
 def ran_by(term: Term, cells: Iterable[Cell]) -> str:
     """The system that alone was to run the term's rows; "" where several were, or none: then it is the judged one.
 
-    `cells` with their published levels.
+    `cells` with their published levels. Of a table that was left out, a text that only one system has as a level of
+    another table (a version) tells.
     """
-    found = {cell.system for cell in cells if term.speaks_of(cell.table, cell.levels)}
+    known = list(cells)
+    found = {cell.system for cell in known if term.speaks_of(cell.table, cell.levels)}
+    if not found:
+        texts = [(name, value) for name, value in term.rows.items() if isinstance(value, str)]
+        having = [{cell.system for cell in known if cell.levels.get(name) == value} for name, value in texts]
+        found = {system for each in having if len(each) == 1 for system in each}
     return found.pop() if len(found) == 1 else ""

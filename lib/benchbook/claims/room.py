@@ -241,7 +241,8 @@ def _cut_short(claim: Hypothesis, part: Part, arm: Arm, busy: Sequence[BusyCell]
     below, above = (
         _ran(*at) or name for at, name in (((cell, lower), "the lower level"), ((top, upper), "the upper one"))
     )
-    shares = f"{low.share:.0%} of {low.cores} cores are busy at {below} and {high.share:.0%} at {above}"
+    other = f"at {above}" if above != below else "in what it is held against"
+    shares = f"{low.share:.0%} of {low.cores} cores are busy at {below} and {high.share:.0%} {other}"
     return NoRoom(f"{shares}, which {_leaves(part, arm, most / low.share)}", _more_cores(cell))
 
 
@@ -269,8 +270,9 @@ def _ran(cell: BusyCell, term: Term) -> str:
 
 
 def _more_cores(cell: BusyCell) -> str:
-    scaled = any(cell.ran.get(name, value) != value for name, value in cell.levels.items())
-    less = "" if scaled else "scaled levels (fewer on fewer cores), or "
+    # None is less than 1.
+    can = any(isinstance(value, int) and 1 < value == cell.ran.get(name, value) for name, value in cell.levels.items())
+    less = "scaled levels (fewer on fewer cores), or " if can else ""
     return f"{less}a machine with more cores, or one that nothing else uses"
 
 

@@ -123,16 +123,29 @@ def _sizes(published: Published, campaign: Campaign) -> HTML:
         {
             "setting": key,
             "published": ", ".join(dict.fromkeys(str(value) for _, value in values)),
-            "here": str(campaign.asked.get(key, "no counterpart")),
+            "here": str(campaign.asked.get(key, "no parameter of this name")),
         }
         for key, values in grouped(fixed, lambda setting: setting[0]).items()
     ]
+    rows += _options(published, campaign)
     extra = (
         ("repetitions", _repetitions(campaign.trials)),
         ("reset between repetitions", campaign.asked.get("reset")),
     )
     rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra]
     return show.table(rows, f"Sizes and durations (profile {campaign.profile})")
+
+
+def _options(published: Published, campaign: Campaign) -> list[dict[str, str]]:
+    """Options that the loads were given, beside those of the report, a row for each set of both."""
+    asked = campaign.asked.get("options")
+    here = asked if isinstance(asked, dict) else {}
+    pairs = [(" ".join(each.options), " ".join(map(str, here.get(each.name, [])))) for each in published.report.design]
+    return [
+        {"setting": "options", "published": printed or "none stated", "here": run or "none"}
+        for printed, run in dict.fromkeys(pairs)
+        if run
+    ]
 
 
 def _hosts(about: Survey) -> HTML | None:

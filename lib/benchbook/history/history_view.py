@@ -13,6 +13,7 @@ from benchbook.analysis import formatting
 from benchbook.compare.gate import short
 from benchbook.compare.history import effect_rows
 from benchbook.display import show
+from benchbook.errors import counted
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS
@@ -109,7 +110,7 @@ def _figure(found: ReportHistory, metric: str, unit: str) -> HTML:
     said = [f"{row.panel}, {row.line}: {row.ratio:.2f} from {row.campaign}" for row in broken.itertuples()]
     none = _too_few(found) if found.too_few else "No level changed."
     changed = f"{'; '.join(said[:12])}." if said else none
-    alt = f"{metric} of {len(found.campaigns)} campaigns. {changed}"
+    alt = f"{metric} of {counted(len(found.campaigns), 'campaign')}. {changed}"
     caption = (
         f"{metric} ({unit}) of every campaign, relative to its cell's median, with 95% intervals over repetitions. "
         f"Lines: levels. Dotted: where one changed. {left_out}"

@@ -60,7 +60,8 @@ def _line(axis: Axes, part: pd.DataFrame, look: Look, breaks: Sequence[int]) -> 
 def _when(campaigns: Sequence[str], value: float) -> str:
     """The day of a campaign, and where several are of one day hour and minute (UTC): its id is 20261122T0731..."""
     number = round(value)
-    if not 0 <= number < len(campaigns):
+    # The axis of a single campaign has ticks between whole numbers.
+    if not 0 <= number < len(campaigns) or abs(value - number) > 1e-6:
         return ""
     name = campaigns[number]
     day, several = f"{name[:4]}-{name[4:6]}-{name[6:8]}", len({other[:8] for other in campaigns}) < len(campaigns)

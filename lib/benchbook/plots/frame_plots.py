@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from benchbook.analysis.shown_trials import few_points
+from benchbook.analysis.shown_trials import curves_apart, few_points
 from benchbook.errors import BadInput, counted
 from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of
@@ -25,6 +25,8 @@ from benchbook.plots.style import COLUMNS, PANEL_WIDTH, laid_out, legend, looks,
 from benchbook.stats.usl import usl_fit
 
 _HEIGHT = 2.7
+# Columns of `report.beside_frame()` that are no levels; a cell that stands in two tables is one point.
+_OF_FIGURES = ["table", "system", "metric", "published", "measured", "low", "high", "n", "unit"]
 # Values of a colour or panels beyond these are not told apart: filter the frame.
 MOST_COLOURS, MOST_PANELS = 12, 24
 
@@ -39,6 +41,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     check_numbers(beside, x)
     one_of(metric, sorted(set(beside.metric)), "metric")
     mine = beside[(beside.metric == metric) & beside[x].notna()]
+    mine = curves_apart(mine, x=x, panel=panel, levels=mine.columns.difference(_OF_FIGURES))
     mine = mine[mine[panel].isin(mine[mine.measured.notna()][panel])]
     if mine.empty:
         return nothing(f"No {metric} was measured.")

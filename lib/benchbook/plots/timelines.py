@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
@@ -28,6 +29,8 @@ from benchbook.plots.style import (
 # Of a figure of every trial (inches): its panels share it, however many stand in a row.
 _WIDTH = 9.3
 _HEIGHT = 1.6
+# Characters of a label beside a single row.
+_SHORT_LABEL = 20
 # Above the lines of a panel there is room for a legend of two rows.
 _HEADROOM = 1.4
 # Steps between ticks, at most; and how long they may be, times a power of ten.
@@ -62,7 +65,8 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
     # Of more lines than there are looks two have one: a legend would tell nothing apart.
     if len(shown) <= len(COLOURS):
         legend(grid.figure, shown, where="outside upper center")
-    grid.figure.supylabel(label, fontsize=9)
+    # One row of panels is less high than a label is long.
+    grid.figure.supylabel(label if len(facets["row_order"]) > 1 else fill(label, _SHORT_LABEL), fontsize=9)
     return _timed(grid, f"time since {since} began (s)")
 
 

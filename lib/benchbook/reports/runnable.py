@@ -41,6 +41,15 @@ def check(published: Published, ledger: Ledger | None) -> None:
     check_drawn(published, kind, asked)
 
 
+def placeholders(report: str) -> dict[str, int]:
+    """File -> lines in it that `benchbook new` laid down to be replaced, of those that have any."""
+    ours = (".csv", ".json", ".yaml")
+    files = [file for file in sorted(paths.published_dir(report).iterdir()) if file.suffix in ours]
+    there = [file for file in (*files, paths.notebook(report)) if user_file.is_there(file)]
+    left = {file: sum("PLACEHOLDER" in line for line in user_file.text(file).splitlines()) for file in there}
+    return {str(file.relative_to(paths.home())): lines for file, lines in left.items() if lines}
+
+
 def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked: Iterable[str] = ()) -> None:
     """Raises BadInput for a condition of a claim on a figure that nobody records: it would never hold.
 

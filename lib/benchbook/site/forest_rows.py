@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import words
 
-# Ratios beyond these are off the strip, with an arrow.
-_LEAST, _MOST = 1 / 16, 16.0
+# Ratios beyond these are off the strip, where a published value would stand at a place that is not its own.
+_LEAST, _MOST = 1 / 1024, 1024.0
 _EDGE = 2.0
 # Of a strip, in rem: its least width and the one from which more labels are shown (style.css), a character of a label,
 # and what is left free between two.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import Field
@@ -14,6 +15,7 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, RowsOrNone
+from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Repeating
@@ -102,21 +104,29 @@ def documents(parameters: TransferParameters, profile: Profile) -> int:
 
 
 def peer_table(records: Sequence[Record]) -> Table:
-    """Each engine over all its trials: what the combinations are varied over is averaged here."""
+    """Each engine over all its combinations: the mean of each repetition is one figure."""
     rows = [
         Row.model_validate(
             {
                 "system": system,
                 "metric": metric,
                 "unit": unit,
-                "measured": measured.interval([r.summary[metric].value for r in records if r.system == system]),
+                "measured": measured.interval([fmean(r.summary[metric].value for r in one) for one in repeated]),
             }
         )
-        for system in dict.fromkeys(r.system for r in records)
+        for system, mine in grouped(records, lambda r: r.system).items()
+        for repeated in [whole_repetitions(mine)]
         for metric, unit in PEER_METRICS.items()
     ]
     columns = ["system", "metric", "unit", "measured"]
-    return Table(id=PEER_TABLE, title="The engines, each over all its trials", columns=columns, rows=rows)
+    return Table(id=PEER_TABLE, title="The engines, each over all its combinations", columns=columns, rows=rows)
+
+
+def whole_repetitions(records: Sequence[Record]) -> list[list[Record]]:
+    """The records of one engine by repetition; those that lack a combination are left out, or its mean would be off."""
+    repeated = list(grouped(records, lambda r: r.repetition).values())
+    most = max(map(len, repeated), default=0)
+    return [one for one in repeated if len(one) == most]
 
 
 class TransferKind(Kind[TransferParameters]):

@@ -129,7 +129,7 @@ def _without_constants(report: Recorded, part: Table) -> Table:
 
 
 def engines(report: Recorded) -> HTML:
-    """All engines on the same servers, each over all its trials."""
+    """All engines on the same servers, each over all its combinations."""
     lines: dict[str, dict[str, str]] = {}
     for row in peer_table(report.records).rows:
         system = str((row.model_extra or {})["system"])
@@ -137,7 +137,8 @@ def engines(report: Recorded) -> HTML:
         line[TITLES[row.metric]] = formatting.with_interval(row.measured)
     for system, line in lines.items():
         line["trials"] = str(sum(record.system == system for record in report.records))
-    return show.table(lines.values(), "Engines on the same servers, mean [95% interval] over all their trials")
+    said = "Engines on the same servers: mean over their combinations [95% interval over repetitions]"
+    return show.table(lines.values(), said)
 
 
 def bottlenecks(report: Recorded) -> HTML:
@@ -189,6 +190,8 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
     read = report.campaign.coded_series
     frame = outcome.trial_series(records, read, report.environment, metric, source, levels)
+    if metric.startswith("rss.") and not frame.empty:
+        frame = while_copying(frame, records, levels)
     name = f"{engine}-{metric.replace('.', '-')}-series"
     if frame.empty:
         return show.paragraph(f"{engine}: no samples of {metric}.")
@@ -200,6 +203,17 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
     alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
     said = f"{engine}: {label}, one line per repetition. {_stand_ins(report)}".strip()
     return plots.picture.show(figure, alt, said, save_as=report.figure_file(name))
+
+
+def while_copying(frame: pd.DataFrame, records: list[Record], levels: list[str]) -> pd.DataFrame:
+    """The samples [t (s since copying began), repetition, *levels, ...] of the copying alone, as in the tables.
+
+    Before and after it the program's processes come and go.
+    """
+    ends = {(r.repetition, *(r.levels[name] for name in levels)): r.summary["total_time_s"].value for r in records}
+    keys = zip(frame.repetition, *(frame[name] for name in levels), strict=True)
+    until = pd.Series([ends[key] for key in keys], index=frame.index)
+    return frame[(frame.t > 0) & (frame.t <= until)]
 
 
 def _stand_ins(report: Recorded) -> str:
