@@ -34,7 +34,7 @@ class DeadlockedDtm(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(told)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is that of the class above
+    def log_message(self, format: str, *args: object) -> None:
         return
 
 
