@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import errno
 import json
+import math
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -164,6 +166,50 @@ def test_the_checker_finds_what_is_planted(
     seen: RoundSeen, invariant: str, plant: Callable[[RoundSeen], RoundSeen]
 ) -> None:
     assert broken(plant(seen)) == {invariant}
+
+
+# Of rounds beside other tests, on two cores: the machine stood still, and the fault had spoilt nothing.
+LATE = [
+    "the supervisor of probe-mysql on db1 stood still for 1.7 s",
+    "db1 (probe mysql) stood still for at least 1.4 of 3.3 s: its heartbeat came that late",
+    "no sample of host executor for 2.1 s, where one comes every 1 s",
+    "20% of the CPU was used by programs that are no part of the run, most of it by python",
+]
+
+
+def disturbed(seen: RoundSeen, why: list[str]) -> RoundSeen:
+    """The round in which what the fault cost was a load from 150 to 153 that was disturbed."""
+    record(trials(seen).parent, "two.1", 150.0, status="disturbed", disturbed=why)
+    return faulted(seen, status=0, output="done")
+
+
+@pytest.fixture
+def calm(seen: RoundSeen) -> RoundSeen:
+    """The round before anything went wrong in it."""
+    shutil.rmtree(trials(seen).parent / "failed")
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("fault", "lasted", "why", "unnamed"),
+    [
+        (Fault("stop", "driver"), (148.0, 157.0), LATE, False),
+        (Fault("stop", "kernel"), (148.0, 157.0), LATE, False),
+        (Fault("stop", "driver"), (148.0, 157.0), [*LATE, "sysbench on executor was stopped (SIGSTOP) for 1 s"], True),
+        (Fault("stop", "probe"), (148.0, 157.0), LATE[:1], True),
+        (Fault("stop", "probe"), (148.0, 157.0), LATE[3:], False),
+        # A load that had ended before, and one that began afterwards.
+        (Fault("stop", "probe"), (153.1, 157.0), LATE[:1], False),
+        (Fault("stop", "probe"), (140.0, 149.9), LATE[:1], False),
+        (Fault("kill", "probe"), (140.0, math.inf), LATE[:1], True),
+    ],
+)
+def test_a_machine_that_is_busy_is_not_the_fault(
+    calm: RoundSeen, fault: Fault, lasted: tuple[float, float], why: list[str], unnamed: bool
+) -> None:
+    named = "no such name" if fault.target == "probe" else fault.named_by
+    told = replace(disturbed(calm, why), named_by=named, lasted=lasted, on_hosts=fault.on_hosts)
+    assert broken(told) == ({"named"} if unnamed else set())
 
 
 def test_a_record_that_is_rewritten_or_taken_away_is_found(seen: RoundSeen) -> None:

@@ -201,6 +201,26 @@ def test_what_two_labs_of_a_machine_set_is_put_back_by_the_last(tree: Path, firs
     assert contents(tree)[-1] == "madvise"
 
 
+@pytest.mark.parametrize(("meanwhile", "was"), [("", "always"), ("madvise", "madvise")])
+def test_what_a_killed_holder_has_left_is_put_back_by_the_next(tree: Path, meanwhile: str, was: str) -> None:
+    """It was taken for what the host had been set to: nothing ever put it back. What was set since stays as it is."""
+    killed = start(tree, "thp")
+    assert killed.stdout is not None
+    killed.stdout.readline()
+    (holder,) = psutil.Process(killed.pid).children()
+    holder.kill()
+    killed.communicate()
+    assert contents(tree)[-1] == "never", "nobody was left to put it back"
+    if meanwhile:
+        (tree / "sys/kernel/mm/transparent_hugepage/enabled").write_text(f"{meanwhile}\n")
+    again = start(tree, "thp")
+    assert again.stdout is not None
+    assert json.loads(again.stdout.readline()) == {"thp": {"was": was, "now": "never"}}
+    again.terminate()
+    again.communicate()
+    assert contents(tree)[-1] == was
+
+
 def opened(process: psutil.Process) -> list[Path]:
     return [each.readlink() for each in Path(f"/proc/{process.pid}/fd").iterdir()]
 

@@ -58,6 +58,11 @@ class Fault:
         return f"{self.kind} {self.target}".strip()
 
     @property
+    def on_hosts(self) -> bool:
+        """Is it done to what runs, or lies, on a host? Not to what drives them, which times no load itself."""
+        return self.target not in (DRIVER, KERNEL)
+
+    @property
     def named_by(self) -> str:
         """What a reason must hold that names what failed; "" where the fault ends whoever could give one."""
         if self == Fault(KILL, DRIVER):

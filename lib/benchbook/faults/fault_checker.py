@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ INVARIANTS = {
 EDGE_S = 2.5
 # Characters of what is quoted.
 _MOST_SHOWN = 300
+_TAKEN = "of the CPU was|programs that are no part of the run"
+_HOST_LATE = r"^the supervisor of .* stood still|its heartbeat came that late$|^no sample of host "
 _TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \".*\", line \d+", re.MULTILINE)
 
 
@@ -65,8 +68,10 @@ class RoundSeen:
     """A round as it was seen from outside, all that the checker is told.
 
     `homes`: the project folder, and the second driver's. `lost`: trials that the fault cost. `named_by`: a pattern that
-    a reason of this fault must hold; "" = there is nobody to give one. `left`: command lines still alive on the hosts
-    when their time was over. `command_lines`: all that were seen of the round meanwhile.
+    a reason of this fault must hold; "" = there is nobody to give one. `lasted`: when the fault began and was over
+    (s since 1970); a load outside of it was disturbed by something else. `on_hosts`: it was done to a part of a host.
+    `left`: command lines still alive on the hosts when their time was over. `command_lines`: all that were seen of the
+    round meanwhile.
     """
 
     homes: Sequence[Path]
@@ -74,6 +79,8 @@ class RoundSeen:
     time_s: int
     lost: int = 0
     named_by: str = ""
+    lasted: tuple[float, float] = (0.0, math.inf)
+    on_hosts: bool = True
     left: Sequence[str] = ()
     secrets: Sequence[str] = ()
     command_lines: Iterable[str] = ()
@@ -149,21 +156,22 @@ def done(home: Path) -> set[tuple[str, str]]:
     return {(folder.parents[1].name, folder.name) for folder in whole_records(home)}
 
 
-def _taken_by_others(record: Mapping[str, Any]) -> bool:
-    """Was a measurement disturbed by nothing but what else the machine did? No fault of a round shows in that way."""
-    told = record.get("disturbed") or []
-    return bool(told) and all("of the CPU was" in why for why in told)
-
-
 def reasons(home: Path) -> list[str]:
     """What the attempts that failed, or were disturbed, say of themselves."""
-    told = []
+    return [_said(record) for record in _spoilt(home)]
+
+
+def _spoilt(home: Path) -> Iterator[dict[str, Any]]:
+    """Records of attempts that failed, or were disturbed."""
     for campaign in campaigns(home):
         for path in sorted({*campaign.glob("failed/*/record.json"), *campaign.glob("*/*/record.json")}):
             record = _json(path)
-            if record.get("status") != "done" and not _taken_by_others(record):
-                told.append(json.dumps({key: record.get(key) for key in ("failure", "disturbed", "validity")}))
-    return told
+            if record.get("status") != "done":
+                yield record
+
+
+def _said(record: Mapping[str, Any]) -> str:
+    return json.dumps({key: record.get(key) for key in ("failure", "disturbed", "validity")})
 
 
 def digest(folder: Path) -> str:
@@ -201,10 +209,26 @@ def _incomplete(home: Path) -> Iterator[str]:
 
 
 def _unnamed(seen: RoundSeen) -> Iterator[str]:
-    """Only what went wrong needs a reason: a failed or disturbed attempt, or a run that says that it failed."""
-    told = [*reasons(seen.homes[0]), *(run.output for run in seen.runs if run.met and run.status)]
+    """Only what the fault may have spoilt needs its name: an attempt, or a run that says that it failed."""
+    told = [_said(record) for record in _spoilt(seen.homes[0]) if not _of_the_machine(record, seen)]
+    told += [run.output for run in seen.runs if run.met and run.status]
     if told and seen.named_by and not re.search(seen.named_by, "\n".join(told), re.IGNORECASE):
         yield f"nothing matches /{seen.named_by}/ in: {' | '.join(map(_short, told))}"
+
+
+def _of_the_machine(record: Mapping[str, Any], seen: RoundSeen) -> bool:
+    """Was a measurement disturbed by nothing but what else the machine did? Beside other work its processes come late.
+
+    What a host's own clock tells of its processes is no sign of a fault that was done to none of them.
+    """
+    told = record.get("disturbed") or []
+    if not told or record.get("failure"):
+        return False
+    began, over = seen.lasted
+    if record["ended"] < began or over < record["started"]:
+        return True
+    signs = _TAKEN if seen.on_hosts else f"{_TAKEN}|{_HOST_LATE}"
+    return all(re.search(signs, why) for why in told)
 
 
 def _exits(runs: Sequence[RunSeen]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -80,6 +81,7 @@ class _Playing:
     command_lines: set[str] = field(default_factory=set)
     second: SecondDriver | None = None
     lost: int = 0
+    lasted: tuple[float, float] = (0.0, math.inf)
 
     def play(self) -> RoundResult:
         began = time.monotonic()
@@ -136,7 +138,11 @@ class _Playing:
         if self.second:
             self.second.let_go()
             return True
-        return Inflictor(self.planned, signs, run, self.wait).inflict()
+        began = time.time()
+        hit = Inflictor(self.planned, signs, run, self.wait).inflict()
+        # What was stopped goes on as it was; what was killed or spoilt may be missed later.
+        self.lasted = (began, time.time() if self.planned.fault.kind == catalogue.STOP else math.inf)
+        return hit
 
     def _lost(self, status: int | None, begun: set[str]) -> int:
         """Trials that the fault cost: those in hand of a run that it ended, else all that the run did not record."""
@@ -220,6 +226,8 @@ class _Playing:
             time_s=TIME_S,
             lost=self.lost,
             named_by=self.planned.fault.named_by,
+            lasted=self.lasted,
+            on_hosts=self.planned.fault.on_hosts,
             left=left,
             secrets=self.home.secrets(),
             command_lines=self.command_lines,

@@ -80,6 +80,11 @@ class Driver:
         versions = "; ".join(dict.fromkeys(found.values()))
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 
+    def check_options(self, workload: str) -> None:
+        """Raises BadInput for options, as the generator has them now, that its program on a client does not take."""
+        asking = patiently(lambda client: self.generator.check_options(client, workload))
+        on_each(f"asking {self.generator.name}", self.clients, asking)
+
     def commands(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Command]]:
         """What is run on each client host; one without a thread, or a rate, is left out. A level `rate` goes first."""
         threads, offered = int(levels["threads"]), int(levels.get("rate", self.rate))

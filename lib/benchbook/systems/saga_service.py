@@ -29,7 +29,6 @@ class SagaService(HttpServer):
     def __init__(self, session: Session, store: Endpoint, dtm_api: str, accounts: int) -> None:
         super().__init__(session, store)
         self._dtm_api, self._accounts = dtm_api, accounts
-        self._retried_before = 0
 
     def command(self) -> Command:
         argv = [
@@ -58,15 +57,9 @@ class SagaService(HttpServer):
     def reset(self) -> None:
         """New accounts and an empty log, an empty barrier table, counters at zero. Raises SystemFailed when busy."""
         self.door.get("/reset", method="POST")
-        # The one counter that the service itself keeps from its start on.
-        self._retried_before = self._counted()[RETRIED]
 
     def stats(self) -> Json:
         """Counts of global transactions and branch calls since the reset, latencies per outcome, what is in flight."""
-        found = self._counted()
-        return {**found, RETRIED: found[RETRIED] - self._retried_before}
-
-    def _counted(self) -> Json:
         found: Json = self.door.get("/stats").json()
         return found
 

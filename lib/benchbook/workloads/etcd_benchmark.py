@@ -104,6 +104,9 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
+    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+        return [self.programs[client.name], "put", *self.options, "--help"]
+
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The published one. Who writes to the leader names one member, and the tool asks it for the leader."""
         self._done = self._told = 0

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
 GROUP = "workloads"
+# A line that says what is wrong with an option; and what a script of sysbench says that cannot be asked about its own.
+_COMPLAINT = re.compile(r"^.*\b(?:invalid|unknown|unrecognized|error|FATAL)\b.*$|^.*doesn't allow.*$", re.M | re.I)
+_CANNOT_TELL = re.compile(r"does not implement the 'help' command")
 S = TypeVar("S", bound=LoadSize)
 Level = str | int | float
 
@@ -183,6 +186,29 @@ class LoadGenerator(ABC, Generic[S]):
     def version(self, client: RemoteHost) -> str:
         """Name and version, as the found program says them; most do with this option."""
         return client.run([self.programs[client.name], "--version"]).stdout.strip()
+
+    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+        """A command line with which it reads its options of this workload and ends: with status 0 if it takes them.
+
+        Empty where there is none: then the first load tells.
+        """
+        return []
+
+    def check_options(self, client: RemoteHost, workload: str) -> None:
+        """Raises BadInput for an option of its `options` that the found program does not take."""
+        if not (argv := self.reading_options(client, workload)):
+            return
+        told = client.run(argv, check=False)
+        said = told.stderr + told.stdout
+        # go-tpc says what is wrong and ends with 0.
+        if (told.status or self.failure(said)) and not _CANNOT_TELL.search(said):
+            found = _COMPLAINT.search(said)
+            raise BadInput(
+                f"{self.programs[client.name]} on {client.name} refuses this: {(found[0] if found else said).strip()}",
+                key=f"design, options of {workload}",
+                value=" ".join(self.options),
+                fix=f"take it out of the report, or have a version of {self.name} on the clients that knows it",
+            )
 
     @classmethod
     @abstractmethod

@@ -141,6 +141,9 @@ class GoTpc(LoadGenerator[GoTpcSize]):
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
+    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+        return [self.programs[client.name], "tpcc", "run", *self.options, "--help"]
+
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The published one, with a line a second as JSON; each line gets the time of this host."""
         self._first = 0.0

@@ -111,6 +111,9 @@ class Pgbench(LoadGenerator[PgbenchSize]):
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
+    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+        return [self.programs[client.name], *self.options, "--builtin=list"]
+
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The published one, for so many seconds, with a log of each transaction.
 

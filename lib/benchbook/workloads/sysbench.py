@@ -82,6 +82,11 @@ def options_of(printed: Iterable[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name != "db-driver"}
 
 
+def printed(options: Mapping[str, str]) -> list[str]:
+    """Options as words. A switch without a value stays one: `--skip-trx=` is no option to sysbench."""
+    return [f"--{name}={value}" if value else f"--{name}" for name, value in options.items()]
+
+
 def find(client: RemoteHost) -> tuple[str, str]:
     """sysbench on the client host: its path and what it calls itself. Raises HostUnusable where it is missing."""
     program = client.require_program("sysbench", package="sysbench")
@@ -191,8 +196,7 @@ def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Comm
         f"--tables={load.dataset.tables}",
         f"--table-size={load.dataset.table_size}",
         "--histogram=on",
-        # A switch without a value stays one: `--skip-trx=` is no option to sysbench.
-        *(f"--{key}={value}" if value else f"--{key}" for key, value in load.options.items()),
+        *printed(load.options),
         *([f"--rate={load.rate}"] if load.rate else []),
     ]
     env = {**_environment(endpoints[0]), **({"BENCHBOOK_WORKLOAD": load.workload} if load.script else {})}

@@ -97,6 +97,9 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         """The published options; how to connect is ours to say."""
         return sysbench.options_of(self.options)
 
+    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+        return [self.programs[client.name], workload, *sysbench.printed(self.given), "help"]
+
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         options = sysbench.also_ignoring(self.given, load.retried_errors)
         script = client.push(remote_program("workloads", "stoppable.lua")) if load.stoppable else ""

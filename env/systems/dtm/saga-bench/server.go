@@ -152,6 +152,8 @@ func (s *Service) reset(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	s.bank.retried.Store(0)
+	s.coordinator.resubmitted.Store(0)
 	s.stats.reset()
 	answer(w, http.StatusOK, "ok\n")
 }

@@ -48,7 +48,7 @@ type Snapshot struct {
 	Version  string                      `json:"version"`
 	Since    time.Time                   `json:"since"`
 	InFlight int64                       `json:"in_flight"`
-	Retried  int64                       `json:"db_transactions_retried"` // since the start
+	Retried  int64                       `json:"db_transactions_retried"`
 	Global   map[string]int64            `json:"global"`
 	Branches map[string]map[string]int64 `json:"branches"`
 	Latency  map[Outcome]Latency         `json:"latency"`

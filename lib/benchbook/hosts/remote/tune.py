@@ -8,7 +8,8 @@ held by a second process in a session of its own (under `sudo -n` if asked for),
 input ends: whatever becomes of the first one, kill -9 included, the pipe between them closes.
 
 Two labs on one machine may hold the same setting. What it was before the first of them set it stands in a file below
-PLACE, on which each holds a lock: the last of them puts it back.
+PLACE, on which each holds a lock: the last of them puts it back. A holder that is killed (kill -9) leaves the setting
+and that file: whoever holds the setting next puts back what the file says.
 """
 
 import contextlib
@@ -79,6 +80,12 @@ def nobody_else(note):
     return True
 
 
+def left_behind(note, path, wanted):
+    """What a file was before a holder that could not put it back; "" if there was none, or the file was set since."""
+    note.seek(0)
+    return note.read() if read(path) == wanted else ""
+
+
 def take(root, path, wanted, changed):
     """Set a file to what is wanted, if it is another, and return what it was before anybody did.
 
@@ -88,7 +95,7 @@ def take(root, path, wanted, changed):
     with alone(place):
         note = open(os.path.join(place, path.replace("/", "_")), "a+")  # noqa: SIM115 - it is held until `put_back`
         if nobody_else(note):
-            was = read(path)
+            was = left_behind(note, path, wanted) or read(path)
             note.truncate(0)
             note.write(was)
             note.flush()

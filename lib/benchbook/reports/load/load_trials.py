@@ -58,6 +58,7 @@ class LoadTrials:
     options: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _rehearsed: set[str] = field(init=False, default_factory=set)
+    _options_taken: set[tuple[str, ...]] = field(init=False, default_factory=set)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
@@ -94,10 +95,20 @@ class LoadTrials:
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The block's system, alone, in the state that the profile's `reset` names."""
         self._driver.session.reach()
+        self._check_options(block)
         brought = self._start.bring(block[0].cell.system, say)
         if self._rehearse(block, say):
             brought = self._start.bring(block[0].cell.system, say)
         return {name: self.as_restaged(about) for name, about in brought.items()}
+
+    def _check_options(self, block: Sequence[Trial]) -> None:
+        """Before data are prepared, which may take hours. Raises BadInput."""
+        for trial in block:
+            self._system_for(trial)
+            workload = str(trial.cell.levels.get("workload", ""))
+            if (workload, *self.generator.options) not in self._options_taken:
+                self._driver.check_options(workload)
+                self._options_taken.add((workload, *self.generator.options))
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
         """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""
