@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -46,6 +46,16 @@ def open_campaign(address: str) -> Book:
     from benchbook import book  # noqa: PLC0415
 
     return book.open_campaign(address)
+
+
+def check_parameters(namespace: Mapping[str, object]) -> None:
+    """Raises BadInput for a parameter that papermill was given and that a notebook has not, of which it only warns.
+
+    `namespace` is the notebook's `globals()`; its own parameters have types, as `metric: str = "tps"`.
+    """
+    from benchbook import parameters  # noqa: PLC0415
+
+    parameters.check_injected(namespace)
 
 
 def ratios(a: str, b: str = "") -> pd.DataFrame:

@@ -15,6 +15,7 @@ from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.bounds import RepetitionsOrNone, Seed
 from benchbook.given.document import json_text, yaml_text
+from benchbook.given.named import one_of
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.
@@ -157,6 +158,19 @@ def from_namespace(model: type[Model], report: str, namespace: Mapping[str, obje
     by_hand = [names for cell in cells if _are_most(names := _annotated(cell), model)]
     names = [*model.model_fields, *chain(*(assigned(cell, notebook) for cell in injected[-1:]), *by_hand[-1:])]
     return check(model, report, {name: namespace[name] for name in names if name in namespace})
+
+
+def check_injected(namespace: Mapping[str, object]) -> None:
+    """Raises BadInput for a name that papermill was given and no other cell of the running notebook has a value for.
+
+    For a notebook whose parameters no model describes, as an analysis of one's own; `namespace` is its `globals()`.
+    """
+    ran = namespace.get("In", [])
+    cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
+    injected = [cell for cell in cells if cell.startswith("# Parameters")]
+    own = dict.fromkeys(name for cell in cells if cell not in injected for name in _annotated(cell))
+    for name in chain(*(assigned(cell) for cell in injected[-1:])):
+        one_of(name, own, "parameter")
 
 
 def _annotated(cell: str) -> list[str]:

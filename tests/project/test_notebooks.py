@@ -16,6 +16,7 @@ import pytest
 from kit import PATIENCE_S, ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
+import benchbook
 from benchbook import book, parameters, restage
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
@@ -168,6 +169,17 @@ def test_a_name_that_is_misspelt_in_the_notebook_s_own_cell_is_refused_until_it_
     exec(typed[1], here)
     here["In"] += [typed[1], "helper: int = 1"]
     assert parameters.from_namespace(LoadParameters, NAME, {**here, "helper": 1}).threads == [3]
+
+
+def test_an_analysis_refuses_a_parameter_that_it_has_not() -> None:
+    own = 'campaign: str = "a"  # which\nx: str = "threads"  # the level'
+    benchbook.check_parameters({"In": ["", own, "# Parameters\ncampaign = 'b'\n", "y = 1"]})
+    benchbook.check_parameters({"In": ["", own]})
+    # What an injected cell said before it was run again does not count.
+    benchbook.check_parameters({"In": ["", own, "# Parameters\nreport = 1\n", "# Parameters\nx = 'clients'\n"]})
+    with pytest.raises(BadInput, match=r"there is no such parameter .got 'campaing'.*did you mean campaign") as found:
+        benchbook.check_parameters({"In": ["", own, "# Parameters\ncampaing = 'b'\n"]})
+    assert "there are: campaign, x" in str(found.value)
 
 
 def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
