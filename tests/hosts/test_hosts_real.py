@@ -16,7 +16,7 @@ import paramiko
 import psutil
 import pytest
 from database import Database
-from kit import Home, command_lines, until
+from kit import Home, processes_of, until
 
 from benchbook import headless
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
@@ -104,7 +104,7 @@ print(*found)
 
 def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(host: RemoteHost) -> None:
     def cut() -> None:
-        until(lambda: [p for p, line in command_lines() if line == "sleep 311.5"], "it runs")
+        until(lambda: processes_of("sleep 311.5".__eq__), "it runs")
         end_sshd_session(host)
 
     host.connect()
@@ -114,9 +114,8 @@ def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(ho
         host.run(["sleep", "311.5"], check=False, timeout=60)
     cutter.join()
     assert host.run(["sh", "-c", "kill -9 $$"], check=False).status != 0, "a program that was killed is an answer"
-    for process, line in command_lines():
-        if line == "sleep 311.5":
-            process.kill()
+    for process in processes_of("sleep 311.5".__eq__):
+        process.kill()
 
 
 def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
@@ -590,7 +589,7 @@ def test_what_a_killed_supervisor_leaves_is_ended_wherever_it_went(session: Sess
     job = session.start(host, "test", command("sh", "-c", family))
 
     def left() -> list[psutil.Process]:
-        return [p for p, line in command_lines() if line == "sleep 317.25"]
+        return processes_of("sleep 317.25".__eq__)
 
     until(lambda: len(left()) == 3, "the family stands")
     psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()

@@ -6,8 +6,10 @@ import ast
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
+import pytest
 from kit import ROOT
 
 LIBRARY = ROOT / "lib" / "benchbook"
@@ -20,7 +22,17 @@ def _module(path: Path) -> str:
     return ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-TREES = {_module(path): ast.parse(path.read_text()) for path in LIBRARY.rglob("*.py") if "remote" not in path.parts}
+@cache
+def _trees() -> dict[str, ast.Module]:
+    """Every module of the library, parsed; not as this file is imported, which each of the workers does."""
+    return {_module(path): ast.parse(path.read_text()) for path in LIBRARY.rglob("*.py") if "remote" not in path.parts}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_the_trees() -> Iterator[None]:
+    """They are a million objects."""
+    yield
+    _trees.cache_clear()
 
 
 def _imports(tree: ast.AST) -> Iterator[Name]:
@@ -34,13 +46,13 @@ def _imports(tree: ast.AST) -> Iterator[Name]:
 
 def _modules(imports: Iterable[Name]) -> set[str]:
     named = {part for module, name in imports for part in (module, f"{module}.{name}")}
-    return named & TREES.keys()
+    return named & _trees().keys()
 
 
 def _entry_points() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = [project["scripts"], *project["entry-points"].values()]
-    return {target.split(":")[0] for group in groups for target in group.values()} & TREES.keys()
+    return {target.split(":")[0] for group in groups for target in group.values()} & _trees().keys()
 
 
 def _notebooks() -> set[str]:
@@ -56,7 +68,7 @@ def _in_use() -> set[str]:
     while left:
         module = left.pop()
         found.add(module)
-        left |= _modules(_imports(TREES[module])) - found
+        left |= _modules(_imports(_trees()[module])) - found
     return found
 
 
@@ -64,7 +76,7 @@ def _defined() -> dict[Name, ast.AST]:
     """Every function, class and constant at the top of a module of statistics."""
     found: dict[Name, ast.AST] = {}
     for path in STATS.glob("*.py"):
-        for node in TREES[_module(path)].body:
+        for node in _trees()[_module(path)].body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found[_module(path), node.name] = node
             elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -75,7 +87,7 @@ def _defined() -> dict[Name, ast.AST]:
 
 def _names_in(module: str, node: ast.AST) -> set[Name]:
     """What this piece of a module uses, as (module it is defined in, name)."""
-    origin = {name: source for source, name in _imports(TREES[module])}
+    origin = {name: source for source, name in _imports(_trees()[module])}
     used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     attributes = (part for part in ast.walk(node) if isinstance(part, ast.Attribute))
     through = {(part.value.id, part.attr) for part in attributes if isinstance(part.value, ast.Name)}
@@ -85,7 +97,7 @@ def _names_in(module: str, node: ast.AST) -> set[Name]:
 def _reached() -> set[Name]:
     defined, used = _defined(), _in_use()
     outside = {module for module in used if not module.startswith("benchbook.stats")}
-    left = {name for module in outside for name in _names_in(module, TREES[module])} & defined.keys()
+    left = {name for module in outside for name in _names_in(module, _trees()[module])} & defined.keys()
     found: set[Name] = set()
     while left:
         at = left.pop()
@@ -111,9 +123,9 @@ def test_the_walk_follows_what_it_should() -> None:
 def test_statistics_know_nothing_else_of_benchbook() -> None:
     ours = {
         (module, source)
-        for module in TREES
+        for module in _trees()
         if module.startswith("benchbook.stats")
-        for source, _ in _imports(TREES[module])
+        for source, _ in _imports(_trees()[module])
         if source.startswith("benchbook")
     }
     assert ours

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
+from jinja2.bccache import Bucket, BytecodeCache
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from traitlets.config import Config
@@ -71,6 +72,23 @@ class Page:
     best: str = ""
 
 
+class _Compiled(BytecodeCache):
+    """Templates as this process has compiled them: an exporter knows those of one notebook only."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def build(notebook: NotebookNode) -> Page:
     """Turn an executed notebook into a page body that has no script, no style sheet and loads nothing."""
     soup = BeautifulSoup(_export(notebook), "html.parser")
@@ -103,6 +121,7 @@ def _export(notebook: NotebookNode) -> str:
     # Widgets need a script each; every widget also leaves its text, which is what a page can show.
     pictures = ["image/svg+xml", "image/png", "image/jpeg"]
     exporter.config.NbConvertBase.display_data_priority = ["text/html", "text/markdown", *pictures, "text/plain"]
+    exporter.environment.bytecode_cache = _COMPILED
     html, _ = exporter.from_notebook_node(notebook)
     return str(html)
 

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,9 @@ def _utc(moment: str) -> datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
+@cache
 def _environment() -> Environment:
+    # Kept, for it keeps its templates: to compile them was most of what a page takes.
     environment = Environment(
         loader=FileSystemLoader(page.TEMPLATES),
         autoescape=True,
