@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,13 @@ def _others(site: Path, front: Results) -> list[tuple[str, str]]:
     ]
 
 
+def warm_up() -> None:
+    """Compile what every page is made with, for all copies of this process that are about to make one."""
+    page.warm_up()
+    for name in ("macros.html.j2", "page.html.j2", "index.html.j2", "glossary.html.j2"):
+        _environment().get_template(name)
+
+
 def rendered(template: str, **values: object) -> str:
     """A page of the site from one of its templates, in its style."""
     return _environment().get_template(template).render(**values)
@@ -243,7 +251,9 @@ def _utc(moment: str) -> datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
+@cache
 def _environment() -> Environment:
+    """Kept: a template that is compiled anew for each page takes longer than to fill it in."""
     environment = Environment(
         loader=FileSystemLoader(page.TEMPLATES),
         autoescape=True,
