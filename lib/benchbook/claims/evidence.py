@@ -105,7 +105,9 @@ class Evidence:
     def _values(self, term: Term, system: str) -> pd.Series[float]:
         frame = self._rows(term, system)
         try:
-            found = pd.Series(frame.eval(term.metric, engine="python"), index=frame.index, dtype="float64")
+            # pandas takes a millisecond to see that arithmetic is a column and nothing more.
+            column = frame[term.metric] if term.metric in frame else frame.eval(term.metric, engine="python")
+            found = pd.Series(column, index=frame.index, dtype="float64")
         except pd.errors.UndefinedVariableError as missing:
             raise NotMeasured(f"{term} was not measured") from missing
         values = found.set_axis(frame["repetition"]).dropna()
@@ -129,6 +131,9 @@ class Evidence:
         return found[found > 0]
 
     def _rows(self, term: Term, system: str) -> pd.DataFrame:
+        return self._once(("rows", term.table, *term.rows.items(), system), lambda: self._matching(term, system))
+
+    def _matching(self, term: Term, system: str) -> pd.DataFrame:
         frame = self.frames.get(term.table)
         if frame is None:
             raise NotMeasured(f"nothing of table {term.table} was measured")
