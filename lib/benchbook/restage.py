@@ -215,10 +215,11 @@ def replay_all(steps: Sequence[Callable[[], int]]) -> list[int]:
 
     What their notebooks and pages need is imported once, here: for one page that takes longer than to draw it.
     """
-    from benchbook.site import side_by_side
+    from benchbook.site import publish, side_by_side
 
     for name in NEEDED:
         import_module(name)
+    publish.warm_up()
     return side_by_side.run(steps)
 
 

@@ -95,6 +95,20 @@ def test_a_line_per_repetition_with_a_colour_and_a_mark_of_its_own() -> None:
     assert drawn.axes[0].get_ylim() == (0, pytest.approx(108))
 
 
+def test_repetitions_that_look_alike_are_one_line_with_gaps() -> None:
+    """There are six looks: the seventh of eight repetitions has that of the first, the eighth that of the second."""
+    frame = pd.DataFrame(
+        {"workload": "a", "threads": 1, "repetition": n, "t": float(t), "value": 10.0 * n}
+        for n in range(1, 9)
+        for t in (2, 1)
+    )
+    drawn = timelines.time_series(frame, row="workload", column="threads", label="tps")
+    lines = [line.get_xydata().tolist() for line in drawn.axes[0].lines]
+    gap = pytest.approx([float("nan")] * 2, nan_ok=True)
+    shared = [[[1, 10 * n], [2, 10 * n], gap, [1, 10 * (n + 6)], [2, 10 * (n + 6)]] for n in (1, 2)]
+    assert lines == [*shared, *([[1, 10 * n], [2, 10 * n]] for n in range(3, 7))]
+
+
 def test_samples_of_trials_without_the_level_are_left_out() -> None:
     """A campaign has tables of other levels: a saga has no threads, sysbench no mode."""
     about = {"metric": "tps", "unit": "1/s", "source": "s", "host": "h", "repetition": 1}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import frictionless
+import jinja2
 import nbformat
 import pandas as pd
 import pytest
@@ -28,7 +29,7 @@ from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.frames import second_frame, trial_frames
-from benchbook.site import addresses, downloads, first_screen, publish
+from benchbook.site import addresses, downloads, first_screen, page, publish
 from benchbook.site.page import TEMPLATES
 
 # One white pixel.
@@ -823,3 +824,23 @@ def test_chromium_catches_what_a_page_must_not_do(tmp_path: Path) -> None:
     assert "said so" in said
     assert "ERR_NAME_NOT_RESOLVED" in said
     assert visit.scroll_width >= 2000
+
+
+def test_templates_are_compiled_once_for_all_pages_and_carry_nothing_from_one_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    publish.warm_up()
+    compiled: list[str | None] = []
+    compile_ = jinja2.Environment.compile
+
+    def counted(self: jinja2.Environment, source: Any, name: str | None = None, *more: Any, **named: Any) -> Any:
+        compiled.append(name)
+        return compile_(self, source, name, *more, **named)
+
+    monkeypatch.setattr(jinja2.Environment, "compile", counted)
+    one, other = v4.new_notebook(cells=cells()), v4.new_notebook(cells=broken())
+    first = page.build(one)
+    assert page.build(other).failure
+    assert page.build(one) == first
+    assert publish.rendered("glossary.html.j2") == publish.rendered("glossary.html.j2")
+    assert not compiled

@@ -134,6 +134,9 @@ class Evidence:
         return found[found > 0]
 
     def _rows(self, term: Term, system: str) -> pd.DataFrame:
+        return self._once(("rows", term.table, *term.rows.items(), system), lambda: self._matching(term, system))
+
+    def _matching(self, term: Term, system: str) -> pd.DataFrame:
         frame = self.frames.get(term.table)
         if frame is None:
             raise NotMeasured(f"nothing of table {term.table} was measured")

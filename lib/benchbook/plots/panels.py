@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 from benchbook.plots.quick_seaborn import sns
 from benchbook.plots.style import Look
+from benchbook.stats.estimates import Array
 
 # White around a mark sets it apart from those below it; as wide as seaborn draws it.
 _EDGE: Mapping[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.75}
@@ -39,13 +41,34 @@ def _draw_lines(
     *, data: pd.DataFrame, x: str, y: str, by: str, shown: Mapping[str, Look], color: Any, **more: Any
 ) -> None:
     del color  # the grid's own, of which there is one
-    groups = dict(iter(data.dropna(subset=[x, y]).sort_values([x, y]).groupby(by, sort=False, observed=True)))
+    lines = _lines(data, x, y, by)
+    names_of: dict[Look, list[str]] = {}
     for name, look in shown.items():
-        if name in groups:
-            part = groups[name]
-            style: Any = (0, look.dash) if look.dash else "-"
-            drawn = {"color": look.colour, "marker": look.marker, "linestyle": style, **_EDGE, **more}
-            plt.plot(part[x].to_numpy(), part[y].to_numpy(), **drawn)
+        if name in lines:
+            names_of.setdefault(look, []).append(name)
+    for look, names in names_of.items():
+        style: Any = (0, look.dash) if look.dash else "-"
+        drawn = {"color": look.colour, "marker": look.marker, "linestyle": style, **_EDGE, **more}
+        # Lines that look alike are one with gaps: of 34 repetitions 6 are drawn, not 34.
+        plt.plot(*_with_gaps([lines[name] for name in names]), **drawn)
+
+
+def _lines(data: pd.DataFrame, x: str, y: str, by: str) -> dict[str, Array]:
+    """By name x and y of a line (2 x n), from the left to the right; without what is missing."""
+    points = data[[x, y]].to_numpy(dtype=np.float64, na_value=np.nan)
+    codes, names = pd.factorize(data[by])
+    known = (codes >= 0) & ~np.isnan(points).any(axis=1)
+    points, codes = points[known], codes[known]
+    order = np.lexsort((points[:, 1], points[:, 0], codes))
+    points, codes = points[order], codes[order]
+    found, starts = np.unique(codes, return_index=True)
+    return {str(names[code]): part.T for code, part in zip(found, np.split(points, starts[1:]), strict=True)}
+
+
+def _with_gaps(lines: Sequence[Array]) -> Array:
+    """Lines one after the other, with a point that is not drawn between two of them."""
+    gap = np.full((2, 1), np.nan)
+    return np.hstack([part for line in lines for part in (gap, line)][1:])
 
 
 def mark_panels(

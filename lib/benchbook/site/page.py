@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
-from jinja2.bccache import Bucket, BytecodeCache
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
+from nbformat.v4 import new_notebook
 from traitlets.config import Config
 
 from benchbook.site.executed_notebook import NotebookError, failure
@@ -72,23 +73,6 @@ class Page:
     best: str = ""
 
 
-class _Compiled(BytecodeCache):
-    """Templates as this process has compiled them: an exporter knows those of one notebook only."""
-
-    def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._code:
-            bucket.bytecode_from_string(self._code[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._code[bucket.key] = bucket.bytecode_to_string()
-
-
-_COMPILED = _Compiled()
-
-
 def build(notebook: NotebookNode) -> Page:
     """Turn an executed notebook into a page body that has no script, no style sheet and loads nothing."""
     soup = BeautifulSoup(_export(notebook), "html.parser")
@@ -107,7 +91,19 @@ def with_pictures_at(page: Page, share: float) -> Page:
     return replace(page, body=smaller(page.body, share), best=smaller(page.best, share))
 
 
+def warm_up() -> None:
+    """Compile the templates by which notebooks become HTML."""
+    _export(new_notebook())
+
+
 def _export(notebook: NotebookNode) -> str:
+    html, _ = _exporter().from_notebook_node(notebook)
+    return str(html)
+
+
+@cache
+def _exporter() -> HTMLExporter:
+    """Kept, with its templates: compiled anew for each notebook they take a quarter of what its page takes."""
     # papermill marks a failed notebook with red banners of its own; the page has a better place for both.
     dropped = {"papermill-error-cell-tag", "remove-cell"}
     tag_remover = {"enabled": True, "remove_cell_tags": dropped, "remove_input_tags": {"remove-input"}}
@@ -121,9 +117,7 @@ def _export(notebook: NotebookNode) -> str:
     # Widgets need a script each; every widget also leaves its text, which is what a page can show.
     pictures = ["image/svg+xml", "image/png", "image/jpeg"]
     exporter.config.NbConvertBase.display_data_priority = ["text/html", "text/markdown", *pictures, "text/plain"]
-    exporter.environment.bytecode_cache = _COMPILED
-    html, _ = exporter.from_notebook_node(notebook)
-    return str(html)
+    return exporter
 
 
 def _take_title(soup: BeautifulSoup) -> str | None:

@@ -158,6 +158,13 @@ def _others(site: Path, front: Results) -> list[tuple[str, str]]:
     ]
 
 
+def warm_up() -> None:
+    """Compile what every page is made with, for all copies of this process that are about to make one."""
+    page.warm_up()
+    for name in ("macros.html.j2", "page.html.j2", "index.html.j2", "glossary.html.j2"):
+        _environment().get_template(name)
+
+
 def rendered(template: str, **values: object) -> str:
     """A page of the site from one of its templates, in its style."""
     return _environment().get_template(template).render(**values)
@@ -246,7 +253,7 @@ def _utc(moment: str) -> datetime:
 
 @cache
 def _environment() -> Environment:
-    # Kept, for it keeps its templates: to compile them was most of what a page takes.
+    """Kept: a template that is compiled anew for each page takes longer than to fill it in."""
     environment = Environment(
         loader=FileSystemLoader(page.TEMPLATES),
         autoescape=True,
