@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 # A change to one Region is one request to the store, and one to two Regions is two. The published tables of millions of
 # rows are many Regions of 96 MiB, so that a row and its entries in an index stand in two; a small table is one Region.
-# With rows and indexes apart, an update of an indexed column took 1.7 times the CPU of one without; in one Region 1.1
+# With rows and indexes apart, an update of an indexed column took 1.6 times the CPU of one without; in one Region 1.2
 # times (TiDB 6.5 on unistore, tables of 1,000 rows, 4 clients). A cluster's unistore splits by size alone.
 _APART = (
     "a table that is one Region is split by hand into one of its rows and one of its index, as size splits the "
-    "published tables: within one Region an index costs an update hardly more than a tenth"
+    "published tables: within one Region an index adds a sixth to the CPU of an update, in two more than half"
 )
 
 
