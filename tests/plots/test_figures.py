@@ -95,6 +95,29 @@ def test_a_line_per_repetition_with_a_colour_and_a_mark_of_its_own() -> None:
     assert drawn.axes[0].get_ylim() == (0, pytest.approx(108))
 
 
+def test_every_figure_of_a_frame_is_drawn_in_one_style() -> None:
+    """Drawn outside of the style, as the ecdf was for a day, a figure has matplotlib's own frames and letters."""
+    trials = pd.DataFrame(
+        {"workload": "a", "threads": threads, "system": "s", "repetition": n, "tps": 10.0 * threads + n, "cores": n}
+        for threads in (1, 2, 4, 8)
+        for n in (1, 2)
+    )
+    histograms = trials[["workload", "threads", "system"]].assign(latency_ms=1.5, count=3)
+    seconds = trials.assign(trial="t", since_s=1.0, value=2.0, metric="tps", source="sysbench", host="h", unit="1/s")
+    drawn = [
+        plots.repetitions(trials, "tps"),
+        plots.relation(trials, "cores", "tps", colour="threads"),
+        plots.ecdf(histograms),
+        plots.over_time(seconds),
+        plots.usl(trials, "tps"),
+    ]
+    own = plt.rcParams["axes.linewidth"]
+    with style.styled():
+        ours = plt.rcParams["axes.linewidth"]
+    assert ours != own
+    assert [{one.spines["left"].get_linewidth() for one in figure.axes} for figure in drawn] == [{ours}] * len(drawn)
+
+
 def test_repetitions_that_look_alike_are_one_line_with_gaps() -> None:
     """There are six looks: the seventh of eight repetitions has that of the first, the eighth that of the second."""
     frame = pd.DataFrame(

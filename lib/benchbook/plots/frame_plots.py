@@ -136,6 +136,7 @@ def _ranks(part: pd.DataFrame, x: str, y: str) -> str:
     return counted(len(part), "point") if math.isnan(rho) else f"rank correlation {rho:.2f}"
 
 
+@styled()
 def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "workload") -> Figure:
     """The share of requests that took at most so long, log x; a line per `colour`, a panel per `panel`.
 
