@@ -113,12 +113,11 @@ def report(
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update({"allow": allow} if allow else {})
     said.update(_parameters(parameter or []))
-    chosen = names or reports()
-    # What cannot run is said before the others take their minutes.
-    early = _each(chosen, lambda name: check_asked(name, said)) if len(chosen) > 1 else [0] * len(chosen)
-    left = [name for name, status in zip(chosen, early, strict=True) if status == 0]
-    ran = _each(left, lambda name: restage(name, said, console, wait=wait)) if left or not chosen else []
-    raise typer.Exit(max(early + ran))
+    early: dict[str, int] = {}
+    if len(chosen := names or reports()) > 1:
+        # What cannot run is said before the others take their minutes.
+        early.update(zip(chosen, _each(chosen, lambda name: check_asked(name, said)), strict=True))
+    raise typer.Exit(max(_each(chosen, lambda name: early.get(name) or restage(name, said, console, wait=wait))))
 
 
 @app.command()

@@ -151,11 +151,9 @@ def from_namespace(model: type[Model], report: str, namespace: Mapping[str, obje
     so must be every one with a type in the notebook's own cell, which a user edits. What such a cell said before it was
     changed and run again does not count.
     """
-    ran = namespace.get("In", [])
-    cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
     notebook = paths.notebook(report)
-    injected = [cell for cell in cells if cell.startswith("# Parameters")]
-    by_hand = [names for cell in cells if _are_most(names := _annotated(cell), model)]
+    injected, others = _cells_run(namespace)
+    by_hand = [names for cell in others if _are_most(names := _annotated(cell), model)]
     names = [*model.model_fields, *chain(*(assigned(cell, notebook) for cell in injected[-1:]), *by_hand[-1:])]
     return check(model, report, {name: namespace[name] for name in names if name in namespace})
 
@@ -165,12 +163,18 @@ def check_injected(namespace: Mapping[str, object]) -> None:
 
     For a notebook whose parameters no model describes, as an analysis of one's own; `namespace` is its `globals()`.
     """
+    injected, others = _cells_run(namespace)
+    own = dict.fromkeys(chain(*map(_annotated, others)))
+    for name in chain(*(assigned(cell) for cell in injected[-1:])):
+        one_of(name, own, "parameter")
+
+
+def _cells_run(namespace: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """The cells that ran in a notebook: those into which papermill put its values, and all others."""
     ran = namespace.get("In", [])
     cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
     injected = [cell for cell in cells if cell.startswith("# Parameters")]
-    own = dict.fromkeys(name for cell in cells if cell not in injected for name in _annotated(cell))
-    for name in chain(*(assigned(cell) for cell in injected[-1:])):
-        one_of(name, own, "parameter")
+    return injected, [cell for cell in cells if not cell.startswith("# Parameters")]
 
 
 def _annotated(cell: str) -> list[str]:

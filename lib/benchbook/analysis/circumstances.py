@@ -26,12 +26,13 @@ _COUNTED = ("puts", "reads", "requests")
 def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
     """Hosts, sizes and durations of a campaign beside those of its report; empty texts where nothing is known."""
     about, report = campaign.environment(), published.report
+    records = campaign.records()
     machines = [[about.hosts[name] for name in names] for names in grouped(about.hosts, about.machine_of).values()]
     return Circumstances(
         where=_where(machines),
         data=_data(campaign),
-        unsure=unsure(campaign.records()),
-        crowded=crowded(campaign.records()),
+        unsure=unsure(records),
+        crowded=crowded(records),
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
         measured_by=about.measured_by,
