@@ -67,9 +67,9 @@ class InMemory:
         return [call for call in self.calls if call.startswith("r0")]
 
 
-def begun(**changes: Any) -> Campaign:
+def begun(repetitions: int = 2, **changes: Any) -> Campaign:
     asked = {**ASKED, **changes}
-    return campaigns.start_or_continue("r", asked, plan(CELLS, 2, seed=1, asked=asked), seed=1)
+    return campaigns.start_or_continue("r", asked, plan(CELLS, repetitions, seed=1, asked=asked), seed=1)
 
 
 def run(what: Campaign, experiment: InMemory) -> list[Progress]:

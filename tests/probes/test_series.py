@@ -150,5 +150,8 @@ def test_the_host_probe_samples_this_host_and_its_last_sample_is_at_its_end(tmp_
     frame = to_series(samples, "here", "host", HOST)
     assert {"cpu.user", "cpu.idle", "load.1min", "memory.available", "procs_running", "disk.reads"} <= set(frame.metric)
     assert {"loopback.received_bytes", "disk.written_bytes"} <= set(frame.metric)
+    assert (frame[frame.metric == "speed"].value > 100).all(), (
+        "a piece of work takes less than 10 ms of any core's time"
+    )
     assert (frame.value >= 0).all()
     assert frame.unit.notna().all()

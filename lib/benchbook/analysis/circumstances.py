@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from benchbook.analysis.formatting import span
 from benchbook.analysis.results import Circumstances
-from benchbook.campaign import taken
+from benchbook.campaign import slowed, taken
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
@@ -56,7 +56,11 @@ def unsure(records: Sequence[Record]) -> str:
 
 
 def crowded(records: Sequence[Record]) -> str:
-    """A sentence where others took CPU from trials that count, with the worst of them; empty else."""
+    """A sentence for what trials that count had to do without: CPU that others took, speed of the machine; or empty."""
+    return " ".join(filter(None, [_taken(records), _slowed(records)]))
+
+
+def _taken(records: Sequence[Record]) -> str:
     found = [record.proof for record in records if taken.disturbed(record.proof)]
     if not found:
         return ""
@@ -65,6 +69,18 @@ def crowded(records: Sequence[Record]) -> str:
     who = f"Other programs, most by {program}," if program else "Other virtual machines"
     up_to = f"up to {taken.lost_share(worst):.0%} of the CPU"
     return f"{who} took {up_to} during {len(found)} of {len(records)} loads: run it again on a machine left alone."
+
+
+def _slowed(records: Sequence[Record]) -> str:
+    compared = slowed.of_campaign(records)
+    found = [one for _, one in compared if one.by > slowed.SLOWED]
+    if not found:
+        return ""
+    worst = max(found, key=lambda one: one.by)
+    return (
+        f"The machine itself was slow: {worst.host} did up to {worst.by:.0%} less in the same CPU time than in other "
+        f"loads of the same cell, in {len(found)} of {len(compared)} loads."
+    )
 
 
 def _where(machines: list[list[HostFacts]]) -> str:

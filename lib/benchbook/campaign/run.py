@@ -20,6 +20,7 @@ from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.overhead import lap, phase, timed
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
+from benchbook.campaign.slowed import UsualSpeeds
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.tries import TRIES, Patience, undisturbed
 from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, ReservationLost, TrialFailed, cut
@@ -58,7 +59,8 @@ def run(
         tracker.finish()
         return
     began, earlier, kit = time.time(), campaign.environment().runs, of_this_checkout().called
-    under_way = _UnderWay(tracker, Patience(tries), Forecast(experiment.expected_s), stop)
+    speeds = UsualSpeeds.of(campaign.records())
+    under_way = _UnderWay(tracker, Patience(tries), speeds, Forecast(experiment.expected_s), stop)
 
     def note_times() -> None:
         campaign.note(Environment(runs=[*earlier, RunTimes(began=began, ended=time.time(), kit=kit)]))
@@ -105,6 +107,7 @@ class _UnderWay:
 
     tracker: Tracker
     patience: Patience
+    speeds: UsualSpeeds
     forecast: Forecast
     stop: Callable[[], bool]
 
@@ -136,12 +139,14 @@ def _run_block(
             _begin(campaign, experiment, block[index:], tracker)
             under_way.forecast.began(trial.cell.system, time.monotonic() - began)
             began = time.monotonic()
-        measure = partial(_undisturbed, campaign, experiment, trial, tracker, under_way.patience)
+        measure = partial(_undisturbed, campaign, experiment, trial, under_way)
         measured = _attempt(campaign, trial, tracker, measure)
         fresh = not isinstance(measured, BenchbookError)
         problem = measured if isinstance(measured, BenchbookError) else None
         if not isinstance(measured, BenchbookError):
-            _keep(campaign, _measured(campaign, trial, measured), measured)
+            record = _measured(campaign, trial, measured)
+            _keep(campaign, record, measured)
+            under_way.speeds.learn(record)
         under_way.ended(trial, time.monotonic() - began, problem, _Left(block[index + 1 :], later))
 
 
@@ -186,15 +191,14 @@ def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[
         return problem
 
 
-def _undisturbed(
-    campaign: Campaign, experiment: Experiment, trial: Trial, tracker: Tracker, patience: Patience
-) -> Measurement:
+def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, under_way: _UnderWay) -> Measurement:
     """The trial's first measurement that passes the gate; what did not is kept beside. Raises MeasurementDisturbed."""
 
     def keep(measured: Measurement, why: list[str]) -> None:
         _keep(campaign, _measured(campaign, trial, measured, disturbed=why), measured)
 
-    return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep, patience)
+    tracker, usual = under_way.tracker, under_way.speeds.of_cell(trial.cell)
+    return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep, under_way.patience, usual)
 
 
 def _keep(campaign: Campaign, record: Record, measured: Measurement) -> None:

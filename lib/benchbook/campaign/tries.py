@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from benchbook.campaign import slowed
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.campaign.taken import Taken
@@ -25,17 +26,24 @@ class MeasurementDisturbed(TrialFailed):
 
 @dataclass(frozen=True)
 class Try:
-    """One measurement, what interfered with it, and the CPU that others took from it."""
+    """One measurement, what interfered with it, the CPU and disk that others took from it, how fast its hosts were."""
 
     measured: Measurement
     found: list[Disturbance]
     taken: Taken
     disk: TakenDisk = field(default_factory=TakenDisk)
+    speeds: slowed.Speeds = field(default_factory=dict)
+    slowed: slowed.Slowed = field(default_factory=slowed.Slowed)
 
     @property
     def counts(self) -> bool:
         """It may, if no other try is better."""
         return not any(each.hard for each in self.found)
+
+    @property
+    def lost(self) -> float:
+        """The share of a machine that it had to do without, one way or another."""
+        return self.taken.lost + self.disk.lost + self.slowed.by
 
     @property
     def why(self) -> list[str]:
@@ -65,17 +73,18 @@ def undisturbed(
     say: Callable[[str], None],
     keep: Callable[[Measurement, list[str]], None],
     patience: Patience,
+    usual: slowed.Speeds | None = None,
 ) -> Measurement:
     """The first measurement that nothing interfered with, of three at most; `keep` gets the others, with the reasons.
 
-    Where others took CPU, or the disk, from every try (at most as many as `patience` has), the least disturbed one
-    counts: its record keeps the share of every try. Where something stood still or was lost in every one, none counts.
-    Raises MeasurementDisturbed.
+    Where others took CPU, or the disk, from every try (at most as many as `patience` has), or a host was slower than
+    `usual` in each, the least disturbed one counts: its record keeps the share of every try. Where something stood
+    still or was lost in every one, none counts. Raises MeasurementDisturbed.
     """
     tries: list[Try] = []
     try:
         while _go_on(tries, patience):
-            tries.append(_try(measure))
+            tries.append(_try(measure, usual or {}))
             if tries[-1].found:
                 say(f"disturbed: {tries[-1].why[0]}")
             if not tries[-1].counts:
@@ -89,7 +98,7 @@ def undisturbed(
     counting = [one for one in tries if one.counts]
     if not counting:
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
-    best = min(counting, key=lambda one: (bool(one.found), one.taken.lost + one.disk.lost))
+    best = min(counting, key=lambda one: (bool(one.found), one.lost))
     for other in counting:
         if other is not best:
             keep(other.measured, other.why)
@@ -103,17 +112,23 @@ def _go_on(tries: Sequence[Try], patience: Patience) -> bool:
     return bool(tries[-1].found) and len(tries) < (patience.tries if tries[-1].counts else TRIES)
 
 
-def _try(measure: Callable[[], Measurement]) -> Try:
+def _try(measure: Callable[[], Measurement], usual: slowed.Speeds) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
     with phase("check"):
-        look = LookedAt.of(measured, measured.series)
+        look = LookedAt.of(measured, measured.series, usual)
         here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
-        return Try(measured, [*disturbances(look), *here], look.taken, look.taken_disk)
+        found = [*disturbances(look), *here]
+        return Try(measured, found, look.taken, look.taken_disk, look.speeds, look.slowed)
 
 
 def _with_proof(best: Try, tries: list[Try]) -> Measurement:
     """The measurement with what its record keeps of the gate."""
-    seen = {**best.taken.proof, **best.disk.proof, "tries": [round(one.taken.lost, 4) for one in tries]}
+    seen = {
+        **best.taken.proof,
+        **best.disk.proof,
+        **slowed.proof(best.speeds),
+        "tries": [round(one.taken.lost, 4) for one in tries],
+    }
     stalls = stalls_seen(LookedAt.of(best.measured, best.measured.series))
     return replace(best.measured, proof={**best.measured.proof, **seen, **stalls})

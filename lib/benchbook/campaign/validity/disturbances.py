@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from benchbook.campaign.validity import clock_steps, lost_cpu, lost_disk, lost_links, rate_lines, standstills
+from benchbook.campaign.validity import (
+    clock_steps,
+    lost_cpu,
+    lost_disk,
+    lost_links,
+    lost_speed,
+    rate_lines,
+    standstills,
+)
 from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 from benchbook.hosts.about import Json
 
@@ -21,6 +29,7 @@ CONDITIONS: Sequence[Callable[[LookedAt], Iterable[Disturbance]]] = (
     rate_lines.longest_request,
     lost_cpu.lost_cpu,
     lost_disk.lost_disk,
+    lost_speed.lost_speed,
 )
 
 

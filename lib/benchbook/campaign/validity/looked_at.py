@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchbook.campaign import slowed
 from benchbook.campaign.record import Quantity
 from benchbook.campaign.taken import Taken, taken
 from benchbook.campaign.taken_disk import TakenDisk, taken_disk
@@ -49,17 +50,21 @@ class SeriesRow(NamedTuple):
 
 @dataclass(frozen=True)
 class LookedAt:
-    """A load from `started` to `ended`: the long table of its series, its figures, its proof."""
+    """A load from `started` to `ended`: the long table of its series, its figures, its proof.
+
+    `usual`: how fast each host computes under the same load (campaign.slowed); empty where that is not known yet.
+    """
 
     started: float
     ended: float
     series: pd.DataFrame
     summary: Mapping[str, Quantity]
     proof: Json
+    usual: slowed.Speeds = field(default_factory=dict)
 
     @classmethod
-    def of(cls, measured: OfLoad, series: pd.DataFrame) -> LookedAt:
-        return cls(measured.started, measured.ended, series, measured.summary, measured.proof)
+    def of(cls, measured: OfLoad, series: pd.DataFrame, usual: slowed.Speeds | None = None) -> LookedAt:
+        return cls(measured.started, measured.ended, series, measured.summary, measured.proof, usual or {})
 
     @property
     def seconds(self) -> float:
@@ -74,6 +79,16 @@ class LookedAt:
     def taken_disk(self) -> TakenDisk:
         """The disk that others took from it."""
         return taken_disk(*self._machines_and_others, self.started, self.ended)
+
+    @cached_property
+    def speeds(self) -> dict[str, float]:
+        """How fast each machine computed."""
+        return slowed.speeds(self._machines_and_others[0], self.started, self.ended)
+
+    @property
+    def slowed(self) -> slowed.Slowed:
+        """How much slower than usual that was."""
+        return slowed.slowed(self.speeds, self.usual)
 
     @cached_property
     def _machines_and_others(self) -> tuple[list[SeriesRow], list[SeriesRow]]:

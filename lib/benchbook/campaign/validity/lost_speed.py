@@ -1,0 +1,15 @@
+"""A machine that computed more slowly than usual while a load ran: another one, for as long, than before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchbook.campaign.slowed import SLOWED
+from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
+
+
+def lost_speed(look: LookedAt) -> Iterator[Disturbance]:
+    """Some machines are slow for minutes: of several such tries the least disturbed one counts."""
+    if look.slowed.by > SLOWED:
+        why = f"{look.slowed.host} computed {look.slowed.by:.0%} more slowly than it did under this load before"
+        yield Disturbance("slow machine", why, hard=False)
