@@ -221,6 +221,8 @@ def test_curves_in_words_say_every_value_or_the_ends() -> None:
         "w, tidb: 40 at 50, 20 at 100; w, published: 200 at 50, 400 at 100"
     )
     assert curves.ends_in_words(THREADS, "workload", "threads").startswith("w, tidb: 40 at 50 to 20 at 100; ")
+    lone = THREADS[THREADS.threads == 50]
+    assert curves.ends_in_words(lone, "workload", "threads") == "w, tidb: 40 at 50; w, published: 200 at 50"
 
 
 # -- scatter and map -----------------------------------------------------------------------------------------------

@@ -127,12 +127,13 @@ def _intervals(axis: Axes, part: pd.DataFrame, x: str, shown: Mapping[str, Look]
 
 
 def ends_in_words(frame: pd.DataFrame, panel: str, x: str) -> str:
-    """Says what the curves show: first and last value of each."""
+    """Says what the curves show: first and last value of each; a lone point once."""
     parts = []
     for (name, who), line in frame.groupby([panel, "who"], sort=False):
         ordered = line.sort_values(x)
-        a, b = ordered.iloc[0], ordered.iloc[-1]
-        parts.append(f"{name}, {who}: {number(a.value)} at {a[x]:g} to {number(b.value)} at {b[x]:g}")
+        ends = ordered.iloc[[0, -1]] if len(ordered) > 1 else ordered
+        said = [f"{number(end['value'])} at {end[x]:g}" for end in ends.to_dict("records")]
+        parts.append(f"{name}, {who}: {' to '.join(said)}")
     return "; ".join(parts)
 
 

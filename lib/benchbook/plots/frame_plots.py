@@ -322,9 +322,8 @@ def _spread(data: pd.DataFrame, y: str, x: str) -> str:
     parts = []
     for name, part in data.groupby("panel", sort=False):
         means = part.groupby(x)[y].mean()
-        parts.append(
-            f"{name}: mean {means.iloc[0]:.4g} at {means.index[0]:g} to {means.iloc[-1]:.4g} at {means.index[-1]:g}"
-        )
+        ends = means.iloc[[0, -1]] if len(means) > 1 else means
+        parts.append(f"{name}: mean {' to '.join(f'{mean:.4g} at {at:g}' for at, mean in ends.items())}")
     return f"{'; '.join(parts)}."
 
 
