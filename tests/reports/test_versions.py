@@ -274,6 +274,22 @@ def test_what_changed_between_the_published_versions_is_not_testable_on_later_on
                        for name in TABLES}  # fmt: skip
 
 
+def test_what_changed_between_the_published_versions_is_not_testable_on_another_product() -> None:
+    """Nor where one of the two is another version."""
+    names = ("mysql57", "mysql8")
+    trials = plan(KIND.cells(REPORT, asked(*names)), 4, seed=1, asked={})
+    found, held = evidence.measured(REPORT, KIND.tables, measured(names), trials), ledger_check.load(REPORT)
+    assert held
+    for own, other in ((["8.0 stands in for TiDB v6.2.0"], ["5.7 stands in for TiDB v6.1.0"]), ([], ["5.7 stands in"])):
+        new = JudgedSystem("mysql8", "MySQL 8.0", own, beside={"mysql57": other})
+        said = {claim.id: claim for claim in judge.judge(held, REPORT, found, new)}
+        changes = [claim for id, claim in said.items() if id.startswith("change-")]
+        assert [claim.verdict for claim in changes] == ["not testable here"] * 4
+        assert all(claim.reason and claim.reason.endswith(f"({'; '.join([*own, *other])})") for claim in changes)
+        assert all(claim.decide and "name them, older first" in claim.decide for claim in changes)
+        assert said["alike-point-select"].verdict == "reproduced"
+
+
 @pytest.mark.parametrize(("gain", "point_select", "update_index"), [
     (0.9642, "reproduced", "contradicted"), (1.0, "contradicted", "reproduced"), (2.0, "contradicted", "contradicted"),
 ])  # fmt: skip

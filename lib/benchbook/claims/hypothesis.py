@@ -36,20 +36,23 @@ class NotHere(Strict):
 
     `systems`: the judged system is one of these; `profiles`: the campaign ran with one of these; `asked`: the campaign
     asked for something (not 0, not empty) under each of these names, such as `rate`; `below`: it asked for less than
-    this number under each of these names, such as `time_s`. `needs` says what would decide it.
+    this number under each of these names, such as `time_s`; `stand_ins`: another product or version runs in the place
+    of one that the claim is about. `needs` says what would decide it.
     """
 
     systems: list[str] = Field(default_factory=list)
     profiles: list[str] = Field(default_factory=list)
     asked: list[str] = Field(default_factory=list)
     below: dict[str, float] = Field(default_factory=dict)
+    stand_ins: bool = False
     why: str
     needs: str = ""
 
-    def applies(self, system: str, asked: Mapping[str, object]) -> bool:
-        """Whether all conditions hold; one without conditions holds everywhere."""
+    def applies(self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = ()) -> bool:
+        """Whether all conditions hold; one without conditions holds everywhere. `stand_ins`: what stands for what."""
         return (
             (not self.systems or system in self.systems)
+            and (not self.stand_ins or bool(stand_ins))
             and (not self.profiles or asked.get("profile") in self.profiles)
             and all(asked.get(name) for name in self.asked)
             and all(isinstance(n := asked.get(name), int | float) and n < least for name, least in self.below.items())
@@ -187,9 +190,12 @@ class Hypothesis(Strict, ABC):
     def check(self, published: Published, file: Path) -> None:
         """What its terms alone do not show: that its levels are printed, in an order that makes sense. BadInput."""
 
-    def refused(self, system: str, asked: Mapping[str, object]) -> NotHere | None:
-        """Why it cannot be judged on this system in a campaign that was asked for this; None where it can."""
-        return next((each for each in self.not_here if each.applies(system, asked)), None)
+    def refused(self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = ()) -> NotHere | None:
+        """Why it cannot be judged on this system in a campaign that was asked for this; None where it can.
+
+        `stand_ins` says what runs in the place of the systems that it is about: nothing, before it is known.
+        """
+        return next((each for each in self.not_here if each.applies(system, asked, stand_ins)), None)
 
     def room(self, published: Published) -> list[Term]:
         """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""

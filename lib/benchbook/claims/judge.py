@@ -116,7 +116,7 @@ def judge(
     left_out: dict[str, str] = {}
     for claim in claims:
         try:
-            _refuse_conditions(claim, system)
+            _refuse_conditions(claim, arm, system)
             comparable = _comparable(parts_of(claim, arm, evidences), scaling)
             parts[claim.id], left_out[claim.id] = room.with_room(claim, comparable, arm, busy)
         except NotTestable as reason:
@@ -163,9 +163,11 @@ class NotTestable(BenchbookError):
         self.needs, self.measured = needs, measured
 
 
-def _refuse_conditions(claim: Hypothesis, system: JudgedSystem) -> None:
-    if found := claim.refused(system.name, system.asked):
-        raise NotTestable(found.why, found.needs)
+def _refuse_conditions(claim: Hypothesis, arm: Arm, system: JudgedSystem) -> None:
+    stand_ins = _stand_ins(claim, arm, system)
+    if found := claim.refused(system.name, system.asked, stand_ins):
+        why = f"{found.why} ({'; '.join(stand_ins)})" if found.stand_ins else found.why
+        raise NotTestable(why, found.needs)
 
 
 def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
