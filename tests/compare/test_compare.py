@@ -574,6 +574,18 @@ def test_systems_of_two_names_are_compared_when_they_are_mapped(runs: Path) -> N
     assert set(found.cells.system) == {"mariadb → percona"}
 
 
+def test_campaigns_of_two_reports_are_told_so_and_no_choice_of_systems_is_proposed(runs: Path) -> None:
+    """Their systems had two names, and the `--map` that was proposed ended in "no cell in common"."""
+    other = FIXTURES / "replays" / "ddt_full_scale"
+    shutil.copytree(other, runs.parent / other.name)
+    with pytest.raises(BadInput) as caught:
+        compare(SECOND, "ddt_full_scale")
+    assert caught.value.key == "b"
+    assert "campaigns of different reports, which have no table in common" in str(caught.value)
+    assert f"of ddt_full_scale, against {SECOND} of {REPORT}" in str(caught.value)
+    assert "=" not in (caught.value.fix or "=")
+
+
 # -- addresses ----------------------------------------------------------------------------------------------------
 
 

@@ -33,7 +33,7 @@ def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
         "a comparison needs two campaigns, or one of several systems",
         key="a",
         value=a,
-        fix=f"name a second one, or a report alone for its two latest: {_known()}",
+        fix=f"name a second one, or a report alone for its two latest: {known()}",
     )
 
 
@@ -51,7 +51,7 @@ def find(address: str, key: str = "campaign") -> Campaign:
             "nothing has been recorded in this campaign",
             key=key,
             value=address,
-            fix=f"finish it, or use one of {_known()}",
+            fix=f"finish it, or use one of {known()}",
         )
     return found
 
@@ -74,7 +74,7 @@ def _not_there(address: str, key: str) -> BadInput:
     if not recorded():
         fix = "run a report first: make report REPORT=NAME"
         return BadInput("nothing has been recorded yet", key=key, value=address, fix=fix)
-    return BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {_known()}")
+    return BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {known()}")
 
 
 def _folder(address: str) -> Path | None:
@@ -98,7 +98,7 @@ def _reports() -> list[str]:
     return sorted({folder.parent.name for folder in recorded()})
 
 
-def _known() -> str:
+def known() -> str:
     """What there is, latest first, in words: `id (report, profile, n records)`."""
     latest = list(reversed(recorded()))
     said = [_described(folder) for folder in latest[:_SHOWN]]

@@ -157,6 +157,7 @@ def compare(
     if not 0 < margin < 1:
         raise BadInput("must lie between 0 and 1", key="margin", value=margin, fix="write 0.05 for 5%")
     left, right = address.pair(a, b)
+    _check_one_report(left, right)
     systems = matched(left, right, mapping)
     taken = unequal_cpu.facts(left, right, systems)
     between = gate.check(left, right, systems, accept=accept, subject=subject, measured=taken)
@@ -167,6 +168,18 @@ def compare(
     found = cells.differences(frame, effects=effects, margin=margin)
     lost = cells.lost(frame, left, right, systems)
     return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
+
+
+def _check_one_report(a: Campaign, b: Campaign) -> None:
+    """Raises BadInput for campaigns of two reports that have no table in common: no choice of systems would help."""
+    ours, theirs = ({trial.cell.table for trial in campaign.trials} for campaign in (a, b))
+    if a.report != b.report and not ours & theirs:
+        raise BadInput(
+            "these are campaigns of different reports, which have no table in common",
+            key="b",
+            value=f"{b.id} of {b.report}, against {a.id} of {a.report}",
+            fix=f"name two campaigns of one report, or a report alone for its two latest: {address.known()}",
+        )
 
 
 def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
