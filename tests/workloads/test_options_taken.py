@@ -37,6 +37,9 @@ class Here:
         done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=timeout, check=check)
         return Result(done.stdout, done.stderr, done.returncode)
 
+    def push(self, file: Path, *, executable: bool = False) -> str:
+        return str(file)
+
 
 def program(load: type[LoadGenerator[Any]]) -> str:
     if load.builds:
@@ -59,9 +62,13 @@ def checked(load: type[LoadGenerator[Any]], workload: str, options: list[str]) -
         (
             Sysbench,
             "oltp_read_write",
-            ["--db-ps-mode=disable", "--skip-trx", "--rand-type=uniform", "--mysql-ignore-errors=1213"],
+            ["--db-ps-mode=disable", "--skip-trx", "--rand-type=uniform", "--mysql-ignore-errors=1213,1020"],
         ),
-        # It has no options of its own to tell.
+        (
+            Sysbench,
+            "oltp_read_write",
+            ["--rand-pareto-h=0.20", "--range_size=0x10", "--mysql-ignore-errors=all", "--index-updates=1e1"],
+        ),
         (Sysbench, "bulk_insert", ["--percentile=99"]),
         (Pgbench, "select_only", ["--protocol=extended", "--jobs=2"]),
         (GoTpc, "tpcc", ["--ignore-error", "--wait"]),
@@ -80,7 +87,9 @@ def test_options_that_a_program_has_are_taken(
         # An option of later versions than 1.0.20; it is among those that a report may name.
         (Sysbench, "oltp_read_only", ["--warmup-time=3"], r"invalid option: --warmup-time=3"),
         (Sysbench, "oltp_read_only", ["--rand-type=even"], r"Invalid random numbers distribution: even"),
-        (Sysbench, "/no/such.lua", [], r"Cannot find benchmark"),
+        (Sysbench, "/no/such.lua", [], r"cannot open /no/such.lua"),
+        # Values that `help` does not look at.
+        (Sysbench, "bulk_insert", ["--db-ps-mode=foo"], r"Invalid value for db-ps-mode: foo"),
         (Pgbench, "select_only", ["--protocol=fast"], r'invalid query mode \(-M\): "fast"'),
         (Pgbench, "select_only", ["--connect=3"], r"option '--connect' doesn't allow an argument"),
         (GoTpc, "tpcc", ["--weight=many"], r'invalid argument "many" for "--weight" flag'),
@@ -92,6 +101,19 @@ def test_options_that_it_does_not_take_are_refused_in_its_words(
 ) -> None:
     with pytest.raises(BadInput, match=rf"design, options of {workload}: .* on executor refuses this: .*{said}"):
         checked(load, workload, options)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--range_size=2K", r"reads --range_size=2K as 2"),
+        ("--rand-pareto-h=high", r"reads --rand-pareto-h=high as 0"),
+        ("--mysql-ignore-errors=1213,deadlock", r"has no server error 'deadlock' to ignore"),
+    ],
+)
+def test_values_that_sysbench_would_take_for_others_are_refused(option: str, said: str) -> None:
+    with pytest.raises(BadInput, match=rf"design, options of oltp_read_write: .* on executor {said}"):
+        checked(Sysbench, "oltp_read_write", ["--skip-trx", option])
 
 
 def test_a_report_s_options_are_refused_before_a_table_is_filled(lab: Inventory, lab_home: Home) -> None:

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
 GROUP = "workloads"
-# A line that says what is wrong with an option; and what a script of sysbench says that cannot be asked about its own.
+# A line that says what is wrong with an option.
 _COMPLAINT = re.compile(r"^.*\b(?:invalid|unknown|unrecognized|error|FATAL)\b.*$|^.*doesn't allow.*$", re.M | re.I)
-_CANNOT_TELL = re.compile(r"does not implement the 'help' command")
 S = TypeVar("S", bound=LoadSize)
 Level = str | int | float
 
@@ -151,6 +150,7 @@ class LoadGenerator(ABC, Generic[S]):
     def __init__(self, size: S, options: Sequence[str], seed: int) -> None:
         self.size, self.options, self.seed = size, list(options), seed
         self.programs: dict[str, str] = {}
+        self._taken: set[tuple[str, ...]] = set()
 
     @classmethod
     def size_in(cls, profile: Profile) -> S:
@@ -195,20 +195,31 @@ class LoadGenerator(ABC, Generic[S]):
         return []
 
     def check_options(self, client: RemoteHost, workload: str) -> None:
-        """Raises BadInput for an option of its `options` that the found program does not take."""
-        if not (argv := self.reading_options(client, workload)):
+        """Ask the found program, once, what it makes of its options. Raises BadInput for one that it does not take."""
+        asked = (client.name, workload, *self.options)
+        argv = [] if asked in self._taken else self.reading_options(client, workload)
+        if not argv:
             return
         told = client.run(argv, check=False)
         said = told.stderr + told.stdout
         # go-tpc says what is wrong and ends with 0.
-        if (told.status or self.failure(said)) and not _CANNOT_TELL.search(said):
+        if told.status or self.failure(said):
             found = _COMPLAINT.search(said)
-            raise BadInput(
-                f"{self.programs[client.name]} on {client.name} refuses this: {(found[0] if found else said).strip()}",
-                key=f"design, options of {workload}",
-                value=" ".join(self.options),
-                fix=f"take it out of the report, or have a version of {self.name} on the clients that knows it",
-            )
+            problem = f"refuses this: {(found[0] if found else said).strip()}"
+            fix = f"take it out of the report, or have a version of {self.name} on the clients that knows it"
+        else:
+            problem, fix = self.misread(told.stdout), "correct it in the report's design"
+        if problem:
+            where, given = f"{self.programs[client.name]} on {client.name}", " ".join(self.options)
+            raise BadInput(f"{where} {problem}", key=f"design, options of {workload}", value=given, fix=fix)
+        self._taken.add(asked)
+
+    def misread(self, said: str) -> str:
+        """What `reading_options` printed of an option that was read otherwise than it is written, as a clause.
+
+        Empty where none was, or where the program does not tell.
+        """
+        return ""
 
     @classmethod
     @abstractmethod

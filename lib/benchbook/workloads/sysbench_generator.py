@@ -14,7 +14,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.profiles import Profile, SysbenchSize
 from benchbook.systems.statements import reading_s
-from benchbook.workloads import sysbench, sysbench_output, sysbench_overrun, sysbench_stream
+from benchbook.workloads import sysbench, sysbench_output, sysbench_overrun, sysbench_reading, sysbench_stream
 from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
 from benchbook.workloads.merging import merged, proof_of, series_of
 
@@ -98,7 +98,12 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         return sysbench.options_of(self.options)
 
     def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
-        return [self.programs[client.name], workload, *sysbench.printed(self.given), "help"]
+        script = client.push(remote_program("workloads", "reads_options.lua"))
+        named = ["env", f"BENCHBOOK_WORKLOAD={workload}"]
+        return [*named, self.programs[client.name], script, *sysbench.printed(self.given), "options"]
+
+    def misread(self, said: str) -> str:
+        return sysbench_reading.misread(self.given, said)
 
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         options = sysbench.also_ignoring(self.given, load.retried_errors)

@@ -33,6 +33,7 @@ from benchbook.systems import binlog, dm_config
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
 from benchbook.workloads.generator import RateReader
+from benchbook.workloads.sysbench_generator import Sysbench
 from benchbook.workloads.sysbench_stream import check_end, rate_in
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
@@ -61,6 +62,7 @@ class DmReplication:
     pipeline: Pipeline = field(init=False)
     _block: Sequence[Trial] = field(init=False, default=())
     _pipelines: dict[str, Pipeline] = field(init=False)
+    _load_generator: Sysbench = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
@@ -72,7 +74,9 @@ class DmReplication:
         """Connect, check, install; leaving removes everything that DM wrote."""
         with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb, timed_here=True)
-            program, version = sysbench.find(session.with_role("client")[0])
+            client = session.with_role("client")[0]
+            self._load_generator = Sysbench(self.profile.sysbench, sysbench.printed(self.options), self.seed)
+            version, program = self._load_generator.find(client), self._load_generator.programs[client.name]
             self._pipelines = {
                 name: Pipeline(session, self.profile, self.databases, self.seed, program, upstream)
                 for name, upstream in mysql_family.make(self.upstreams, session, self.profile, UPSTREAM).items()
@@ -93,9 +97,16 @@ class DmReplication:
             # Their servers share hosts, and so ports: one upstream at a time.
             self.pipeline.stop()
         self.pipeline, self._block = wanted, block
+        self._check_options(block)
         self.pipeline.begin(say)
         with phase("describe"):
             return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
+
+    def _check_options(self, block: Sequence[Trial]) -> None:
+        """Before data are prepared, of the loads upstream. Raises BadInput."""
+        for trial in block:
+            if trial.cell.table in SYNC:
+                self._load_generator.check_options(self.pipeline.client, str(trial.cell.levels["workload"]))
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same.

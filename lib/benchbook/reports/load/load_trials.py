@@ -58,7 +58,6 @@ class LoadTrials:
     options: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _rehearsed: set[str] = field(init=False, default_factory=set)
-    _options_taken: set[tuple[str, ...]] = field(init=False, default_factory=set)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
@@ -105,10 +104,7 @@ class LoadTrials:
         """Before data are prepared, which may take hours. Raises BadInput."""
         for trial in block:
             self._system_for(trial)
-            workload = str(trial.cell.levels.get("workload", ""))
-            if (workload, *self.generator.options) not in self._options_taken:
-                self._driver.check_options(workload)
-                self._options_taken.add((workload, *self.generator.options))
+            self._driver.check_options(str(trial.cell.levels.get("workload", "")))
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
         """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""

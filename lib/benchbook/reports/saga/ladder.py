@@ -133,6 +133,10 @@ class SagaLadder:
             self._stop_services()
         if self._store is not self._stores[block[0].cell.system]:
             self._turn_to(block[0].cell.system)
+        # Before data are prepared.
+        for trial in block:
+            if trial.cell.table == SYSBENCH:
+                self._driver.check_options(str(trial.cell.levels["workload"]))
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
         with phase("restart"):
