@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -94,6 +94,27 @@ def test_data_are_prepared_once_and_then_as_the_profile_s_reset_says(
     start = starting(reset, system)
     assert bring(start, system) == ["refresh", "prepare", "stop", "keep", *restored, "start", "ready"]
     assert bring(start, system) == again
+
+
+def test_a_system_that_does_not_take_the_load_is_not_filled() -> None:
+    system = Recorded("a")
+
+    def refuse(found: System) -> None:
+        raise BadInput("too many clients", key=found.name)
+
+    for reset, can_reset in (("restore", True), ("none", False)):
+        start = replace(starting(reset, system), check=refuse)
+        system.can_reset = can_reset
+        with pytest.raises(BadInput, match="too many clients"):
+            bring(start, system)
+        assert system.asked == (["refresh"] if can_reset else ["ready"])
+
+
+def test_a_system_whose_data_are_there_is_asked_as_well() -> None:
+    system, asked = Recorded("a"), list[str]()
+    bring(starting("restore", system), system)
+    bring(replace(starting("restore", system), check=lambda found: asked.append(found.name)), system)
+    assert asked == ["a"]
 
 
 def test_a_new_session_restores_what_an_earlier_one_has_kept_whatever_the_reset() -> None:

@@ -9,7 +9,7 @@ from kit import Home, words_of
 
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Measurement
-from benchbook.errors import SystemFailed
+from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
@@ -105,3 +105,19 @@ def what_was_kept_comes_back(trials: LoadTrials) -> None:
     assert psql.query(host, end, "SELECT count(*) FROM pgbench_history", database=DATABASE) == [["0"]]
     assert server.row_counts(host, end, DATABASE, ["pgbench_accounts"]) == {"pgbench_accounts": 100_000}
     assert psql.try_login(host, end.__class__(end.address, end.port, end.user, "wrong")) == "denied"
+
+
+def test_more_clients_than_a_server_is_set_to_take_are_refused_before_it_is_filled(
+    pg_lab: Inventory, lab_home: Home
+) -> None:
+    settings = pg_lab.systems["postgresql"].model_copy(update={"config": {"max_connections": 20}})
+    narrow = pg_lab.model_copy(update={"systems": {"postgresql": settings}})
+    load = Pgbench(PgbenchSize(scale=1, time_s=2), [], 1)
+    many = trial("postgresql", "select_only").model_copy(
+        update={"cell": Cell(table="t", system="postgresql", levels={"workload": "select_only", "threads": 20})}
+    )
+    trials = LoadTrials(narrow, load_profile("tiny"), ["postgresql"], load, time_s=2, rate=0)
+    with trials.running():
+        with pytest.raises(BadInput, match=r"systems.postgresql.config.max_connections: 21 connections, .* \(got 20\)"):
+            trials.begin([many], lambda said: None)
+        assert not [*lab_home.path.glob(".lab/**/jobs/prepare-*")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -87,16 +88,23 @@ class Driver:
 
     def commands(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Command]]:
         """What is run on each client host; one without a thread, or a rate, is left out. A level `rate` goes first."""
+        ends = system.endpoints()
+        return [(host, self.generator.command(host, ends, load)) for host, load in self._parts(system, levels)]
+
+    def holds(self, system: System, levels: Mapping[str, Level]) -> dict[str, int]:
+        """What the load holds at most on one of the system's servers at once, of what `systems.limits` names."""
+        servers, held = len(system.endpoints()), Counter[str]()
+        for _, load in self._parts(system, levels):
+            held.update(self.generator.holds(load, servers))
+        return dict(held)
+
+    def _parts(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Load]]:
+        """The load, shared out over the client hosts."""
         threads, offered = int(levels["threads"]), int(levels.get("rate", self.rate))
         clients = self.clients[: min(threads, offered or threads)]
         parts = zip(clients, shares(threads, len(clients)), shares(offered, len(clients)), strict=True)
-        return [
-            (host, self.generator.command(host, system.endpoints(), self._load(system, levels, threads, rate)))
-            for host, threads, rate in parts
-        ]
-
-    def _load(self, system: System, levels: Mapping[str, Level], threads: int, rate: int) -> Load:
-        return Load(levels, threads, self.time_s, rate, system.retried_errors, self.stop_rule is not None)
+        more = (system.retried_errors, self.stop_rule is not None)
+        return [(host, Load(levels, mine, self.time_s, rate, *more)) for host, mine, rate in parts]
 
     def probes(self, system: System) -> list[Probe]:
         """Those of every machine that takes part, and those of the system's servers.

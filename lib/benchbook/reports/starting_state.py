@@ -31,6 +31,8 @@ _IN_THE_WAY = re.compile(r"already exists|Duplicate entry")
 class StartingState:
     """`reset` is the profile's; `client` is the host that prepares; `besides` fills what the generator does not.
 
+    `check` is asked once a system serves, before it is filled, whether it takes what is to come.
+
     Only one system runs at a time: bringing another one ends the one before.
     """
 
@@ -40,6 +42,7 @@ class StartingState:
     generator: LoadGenerator[Any]
     reset: str
     besides: Callable[[], None] = lambda: None
+    check: Callable[[System], None] = lambda system: None
     _running: str = field(init=False, default="")
     # The one that runs, and whose data is what it was brought to: "" from the moment that something is done to it.
     _sound: str = field(init=False, default="")
@@ -61,6 +64,7 @@ class StartingState:
     def _bring(self, system: System, dataset: str, say: Say) -> dict[str, SystemDescription]:
         if not system.can_reset:
             system.ready()
+            self.check(system)
             self._prepare_once(system, dataset, say)
         elif self.reset == "none" and self._sound == system.name and _alive(system):
             return {}
@@ -91,6 +95,7 @@ class StartingState:
         else:
             with phase("prepare"):
                 system.refresh(None)
+                self.check(system)
                 self._prepare(system, say)
                 system.stop()
                 system.keep(dataset)
@@ -103,6 +108,7 @@ class StartingState:
         with phase("restart"):
             system.start()
             system.ready()
+        self.check(system)
 
     def _prepare_once(self, system: System, dataset: str, say: Say) -> None:
         """In place, where somebody else's server keeps what was prepared."""

@@ -20,6 +20,7 @@ from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file
 from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
+from benchbook.systems.limits import Limit
 from benchbook.systems.named_server import NamedServer
 from benchbook.systems.statements import ANSWERED_S
 
@@ -63,6 +64,8 @@ class System(NamedServer, ABC):
     # Seconds from one turn to the next of the slowest work that it does beside the load and that a load can be expected
     # to cover. Not known: a minute, as often as WiredTiger and TiDB's statistics write. 0: it does none.
     period_s: ClassVar[float] = 60.0
+    # Connections that the loads of this run hold to one of its servers at once (`expect`).
+    clients: int = 0
 
     def __init__(self, session: Session, profile: Profile) -> None:
         self.session, self.profile = session, profile
@@ -89,6 +92,14 @@ class System(NamedServer, ABC):
     def check_alive(self) -> None:
         """Raises SystemFailed when a server that the kit has started has ended; of others it knows nothing."""
         return None
+
+    def expect(self, clients: int) -> None:
+        """Loads hold so many connections to one server: it takes them from its next start, if the kit sets that."""
+        self.clients = max(self.clients, clients)
+
+    def limits(self, client: RemoteHost) -> list[Limit]:
+        """What its running servers take at most, as they tell `client`; empty where no bound is known."""
+        return []
 
     @abstractmethod
     def stop(self) -> None: ...

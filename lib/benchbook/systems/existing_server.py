@@ -77,6 +77,9 @@ class EndpointSystem(MysqlSystem):
     def start(self) -> None:
         """Somebody else runs it."""
 
+    def raised(self, setting: str) -> tuple[str, str]:
+        return f"endpoints.{self.which}", f"set {setting} of that server to {{needed}} or more"
+
     def ready(self, *, timeout_s: float = 120.0) -> None:
         said = try_login(self._via, self._sql)
         if said == "denied":

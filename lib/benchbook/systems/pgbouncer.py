@@ -11,6 +11,7 @@ from benchbook.profiles import Profile
 from benchbook.systems import ordinary_user, psql
 from benchbook.systems.base import About
 from benchbook.systems.data_server import DataServer
+from benchbook.systems.limits import CONNECTIONS, SPARE, Limit
 from benchbook.systems.postgresql import PostgreSQL
 from benchbook.systems.statements import ANSWERED_S
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 # Its own database, which answers about itself.
 ADMIN = "pgbouncer"
 # Of the published configurations; everything else stays as it comes. An inventory's `config` sets more.
-OPTIONS = {"pool_mode": "transaction", "max_client_conn": "1000"}
+OPTIONS = {"pool_mode": "transaction"}
+# As published; for more it is raised.
+CLIENTS = 1000
+MOST_CLIENTS, POOL, RESERVE = "max_client_conn", "default_pool_size", "reserve_pool_size"
 
 
 class PgBouncer(DataServer):
@@ -116,6 +120,7 @@ class PgBouncer(DataServer):
             # Beside this file, in the folder of the job, where it runs.
             "auth_file": "userlist.txt",
             "admin_users": self.settings.user,
+            MOST_CLIENTS: str(max(CLIENTS, self.clients + SPARE)),
             **OPTIONS,
             **{name: str(value) for name, value in self.settings.config.items()},
         }
@@ -138,6 +143,26 @@ class PgBouncer(DataServer):
     def version(self) -> str:
         said = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW VERSION", database=ADMIN)[0][0]
         return f"{said.split()[-1]} before PostgreSQL {self.behind.version()}"
+
+    def expect(self, clients: int) -> None:
+        """The server behind it has so many as are in a pool: 20, as it comes."""
+        super().expect(clients)
+        if isinstance(pool := self.settings.config.get(POOL), int):
+            self.behind.expect(min(clients, pool))
+
+    def limits(self, client: RemoteHost) -> list[Limit]:
+        """Its own, and that of the server for its pool. In `session` mode a client has one of the pool for itself."""
+        said, key, fix = self.variables(), f"systems.{self.name}.config", "set it to {needed} or more"
+        pool = int(said[POOL]) + int(said[RESERVE])
+        bounds = {MOST_CLIENTS: (int(said[MOST_CLIENTS]), len(self.watched_by))}
+        if said["pool_mode"] == "session":
+            bounds[POOL] = (pool, 0)
+        found = [
+            Limit(CONNECTIONS, str(end), name, most, f"{key}.{name}", fix, own=own)
+            for end in self.endpoints()
+            for name, (most, own) in bounds.items()
+        ]
+        return [*found, *(self.behind.limit(client, end, through=pool) for end in self.behind.endpoints())]
 
     def variables(self) -> dict[str, str]:
         rows = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW CONFIG", database=ADMIN)

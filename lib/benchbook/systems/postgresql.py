@@ -10,6 +10,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.profiles import Profile
 from benchbook.systems import ordinary_user, psql
 from benchbook.systems.data_server import DataServer
+from benchbook.systems.limits import CONNECTIONS, SPARE, Limit
 from benchbook.systems.statements import ANSWERED_S
 
 # Named in annotations only: a chain of imports ends here.
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
 
+# As many connections as a report of many clients needs; for more it is raised.
+CLIENTS = 1100
 # Fully durable, as it comes; what a report of many clients needs beside.
 OPTIONS = {
     "fsync": "on",
     "synchronous_commit": "on",
     "full_page_writes": "on",
-    "max_connections": "1100",
     # Only TCP: a socket's path may have 107 characters at most.
     "unix_socket_directories": "",
     "cluster_name": "benchbook",
@@ -108,6 +110,7 @@ class PostgreSQL(DataServer):
             "port": str(self.port),
             "hba_file": self._doors(host),
             "shared_buffers": f"{self.profile.buffer_pool_mb}MB",
+            "max_connections": str(max(CLIENTS, self.clients + SPARE)),
             **OPTIONS,
             **{name: str(value) for name, value in self.settings.config.items()},
         }
@@ -141,6 +144,17 @@ class PostgreSQL(DataServer):
         every = "SELECT name, current_setting(name) FROM pg_settings ORDER BY name"
         rows = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), every)
         return {row[0]: row[1] if len(row) > 1 else "" for row in rows}
+
+    def limits(self, client: RemoteHost) -> list[Limit]:
+        return [self.limit(client, end) for end in self.endpoints()]
+
+    def limit(self, client: RemoteHost, end: Endpoint, *, through: int | None = None) -> Limit:
+        """Of one server; `through`: as of `Limit`. The account of the loads is the one that may take them all."""
+        most = int(psql.query(client, end, "SHOW max_connections")[0][0])
+        own = len(self.watched_by)
+        fix = "set it to {needed} or more"
+        key = f"systems.{self.name}.config.max_connections"
+        return Limit(CONNECTIONS, str(end), "max_connections", most, key, fix, own=own, through=through)
 
     def notes(self) -> tuple[str, ...]:
         return (DURABLE,)

@@ -6,6 +6,7 @@ system whose data it prepares it sees the verbs of `Store` only.
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
+from benchbook.systems.limits import CONNECTIONS
 from benchbook.systems.statements import ANSWERED_S
 from benchbook.yamlfile import validate
 
@@ -243,6 +245,10 @@ class LoadGenerator(ABC, Generic[S]):
     @abstractmethod
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The command line of one client's part."""
+
+    def holds(self, load: Load, servers: int) -> dict[str, int]:
+        """What one client's part holds at most on one of so many servers at once, of what `systems.limits` names."""
+        return {CONNECTIONS: math.ceil(load.threads / servers)}
 
     @abstractmethod
     def rate_in(self, line: str) -> tuple[float, float] | None:

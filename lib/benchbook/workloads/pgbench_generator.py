@@ -131,6 +131,10 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         secrets = {"pgpass": psql.pass_line(endpoints[0])}
         return Command(argv, timeout_s=load.time_s + 600, grace_s=5, secrets=secrets)
 
+    def holds(self, load: Load, servers: int) -> dict[str, int]:
+        """All of its clients are those of one server."""
+        return super().holds(load, 1)
+
     def rate_in(self, line: str) -> tuple[float, float] | None:
         seen = pgbench_output.parse_progress(line)
         return (seen.t, seen.tps) if seen else None

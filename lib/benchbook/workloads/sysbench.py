@@ -38,6 +38,16 @@ OPTIONS = frozenset(
     range-size reconnect secondary simple_ranges simple-ranges skip_trx skip-trx sum_ranges sum-ranges validate
     warmup-time""".split()
 )
+# Statements that a thread of these prepares for each table, and how many of them are of ranges.
+PREPARED = {
+    "oltp_delete": (1, 0),
+    "oltp_point_select": (1, 0),
+    "oltp_read_only": (5, 4),
+    "oltp_read_write": (9, 4),
+    "oltp_update_index": (1, 0),
+    "oltp_update_non_index": (1, 0),
+    "oltp_write_only": (4, 0),
+}
 # What makes it cut a value of its configuration file (seen of 1.0.20): blanks, commas, `#` and quotes at the ends.
 _CUT = re.compile(r"\s|,|^[#'\"]|['\"]$")
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
@@ -85,6 +95,15 @@ def options_of(printed: Iterable[str]) -> dict[str, str]:
 def printed(options: Mapping[str, str]) -> list[str]:
     """Options as words. A switch without a value stays one: `--skip-trx=` is no option to sysbench."""
     return [f"--{name}={value}" if value else f"--{name}" for name, value in options.items()]
+
+
+def prepared(workload: str, tables: int, options: Mapping[str, str]) -> int:
+    """Statements that one thread keeps prepared on its server; 0 where that is not known."""
+    if options.get("db-ps-mode") == "disable":
+        return 0
+    every, of_ranges = PREPARED.get(workload, (0, 0))
+    ranges = options.get("range-selects", options.get("range_selects", "on")) in ("", "on", "true", "1")
+    return tables * (every if ranges else every - of_ranges)
 
 
 def find(client: RemoteHost) -> tuple[str, str]:

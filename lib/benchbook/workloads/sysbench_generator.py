@@ -13,6 +13,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.profiles import Profile, SysbenchSize
+from benchbook.systems.limits import CONNECTIONS, STATEMENTS
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench, sysbench_output, sysbench_overrun, sysbench_reading, sysbench_stream
 from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
@@ -112,6 +113,12 @@ class Sysbench(LoadGenerator[SysbenchSize]):
             str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options, script
         )
         return sysbench.run(self.programs[client.name], endpoints, part)
+
+    def holds(self, load: Load, servers: int) -> dict[str, int]:
+        """Its statements are prepared once per connection."""
+        held = super().holds(load, servers)
+        each = sysbench.prepared(str(load.levels["workload"]), self.dataset.tables, self.given)
+        return {**held, STATEMENTS: held[CONNECTIONS] * each}
 
     def rate_in(self, line: str) -> tuple[float, float] | None:
         return sysbench_stream.rate_in(line)

@@ -29,6 +29,7 @@ from benchbook.reports.load.rehearsal import rehearse
 from benchbook.reports.starting_state import StartingState
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
+from benchbook.systems.limits import CONNECTIONS
 from benchbook.workloads.generator import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.
@@ -58,6 +59,7 @@ class LoadTrials:
     options: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _rehearsed: set[str] = field(init=False, default_factory=set)
+    _held: dict[str, int] = field(init=False, default_factory=dict)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
@@ -89,12 +91,15 @@ class LoadTrials:
         driving = clients if self.generator.many_clients else clients[:1]
         probes = self.profile.probes
         self._driver = Driver(session, self.generator, driving, self.time_s, self.rate, self.stop_rule, probes)
-        self._start = StartingState(session, clients[0], self._systems, self.generator, self.profile.reset)
+        self._start = StartingState(
+            session, clients[0], self._systems, self.generator, self.profile.reset, check=self._check_limits
+        )
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The block's system, alone, in the state that the profile's `reset` names."""
         self._driver.session.reach()
         self._check_options(block)
+        self._expect(block)
         brought = self._start.bring(block[0].cell.system, say)
         if self._rehearse(block, say):
             brought = self._start.bring(block[0].cell.system, say)
@@ -105,6 +110,18 @@ class LoadTrials:
         for trial in block:
             self._system_for(trial)
             self._driver.check_options(str(trial.cell.levels.get("workload", "")))
+
+    def _expect(self, block: Sequence[Trial]) -> None:
+        """What the loads of a block will hold on a server: where the kit sets how much it takes, it takes that."""
+        system = self._systems[block[0].cell.system]
+        each = [self._driver.holds(self._system_for(trial), trial.cell.levels) for trial in block]
+        self._held = {of: max(held.get(of, 0) for held in each) for of in {of for held in each for of in held}}
+        system.expect(self._held.get(CONNECTIONS, 0))
+
+    def _check_limits(self, system: System) -> None:
+        """Raises BadInput where the loads of the block that begins hold more than a server takes."""
+        for limit in system.limits(self._driver.clients[0]):
+            limit.check(self._held, file=self.inventory.file)
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
         """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""
