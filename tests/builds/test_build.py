@@ -105,9 +105,16 @@ def test_another_go_changes_the_folder(toy):
     assert programs.folder_for("toy") != before
 
 
-def test_a_configuration_template_does_not_change_the_folder(toy):
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("toy.toml.j2", "port = {{ port }}\n"),
+        ("build.yaml", RECIPE.replace("minutes: 1", "# measured anew\nminutes: 2")),
+    ],
+)
+def test_what_does_not_go_into_the_programs_does_not_change_the_folder(toy, file, text):
     before = programs.folder_for("toy")
-    toy.write("toy.toml.j2", "port = {{ port }}\n")
+    toy.write(file, text)
     assert programs.folder_for("toy") == before
 
 

@@ -4,8 +4,9 @@
         tidb-server ...           the programs that build.yaml names
         build.json                what they were made of: Manifest
 
-KEY is a short SHA-256 of build.yaml, go.mod, go.sum, our own sources, the Go version and the target platform: change
-one of them and the next build goes to another folder; a fresh clone finds what an older one built.
+KEY is a short SHA-256 of what build.yaml says but for its minutes, of go.mod, go.sum, our own sources, the Go version
+and the target platform: change one of them and the next build goes to another folder; a fresh clone finds what an older
+one built.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class Recipe(BaseModel):
     files: dict[str, str] = {}  # file name -> MODULE/FILE: what a dependency ships beside its code (SQL, templates)
     ldflags: Annotated[str, BeforeValidator(_joined)] = ""  # as Go takes them, or as a list of them
     tags: list[str] = []
-    minutes: Annotated[float, Field(gt=0)]  # from empty caches on 2 cores: what the user is told to expect
+    # From empty caches on 2 cores, downloads among them: what the user is told to expect.
+    minutes: Annotated[float, Field(gt=0)]
     inputs: list[str] = ["**/*.go"]  # our own sources, as globs: part of the key
 
 
@@ -116,9 +118,10 @@ def folder_for(name: str) -> Path:
 def key(name: str, wanted: Recipe, target: dict[str, str]) -> str:
     """12 hex digits that change with anything that the programs are made of."""
     module = _systems_dir() / name
-    files = {"build.yaml", "go.mod", "go.sum"}
+    files = {"go.mod", "go.sum"}
     files |= {str(file.relative_to(module)) for glob in wanted.inputs for file in module.glob(glob) if file.is_file()}
-    digest = hashlib.sha256(json.dumps(target, sort_keys=True).encode())
+    made_of = wanted.model_dump(mode="json", exclude={"minutes"})
+    digest = hashlib.sha256(json.dumps([target, made_of], sort_keys=True).encode())
     for file in sorted(files):
         content = user_file.content(module / file, most=100_000_000) if user_file.is_there(module / file) else b""
         digest.update(f"\n{file} {hashlib.sha256(content).hexdigest()}".encode())
