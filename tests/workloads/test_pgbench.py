@@ -112,6 +112,19 @@ def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
     assert [t - ended for t in series[series.metric == "tps"].t] == pytest.approx([-1.0, 0.0], abs=0.001)
 
 
+def test_what_it_says_of_the_time_in_which_clients_connected_is_none_of_the_load() -> None:
+    """128 clients on two busy cores took 1.7 s: the second before the load began stood left of 0 in every figure."""
+    text = printed("select_only_15").replace("connection time = 25.531 ms", "connection time = 1025.531 ms")
+    assert "1025.531" in text
+    found = made(text)
+    output = pgbench_output.parse(text)
+    (line,) = found.series[found.series.metric == "tps"].itertuples()
+    assert line.value == 9152.8
+    # It ends with the load: what reads the log afterwards is none of it either.
+    assert found.ended == output.ended
+    assert 0 < line.t - (found.ended - output.total_time_s) < 1
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

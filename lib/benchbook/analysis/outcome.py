@@ -16,7 +16,7 @@ from benchbook.analysis import circumstances, cpu_use, formatting, machine_time,
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Table
 from benchbook.audit.whole import audit
 from benchbook.campaign.environment import Environment
-from benchbook.campaign.load_window import load_began
+from benchbook.campaign.load_window import load_began, window
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.published.tables import Published
@@ -91,7 +91,8 @@ def _samples(
 
 
 def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]:
-    inside = (t >= record.started) & (t <= record.ended + 1)
+    began, over = window(record)
+    inside = (t >= began) & (t <= over)
     return t[inside] - load_began(record), value[inside]
 
 

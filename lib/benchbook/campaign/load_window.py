@@ -42,6 +42,11 @@ def load_began(record: Record) -> float:
     return record.ended - own.value - (idle.value if idle else 0.0) if own else record.started
 
 
+def window(record: Record) -> tuple[float, float]:
+    """From when to when what was sampled belongs to the load of a trial: a sample stands at the end of its second."""
+    return max(record.started, load_began(record)), record.ended + 1
+
+
 def of_load(samples: Sequence[S], started: float, ended: float) -> list[S]:
     """Those of `samples` that belong to the load alone, of every host.
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbook.campaign.load_window import load_began
+from benchbook.campaign.load_window import load_began, window
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.frames.schema import SECONDS, typed
@@ -82,8 +82,8 @@ def _rows(table: pa.Table, record: Record, metrics: Collection[str], source: str
     if source:
         table = table.filter(pc.equal(table["source"].cast(pa.string()), source))
     if load_only:
-        t = table["t"]
-        table = table.filter(pc.and_(pc.greater_equal(t, record.started), pc.less_equal(t, record.ended + 1)))
+        t, (began, over) = table["t"], window(record)
+        table = table.filter(pc.and_(pc.greater_equal(t, began), pc.less_equal(t, over)))
     return table
 
 

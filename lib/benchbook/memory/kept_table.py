@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from benchbook import paths
 from benchbook.analysis import results
-from benchbook.campaign.load_window import load_began
+from benchbook.campaign.load_window import load_began, window
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.compare import environment_facts
@@ -127,7 +127,8 @@ def _samples(campaign: Campaign, record: Record) -> pa.Table:
     if not table.num_rows:
         return SAMPLE.empty_table()
     t = table["t"]
-    in_load = pc.and_(pc.greater_equal(t, record.started), pc.less_equal(t, record.ended + 1))
+    began, over = window(record)
+    in_load = pc.and_(pc.greater_equal(t, began), pc.less_equal(t, over))
     more = {
         "trial": _repeated(record.id, table.num_rows),
         "since_s": pc.subtract(t, load_began(record)),

@@ -166,7 +166,7 @@ class Driver:
         return None
 
     def _measurement(self, ran: Sequence[Ran], outcome: Outcome, watched: Watched, proof: Json) -> Measurement:
-        started, ended = min(each.ended.started for each in ran), max(each.ended.ended for each in ran)
+        started, ended = min(each.ended.started for each in ran), outcome.ended or max(each.ended.ended for each in ran)
         began = ended - outcome.summary["total_time_s"].value if "total_time_s" in outcome.summary else started
         lines = declared(self.generator.name, self.generator.prints_every_s, began, ended)
         return Measurement(

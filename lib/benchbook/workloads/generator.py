@@ -102,13 +102,14 @@ class Outcome:
     """A trial's load, of all client hosts together.
 
     `series` is in the long form of `probes.samples`; `histogram` holds (upper bound in ms, count); `proof` is what the
-    record keeps beside.
+    record keeps beside. `ended`: when the load ended (s since the epoch, by its client) whose program went on after it.
     """
 
     summary: dict[str, Quantity]
     series: pd.DataFrame
     histogram: list[tuple[float, int]] = field(default_factory=list)
     proof: Json = field(default_factory=dict)
+    ended: float | None = None
 
 
 class LoadGenerator(ABC, Generic[S]):

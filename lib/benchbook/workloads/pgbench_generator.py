@@ -145,7 +145,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
         output = pgbench_output.parse(one.text)
-        return Outcome(_summary(output), _series(one, output), output.histogram)
+        return Outcome(_summary(output), _series(one, output), output.histogram, ended=output.ended or None)
 
     # -- after it -------------------------------------------------------------------------------------------------
 
@@ -204,13 +204,17 @@ _PERCENTILES = {"p50_ms": 50.0, "p95_ms": 95.0, "p99_ms": 99.0}
 
 
 def _series(ran: Ran, output: pgbench_output.PgbenchOutput) -> pd.DataFrame:
-    """The lines of progress as rows of the long table. pgbench counts from when its clients begin to connect."""
+    """The lines of progress as rows of the long table. pgbench counts from when its clients begin to connect.
+
+    What it says of a time in which they still did is none of the load.
+    """
     connecting_s = output.figures.get("connecting_ms", 0.0) / 1000
     begin = (output.ended or ran.ended.ended) - output.total_time_s - connecting_s
     units = {"tps": "1/s", "latency_ms": "ms", "failed": "1", "retries": "1"}
     rows = [
         (begin + line.t, ran.client, "pgbench", name, float(getattr(line, name)), unit)
         for line in output.progress
+        if line.t > connecting_s
         for name, unit in units.items()
     ]
     return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
