@@ -221,6 +221,56 @@ def test_what_a_killed_holder_has_left_is_put_back_by_the_next(tree: Path, meanw
     assert contents(tree)[-1] == was
 
 
+def left_in(tree: Path) -> list[list[str]]:
+    done = subprocess.run([sys.executable, str(TUNE), "left", str(tree)], capture_output=True, text=True, check=True)
+    found: list[list[str]] = json.loads(done.stdout)
+    return found
+
+
+def kill_holder(running: subprocess.Popen[str]) -> None:
+    """As the machine's end does, or kill -9: nothing is put back."""
+    assert running.stdout is not None
+    running.stdout.readline()
+    (holder,) = psutil.Process(running.pid).children()
+    holder.kill()
+    running.communicate()
+
+
+def test_what_a_killed_holder_has_left_is_told_until_it_is_put_back(tree: Path) -> None:
+    thp = tree / "sys/kernel/mm/transparent_hugepage/enabled"
+    assert left_in(tree) == []
+    running = start(tree, "thp")
+    assert running.stdout is not None
+    running.stdout.readline()
+    # It is held.
+    assert left_in(tree) == []
+    running.terminate()
+    running.communicate()
+    kill_holder(start(tree, "thp", "turbo"))
+    assert [Path(file).name for file, *_ in left_in(tree)] == ["no_turbo", "enabled"]
+    assert [str(thp), "never", "always"] in left_in(tree)
+    thp.write_text("always\n")
+    assert [Path(file).name for file, *_ in left_in(tree)] == ["no_turbo"]
+
+
+def test_a_run_that_sets_something_else_puts_back_what_a_killed_one_has_left(tree: Path) -> None:
+    """It waited for the next run that set the same."""
+    kill_holder(start(tree, "thp"))
+    other = start(tree, "turbo")
+    assert other.stdout is not None
+    other.stdout.readline()
+    assert contents(tree)[-2:] == ["1", "always"]
+    other.terminate()
+    other.communicate()
+    until(lambda: contents(tree)[-2:] == ["0", "always"], "what was there before is back")
+    assert left_in(tree) == []
+
+
+def test_once_a_machine_is_told_what_was_left_there() -> None:
+    facts = {name: HostFacts(boot_id=boot) for name, boot in (("a", "1"), ("b", "1"), ("c", ""), ("d", ""))}
+    assert host_facts._once_a_machine({"b": 1, "a": 2, "c": 3, "d": 4}, facts) == {"b": 1, "c": 3, "d": 4}
+
+
 def opened(process: psutil.Process) -> list[Path]:
     return [each.readlink() for each in Path(f"/proc/{process.pid}/fd").iterdir()]
 

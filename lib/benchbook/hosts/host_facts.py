@@ -6,19 +6,21 @@ import json
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.clocks import clock_offset
 from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.patience import patiently
-from benchbook.hosts.tuning import tune
+from benchbook.hosts.tuning import left_behind, tune
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
+
+T = TypeVar("T")
 
 # Beyond this the clocks of driver and host do not tell the same story within one second of a series.
 CLOCK_OFFSET_S = 0.5
@@ -76,6 +78,12 @@ def preflight(
     return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
+def _once_a_machine(found: Mapping[str, T], facts: Mapping[str, HostFacts]) -> dict[str, T]:
+    """Of hosts of one machine, the first; of those whose machine is not known, each."""
+    first = {facts[name].boot_id or name: name for name in reversed(list(found))}
+    return {name: found[name] for name in found if name in first.values()}
+
+
 def _kept(host: RemoteHost) -> int:
     """Bytes that earlier runs left in the host's folder: data sets that are used again, and data that goes first."""
     said = host.run(["du", "-sk", "--", host.root], timeout=600, check=False).stdout.split()
@@ -131,7 +139,18 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
     """
     tuned = tune(session)
     facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned, timed_here=timed_here)
-    return Survey(hosts=facts, findings=findings, tuned=tuned)
+    return Survey(hosts=facts, findings=[*findings, *_left_set(session, facts)], tuned=tuned)
+
+
+def _left_set(session: Session, facts: Mapping[str, HostFacts]) -> list[HostFinding]:
+    """Settings that killed runs have left, each once a machine, and how they are put back."""
+    return [
+        _finding(
+            name, f"{file}, which a killed run has set", now, f"{before}, as it was: echo {before} | sudo tee {file}"
+        )
+        for name, files in _once_a_machine(left_behind(session), facts).items()
+        for file, now, before in files
+    ]
 
 
 def _finding(host: str, what: str, found: str, wanted: str, *, waived: bool = True) -> HostFinding:

@@ -31,6 +31,18 @@ def tune(session: Session) -> dict[str, Tuned]:
     return {name: knobs for name, knobs in found.items() if knobs}
 
 
+def left_behind(session: Session) -> dict[str, list[tuple[str, str, str]]]:
+    """Per host whose login is root, so that it may look: (file, now, before) of what killed runs have left set."""
+    hosts = [host for host in session.hosts.values() if host.is_root]
+    found = on_each("looking for settings that were left", hosts, patiently(_left))
+    return {name: files for name, files in found.items() if files}
+
+
+def _left(host: RemoteHost) -> list[tuple[str, str, str]]:
+    said = host.run(["python3", host.push(remote_program("hosts", "tune.py")), "left", "/"]).stdout
+    return [(str(file), str(now), str(before)) for file, now, before in json.loads(said)]
+
+
 def tune_again(session: Session) -> None:
     """Set once more what was put back meanwhile: a host ends what holds it when no driver renews its lease, say.
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from benchbook import paths
 from benchbook.build import artefacts
 from benchbook.given import user_file
+from benchbook.hosts.remote import tune
 from benchbook.overview.terminal_table import show
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
@@ -39,7 +40,7 @@ class Symptom:
 
 def examine() -> list[Symptom]:
     """Everything that was looked at, in the order of the terminal."""
-    return [*_programs(), *_disks(), _memory(), _cores(), *_built(), *_packages()]
+    return [*_programs(), *_disks(), _memory(), _cores(), *_settings(), *_built(), *_packages()]
 
 
 def print_all(console: Console) -> int:
@@ -93,6 +94,13 @@ def _cores() -> Symptom:
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     fix = "something runs here already, and would be measured too" if load > cores / 2 else ""
     return Symptom("cores", f"{cores}, load {load:.1f}", fix, needed=False)
+
+
+def _settings() -> Iterator[Symptom]:
+    """What a lab's run that was killed has left set; only root is told."""
+    for file, now, before in tune.left("/") if os.geteuid() == 0 else []:
+        found = f"{now}, left by a run that was killed; it was {before}"
+        yield Symptom(file, found, f"echo {before} > {file}", needed=False)
 
 
 def _built() -> Iterator[Symptom]:

@@ -1,6 +1,7 @@
 """Sets what spoils a measurement on this host for as long as a run lasts, and puts it back.
 
     tune.py ROOT SUDO ALL KNOB ...      ROOT is /; SUDO and ALL are yes or no
+    tune.py left ROOT                   prints what killed runs have left set, as JSON: [[file, now, before], ...]
 
 Prints one line of JSON, {knob: {"was": ..., "now": ...}}, once all is set, then waits to be ended. Where one cannot be
 set, none is, and it ends with status 1; if not ALL are asked for, the others are. The settings are
@@ -9,7 +10,8 @@ input ends: whatever becomes of the first one, kill -9 included, the pipe betwee
 
 Two labs on one machine may hold the same setting. What it was before the first of them set it stands in a file below
 PLACE, on which each holds a lock: the last of them puts it back. A holder that is killed (kill -9) leaves the setting
-and that file: whoever holds the setting next puts back what the file says.
+and that file: whoever holds any setting next puts back what the file says, at once or, of a setting that it holds
+itself, at its end.
 """
 
 import contextlib
@@ -86,6 +88,52 @@ def left_behind(note, path, wanted):
     return note.read() if read(path) == wanted else ""
 
 
+def known(root):
+    """Every file that is ever set on this host, and to what."""
+    for patterns in KNOBS.values():
+        for pattern, wanted, _ in patterns:
+            for path in sorted(glob.glob(os.path.join(root, pattern))):
+                yield path, wanted
+    path = os.path.join(root, REPORTS_FROM)
+    if os.path.exists(path):
+        yield path, str(reports_none(root))
+
+
+def left(root, put_back=()):
+    """[file, now, before] of all that a killed run has left set, and nobody holds; those of `put_back` are put back."""
+    place = os.path.join(root, PLACE)
+    found = []  # type: list[list[str]]
+    if not os.path.isdir(place):
+        return found
+    with alone(place):
+        for path, wanted in known(root):
+            name = os.path.join(place, path.replace("/", "_"))
+            if not os.path.exists(name):
+                continue
+            with open(name) as note:
+                was = left_behind(note, path, wanted) if nobody_else(note) else ""
+            if was and was != wanted:
+                found.append([path, wanted, was])
+                if path in put_back:
+                    write(path, was)
+                    os.unlink(name)
+    return found
+
+
+def put_back_left(root, knobs):
+    """What killed runs have left and this one does not hold: each by itself, whatever becomes of the others."""
+    held = [pattern for knob in knobs for pattern, _, _ in KNOBS.get(knob, [])]
+    mine = {path for pattern in held for path in glob.glob(os.path.join(root, pattern))}
+    mine |= {os.path.join(root, REPORTS_FROM)} if "memory" in knobs else set()
+    for path, _, was in left(root):
+        if path in mine:
+            continue
+        try:
+            left(root, [path])
+        except OSError as problem:
+            sys.stderr.write("%s is not %s again: %s\n" % (path, was, problem.strerror))
+
+
 def take(root, path, wanted, changed):
     """Set a file to what is wanted, if it is another, and return what it was before anybody did.
 
@@ -153,6 +201,12 @@ def keep_awake(root):
     return {"was": now if before_us <= within_us else "may sleep", "now": now}
 
 
+def reports_none(root):
+    """From which order on no block is so large: node, zone, and the number of free blocks of 1, 2, 4, ... pages."""
+    with open(os.path.join(root, "proc/buddyinfo")) as source:
+        return len(source.readline().split()) - 4
+
+
 def keep_memory(root, changed):
     """A virtual machine keeps what is freed, and has some of it from the first.
 
@@ -161,10 +215,7 @@ def keep_memory(root, changed):
     if not is_virtual(root):
         # Nobody takes it.
         return {"was": "kept", "now": "kept"}
-    path, was = os.path.join(root, REPORTS_FROM), "kept"
-    # Node, zone, and the number of free blocks of 1, 2, 4, ... pages: an order above these reports none.
-    with open(os.path.join(root, "proc/buddyinfo")) as source:
-        none = len(source.readline().split()) - 4
+    path, was, none = os.path.join(root, REPORTS_FROM), "kept", reports_none(root)
     # It is -1 where no hypervisor has asked for reports.
     if os.path.exists(path) and 0 <= int(read(path)) <= none and int(take(root, path, str(none), changed)) < none:
         was = "given back when free"
@@ -253,6 +304,7 @@ def hold(root, every, knobs):
         signal.signal(number, signal.SIG_IGN)
     changed: "list[tuple[str, object]]" = []
     said = {}
+    put_back_left(root, knobs)
     for knob in knobs:
         own: "list[tuple[str, object]]" = []
         try:
@@ -284,7 +336,9 @@ def main(root, sudo, every, knobs):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "hold":
+    if sys.argv[1] == "left":
+        print(json.dumps(left(sys.argv[2])))
+    elif sys.argv[1] == "hold":
         hold(sys.argv[2], sys.argv[3], sys.argv[4:])
     else:
         main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
