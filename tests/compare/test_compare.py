@@ -21,9 +21,9 @@ from benchbook import cli
 from benchbook.analysis import results
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
-from benchbook.compare import NOTEBOOK, address, cell_row, cells, environment_facts, gate, history, view
+from benchbook.compare import NOTEBOOK, address, cell_row, cells, command, environment_facts, gate, history, view
 from benchbook.compare.pair import compare
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
 
 REPORT = "dtm_mysql"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
@@ -646,6 +646,30 @@ def test_a_wrong_option_is_one_paragraph(runs: Path, said: dict[str, Any], key: 
         compare(REPORT, **said)
     assert caught.value.key == key
     assert caught.value.fix
+
+
+def test_a_broken_record_is_bad_input_and_no_regression(
+    runs: Path, says: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ended with 1, which is a regression, and in three lines with the address of somebody's documentation."""
+    file = next((runs / FIRST).glob("trials/*/record.json"))
+    file.write_text('{"version": 3,')
+    status, _ = says(FIRST, SECOND)
+    assert status == 2
+    flat = " ".join(capsys.readouterr().out.split())
+    assert "not a record of version 1 to 3: Invalid JSON" in flat
+    assert "remove the trial's folder and run the report again" in flat
+    assert "http" not in flat
+
+
+def test_a_page_that_cannot_be_written_is_no_regression(
+    runs: Path, says: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise NotWritten("site/index.html cannot be written")
+
+    monkeypatch.setattr(command, "_page", full)
+    assert says(REPORT, "--page")[0] == 2
 
 
 def test_a_broken_plan_is_bad_input(runs: Path) -> None:

@@ -23,11 +23,11 @@ from typing import Final, Literal
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.lasting import flush, flush_all
-from benchbook.errors import BenchbookError, NotWritten, writing
+from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.about import Json
 
 VERSION: Final = 3
@@ -37,8 +37,20 @@ PARTIAL: Final = ".partial"
 Status = Literal["done", "failed", "disturbed"]
 
 
-class RecordBroken(BenchbookError):
+# What becomes of a record that is gone: the next run makes it.
+_MEND = "bring the file back from a copy, or remove the trial's folder and run the report again: it is measured anew"
+
+
+class RecordBroken(BadInput):
     """A file of a record is missing or does not hold what its version says."""
+
+
+def in_short(problem: Exception) -> str:
+    """What a file was refused for, in a clause: of a model, the first key that is wrong."""
+    if not isinstance(problem, ValidationError):
+        return str(problem)
+    first = problem.errors()[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
 
 
 class _Frozen(BaseModel):
@@ -159,7 +171,8 @@ def load(folder: Path) -> Record:
     try:
         return Record.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:
-        raise RecordBroken(f"{path}: not a record of version 1 to {VERSION}: {problem}") from problem
+        said = f"not a record of version 1 to {VERSION}: {in_short(problem)}"
+        raise RecordBroken(said, file=path, fix=_MEND) from problem
 
 
 def load_series(folder: Path) -> pd.DataFrame:
@@ -181,7 +194,8 @@ def _read_series(folder: Path, coded: list[str] | None = None) -> pa.Table:
         # Nothing was sampled, as of every failed attempt: a table without a row has no columns either.
         return _read_series(folder)
     except (OSError, ValueError) as problem:
-        raise RecordBroken(f"{folder / 'series.parquet'}: cannot be read: {problem}") from problem
+        said = f"cannot be read: {in_short(problem)}".rstrip(".")
+        raise RecordBroken(said, file=folder / "series.parquet", fix=_MEND) from problem
 
 
 def half_written(name: str) -> bool:

@@ -26,7 +26,7 @@ from pydantic import BaseModel
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.record import Record, RecordBroken, half_written, load
+from benchbook.campaign.record import Record, RecordBroken, half_written, in_short, load
 
 FORMAT = 1
 # "BB" before it: a file of SQLite that is somebody else's has another number there.
@@ -166,7 +166,7 @@ class LazyHistogram(Sequence[tuple[float, int]]):
         try:
             return _Buckets.model_validate_json(path.read_bytes()).histogram
         except (OSError, ValueError) as problem:
-            raise RecordBroken(f"{path}: its histogram cannot be read: {problem}") from problem
+            raise RecordBroken(f"its histogram cannot be read: {in_short(problem)}", file=path) from problem
 
 
 class _Buckets(BaseModel):

@@ -22,14 +22,13 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import ValidationError
 
 from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.lasting import flush
-from benchbook.campaign.record import Record, RecordBroken
+from benchbook.campaign.record import Record, RecordBroken, in_short
 from benchbook.campaign.record_facts import RecordFacts
 from benchbook.campaign.record_index import RecordIndex, fingerprint, uncollected
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
@@ -200,7 +199,8 @@ class Campaign:
         try:
             return Environment.model_validate(json.loads(path.read_bytes())) if path.exists() else Environment()
         except ValueError as problem:
-            raise RecordBroken(f"{path}: not a campaign's environment: {problem}") from problem
+            fix = "bring it back from a copy, name another campaign, or remove its folder"
+            raise RecordBroken(f"not a campaign's environment: {in_short(problem)}", file=path, fix=fix) from problem
 
     def note(self, part: Environment) -> None:
         """Add to environment.json: what `part` was given takes the place of what stands there under the same keys."""
@@ -213,14 +213,7 @@ def _plan(path: Path) -> Plan:
             return Plan.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:
         fix = "restore it, name another campaign, or remove this folder"
-        raise PlanBroken(f"not a campaign's plan: {_in_short(problem)}", file=path, fix=fix) from problem
-
-
-def _in_short(problem: Exception) -> str:
-    if not isinstance(problem, ValidationError):
-        return str(problem)
-    first = problem.errors()[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        raise PlanBroken(f"not a campaign's plan: {in_short(problem)}", file=path, fix=fix) from problem
 
 
 def _write(path: Path, value: object) -> None:

@@ -20,6 +20,7 @@ from benchbook.compare.gate import short
 from benchbook.compare.history import Listing
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
+from benchbook.errors import NothingRecorded, NotWritten
 
 # One line per cell, whatever the terminal or the file: a table of cut words tells nothing.
 WIDTH = 240
@@ -34,7 +35,11 @@ def run(asked: CompareParameters, console: Console, *, as_json: bool, page: bool
     else:
         _print(found, console)
     if page:
-        target = _page(asked, found, Console(stderr=True, highlight=False))
+        try:
+            target = _page(asked, found, Console(stderr=True, highlight=False))
+        except NotWritten as full:
+            # Its own status is that of a regression here.
+            raise NothingRecorded(str(full)) from full
         console.print(f"page: {target}", markup=False) if not as_json else None
     return found.exit_status
 

@@ -220,7 +220,8 @@ def _refuse_broken(trial: Path) -> None:
         load_coded_series(trial)
     except RecordBroken as problem:
         fix = "bring the file back, or move the trial's folder elsewhere: the crate says how many trials it holds"
-        raise BadInput(str(problem), key="campaign", value=trial.name, fix=fix) from problem
+        said = f"{problem.file}: {problem.problem}"
+        raise BadInput(said, key="campaign", value=trial.name, fix=fix) from problem
 
 
 def _moment(seconds: float) -> str:

@@ -75,7 +75,8 @@ def _check_files(found: Campaign) -> int:
         return sum(_check_records(found, name, identities) for name in _FOLDERS)
     except RecordBroken as problem:
         # It stands in a folder that nobody knows yet.
-        said = " ".join(str(problem).replace(f"{found.folder}/", "").split())
+        file = str(problem.file).replace(f"{found.folder}/", "")
+        said = f"{file}: {problem.problem}"
         raise BadInput(said, file=found.folder.name, key="import", fix="take it from where it is whole") from problem
 
 

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 
 from benchbook import paths
 from benchbook.campaign.design import digest
-from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.record_index import fingerprint, fingerprints, settled
 from benchbook.campaign.store import Campaign, leave_out, readable, recorded
 from benchbook.errors import BadInput, NotWritten, writing
@@ -68,7 +67,7 @@ def _fitting(table: KeptTable, folder: Path) -> Partition | None:
             return known
     try:
         return next((_kept(table, one, path, fits) for one in readable([folder])), None)
-    except (RecordBroken, BadInput) as problem:
+    except BadInput as problem:
         leave_out(str(problem))
         return None
 
