@@ -80,6 +80,14 @@ def test_precision_needs_degrees_of_freedom():
     assert replay(_calm(600), rule=RULE).interval.degrees_of_freedom >= 10
 
 
+@pytest.mark.filterwarnings("error")
+def test_seconds_that_are_all_equal_are_precise_and_nothing_to_warn_of():
+    decision = stop_decision([100.0] * 60, rule=RULE)
+    assert (decision.precise, decision.interval.low, decision.interval.high) == (True, 100.0, 100.0)
+    # Of nothing that was done no share is known.
+    assert not stop_decision([0.0] * 60, rule=RULE).precise
+
+
 def test_replay_is_stop_decision_look_by_look():
     series = _calm(600, seed=4, spread=0.06)
     end = replay(series, rule=RULE)

@@ -47,11 +47,18 @@ def series_interval(values: Values, *, confidence: float = 0.95) -> Interval:
         return no_interval(centre, confidence=level, n=found.size, method="autoregressive", why=why)
     if np.ptp(found) == 0:
         degenerate("all samples are equal: the interval is a point")
-        return Interval(centre, centre, centre, level, found.size, "autoregressive", found.size - 1)
+    return enough_interval(found, confidence=level)
+
+
+def enough_interval(found: Array, *, confidence: float) -> Interval:
+    """As `series_interval`, of MINIMUM_SAMPLES or more, for who expects that they may be equal: then it is a point."""
+    centre = float(found.mean())
+    if np.ptp(found) == 0:
+        return Interval(centre, centre, centre, confidence, found.size, "autoregressive", found.size - 1)
     spread = series_spread(found[None, :])
     freedom = float(spread.degrees_of_freedom[0])
-    half = float(t_quantile((1 + level) / 2, freedom) * spread.standard_error[0])
-    return Interval(centre, centre - half, centre + half, level, found.size, "autoregressive", freedom)
+    half = float(t_quantile((1 + confidence) / 2, freedom) * spread.standard_error[0])
+    return Interval(centre, centre - half, centre + half, confidence, found.size, "autoregressive", freedom)
 
 
 def moves(values: Values, *, batch: int, alpha: float = 0.05) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchbook.errors import BadInput
-from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, moves, series_interval
+from benchbook.stats.autocorrelation import MINIMUM_SAMPLES, enough_interval, moves
 from benchbook.stats.background import UNKNOWN, Background, learned, missed, stalls_in, without_period
 from benchbook.stats.estimates import Array, Interval, Values, vector
 from benchbook.stats.steady import SteadyState, steady_state
@@ -159,7 +159,8 @@ def _judge(values: Array, rule: StopRule) -> _State:
 
 
 def _interval(noise: Array, allowed: tuple[float, float]) -> Interval:
-    widened = series_interval(noise, confidence=1 - _ERROR_SHARE * (1 - _CONFIDENCE))
+    # A load that is offered a rate keeps to it to the transaction: its seconds may all be equal.
+    widened = enough_interval(noise, confidence=1 - _ERROR_SHARE * (1 - _CONFIDENCE))
     below, above = allowed
     return replace(
         widened,
