@@ -444,11 +444,13 @@ def _labs() -> list[str]:
 def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
     """The reports that are named, else the one of this campaign, else all that have records; and the campaign's id.
 
-    `campaign` is an address as `compare` takes it. Raises BadInput.
+    `campaign` is an address as `compare` takes it, and so may be a name that stands alone. Raises BadInput.
     """
     from benchbook.compare import address
     from benchbook.restage import has_records, reports
 
+    if names and len(names) == 1 and not campaign and _is_address(names[0]):
+        campaign, names = names[0], None
     _check_names(names or [])
     if campaign:
         meant = address.find(campaign)
@@ -457,6 +459,11 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
     if not found:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
     return found, ""
+
+
+def _is_address(name: str) -> bool:
+    """Whether a name is `REPORT~1`, a campaign's id or its folder, and not a report's."""
+    return "~" in name or "/" in name or name[:8].isdigit()
 
 
 def _check_names(names: list[str]) -> None:

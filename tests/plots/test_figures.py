@@ -119,17 +119,24 @@ def test_every_figure_of_a_frame_is_drawn_in_one_style() -> None:
 
 
 def test_repetitions_that_look_alike_are_one_line_with_gaps() -> None:
-    """There are six looks: the seventh of eight repetitions has that of the first, the eighth that of the second."""
+    """There are 36 looks: the 37th of 38 repetitions has that of the first, the 38th that of the second."""
     frame = pd.DataFrame(
         {"workload": "a", "threads": 1, "repetition": n, "t": float(t), "value": 10.0 * n}
-        for n in range(1, 9)
+        for n in range(1, 39)
         for t in (2, 1)
     )
     drawn = timelines.time_series(frame, row="workload", column="threads", label="tps")
     lines = [line.get_xydata().tolist() for line in drawn.axes[0].lines]
     gap = pytest.approx([float("nan")] * 2, nan_ok=True)
-    shared = [[[1, 10 * n], [2, 10 * n], gap, [1, 10 * (n + 6)], [2, 10 * (n + 6)]] for n in (1, 2)]
-    assert lines == [*shared, *([[1, 10 * n], [2, 10 * n]] for n in range(3, 7))]
+    shared = [[[1, 10 * n], [2, 10 * n], gap, [1, 10 * (n + 36)], [2, 10 * (n + 36)]] for n in (1, 2)]
+    assert lines == [*shared, *([[1, 10 * n], [2, 10 * n]] for n in range(3, 37))]
+
+
+def test_no_two_of_ten_repetitions_look_alike() -> None:
+    """A legend that has one mark for the first and the seventh does not tell which line is whose."""
+    found = style.looks(["published", *(f"repetition {n}" for n in range(1, 37))])
+    assert len(set(found.values())) == 37
+    assert [found[f"repetition {n}"].marker for n in range(1, 7)] == list(style.MARKERS)
 
 
 def test_samples_of_trials_without_the_level_are_left_out() -> None:

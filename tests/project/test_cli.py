@@ -210,6 +210,19 @@ def test_a_campaign_alone_means_its_own_report(
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
 
 
+@pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga~0", f"data/runs/dm_1_0_ga/{CAMPAIGN}"])
+@pytest.mark.parametrize("command", ["claims", "site"])
+def test_an_address_may_stand_where_a_report_does(
+    ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, command: str, which: str
+) -> None:
+    """As for `compare`, `publish` and `archive`: `claims dm_1_0_ga~1` was an unknown report."""
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
+    assert ends(command, which) == (0, "")
+    assert asked == [("dm_1_0_ga", CAMPAIGN)]
+
+
 @pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0", f"data/runs/dm_1_0_ga/{CAMPAIGN}"])
 def test_a_campaign_is_published_by_any_of_its_addresses(
     ends: Callable[..., Ended], runs: Path, monkeypatch: pytest.MonkeyPatch, which: str

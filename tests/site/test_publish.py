@@ -355,6 +355,19 @@ def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
     assert told == [said, "2 of 45 trials failed."]
 
 
+@pytest.mark.parametrize(
+    ("leanings", "said"),
+    [([0.99], ["The open claim leans to holding."]), ([0.5], []),
+     ([0.5, 0.99], ["Of 2 open claims, 1 leans to holding."]),
+     ([0.01, 0.99, 0.98], ["Of 3 open claims, 2 lean to holding and 1 leans against."])],
+)  # fmt: skip
+def test_the_top_of_a_page_says_what_open_claims_lean_to(leanings: list[float], said: list[str]) -> None:
+    """Of one open claim it said "Of 1 open claim, 1 leans to holding"."""
+    opened = [judged(verdict="inconclusive", leaning=each) for each in leanings]
+    told = first_screen.trust(results.parse(found(profile="lab", systems=[], setting={}, claims=opened)))
+    assert [each for each in told if "open claim" in each] == said
+
+
 def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
     scaled = {
         "insert": {"threads": {"100": 1, "200": 2, "400": 4}},

@@ -65,12 +65,14 @@ def styled() -> Iterator[None]:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look per name, in their order; "published" comes first, grey and dashed."""
+    """A look per name, in their order, all different up to 36; "published" comes first, grey and dashed."""
     wanted = list(dict.fromkeys(names))
     found = {"published": AS_PUBLISHED} if "published" in wanted else {}
-    others = (name for name in wanted if name != "published")
-    marks = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
-    return found | {name: Look(colour, marker) for name, (colour, marker) in zip(others, marks, strict=False)}
+    others = [name for name in wanted if name != "published"]
+    # Each further round of the colours has its marks one place on: the tenth repetition is not drawn as the fourth.
+    marks = [MARKERS[(place + place // len(COLOURS)) % len(MARKERS)] for place in range(len(others))]
+    known = zip(others, cycle(COLOURS), marks, strict=False)
+    return found | {name: Look(colour, marker) for name, colour, marker in known}
 
 
 def legend(

@@ -185,7 +185,9 @@ def _lean(found: Results) -> str:
         for key, text in (("leans to holding", "to holding"), ("leans against", "against"))
         if (count := leaning[key])
     ]
-    return f"Of {len(opened)} open {'claim' if len(opened) == 1 else 'claims'}, {' and '.join(said)}." if said else ""
+    if len(opened) == 1 and said:
+        return f"The open claim {said[0].removeprefix('1 ')}."
+    return f"Of {len(opened)} open claims, {' and '.join(said)}." if said else ""
 
 
 def _spoilt(found: Results) -> str:
