@@ -613,7 +613,7 @@ def test_a_report_of_which_nothing_is_recorded_is_told_how_to(runs: Path) -> Non
     with pytest.raises(BadInput) as caught:
         compare("etcd_3_2_performance")
     said = "a: nothing has been recorded of etcd_3_2_performance. Fix: run it first: make report REPORT="
-    assert str(caught.value) == f"{said}etcd_3_2_performance"
+    assert str(caught.value) == f"{said}etcd_3_2_performance, or name what is recorded: {REPORT}"
 
 
 @pytest.mark.parametrize("wrong", ["nothing", f"{REPORT}~2", "", "../.."])

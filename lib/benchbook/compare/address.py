@@ -69,7 +69,8 @@ def _has_several_systems(campaign: Campaign) -> bool:
 
 def _not_there(address: str, key: str) -> BadInput:
     if address in published.known_reports():
-        fix = f"run it first: make report REPORT={address}"
+        there = f", or name what is recorded: {', '.join(_reports())}" if recorded() else ""
+        fix = f"run it first: make report REPORT={address}{there}"
         return BadInput(f"nothing has been recorded of {address}", key=key, fix=fix)
     if not recorded():
         fix = "run a report first: make report REPORT=NAME"
