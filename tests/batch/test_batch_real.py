@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from kit import PATIENCE_S, PROFILE, REPORT, Home, inventory, until, words_of
+from kit import OFFERED, PATIENCE_S, PROFILE, REPORT, Home, inventory, until, words_of
 
 from benchbook.campaign.store import Campaign
 from benchbook.faults import round_home
@@ -41,6 +41,11 @@ PLAN: dict[str, Any] = {
 TRIALS = {REPORT: ["r01-mariadb-oltp_point_select-threads1", "r02-mariadb-oltp_point_select-threads1"],
           POSTGRES: ["r01-postgresql-select_only-threads1-postgresql",
                      "r02-postgresql-select_only-threads1-postgresql"]}  # fmt: skip
+SIZE: dict[str, Any] = {
+    **PROFILE,
+    "sysbench": {**PROFILE["sysbench"], "rate": OFFERED},
+    "loads": {"pgbench": {"scale": 1, "time_s": 2, "rate": OFFERED}},
+}
 # What a serial run's campaign holds beside the records, and a record's folder.
 FILES = {"environment.json", "executed.ipynb", "plan.json", "results.json", "trials"}
 RECORD = {"output.txt", "record.json", "series.parquet"}
@@ -53,7 +58,7 @@ def labs_home(tmp_path: Path, net: str) -> Home:
     for name in (REPORT, POSTGRES):
         notebook = home.path / "notebooks" / f"{name}.ipynb"
         notebook.write_text(round_home.without_figures(notebook.read_text()))
-    home.write("env/profiles/tiny.yaml", {**PROFILE, "loads": {"pgbench": {"scale": 1, "time_s": 2}}})
+    home.write("env/profiles/tiny.yaml", SIZE)
     for name, first in LABS.items():
         hosts = {
             "executor": {"address": f"{net}.{first}", "roles": ["client"]},

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from kit import INVENTORY, REPORT, Home
+from kit import INVENTORY, OFFERED, REPORT, Home
 
 from benchbook import published
 from benchbook.campaign import design, record, run, store
@@ -28,6 +28,7 @@ WHAT = LoadParameters(
     workloads=["oltp_point_select"],
     threads=[1],
     repetitions=1,
+    rate=OFFERED,
 )
 
 

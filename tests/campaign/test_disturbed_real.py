@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import psutil
 import pytest
-from kit import INVENTORY, REPORT, Home
+from kit import INVENTORY, OFFERED, REPORT, Home
 
 from benchbook import published
 from benchbook.campaign import design, record, run, store
@@ -25,8 +25,9 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 # Three trials in one block, so that one server serves all; each is disturbed in its own way, in run order.
 WHAT = LoadParameters(
-    inventory=INVENTORY, profile="tiny", system="mariadb", workloads=["oltp_point_select"], threads=[1, 2, 3], time_s=8
-)
+    inventory=INVENTORY, profile="tiny", system="mariadb", workloads=["oltp_point_select"], threads=[1, 2, 3], time_s=8,
+    rate=OFFERED,
+)  # fmt: skip
 VICTIMS = {
     "sysbench on executor": ("sysbench", " run ", "/executor/"),
     "mariadb on db1": ("mariadbd", "--datadir", "/db1/"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from kit import INVENTORY, Home, inventory, until, words_of
+from kit import INVENTORY, OFFERED, Home, inventory, until, words_of
 
 from benchbook.campaign.store import Campaign
 from benchbook.hosts import lab as labs
@@ -17,7 +17,8 @@ from benchbook.hosts.inventory import load_inventory
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
-CAMPAIGN = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[2, 4]"]
+CAMPAIGN = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[2, 4]",
+            "-p", f"rate={OFFERED}"]  # fmt: skip
 TRIALS = 4  # two cells, two repetitions
 LEASE_S = 6
 # By then its hosts have ended what a killed driver left: the limit.
@@ -114,7 +115,8 @@ def test_killed_three_times_a_campaign_still_ends_whole(killed_home: Home) -> No
 
 
 def test_a_trial_whose_server_dies_is_a_failed_one_and_only_it_is_run_again(killed_home: Home) -> None:
-    asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_update_index]", "-p", "threads=[2]", "-p", "time_s=3"]
+    asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_update_index]", "-p", "threads=[2]", "-p", "time_s=3",
+             "-p", f"rate={OFFERED}"]  # fmt: skip
     earlier = {name: file.stat().st_mtime_ns for name, file in killed_home.record_files().items()}
     run = killed_home.start(*killed_home.report_words(*asked))
     until(lambda: "[ 1s ] thds:" in printed(killed_home), "a load is running")

@@ -27,6 +27,9 @@ REPORT = "tidb_v7_1_3_sysbench"
 INVENTORY = "lab_test"
 # What a condition may take at most before a test calls it broken; nothing is asserted about how long it takes.
 PATIENCE_S = 120
+# Transactions/s that are offered where a test asks what becomes of a load, and not how fast it can go: a load that goes
+# as fast as it can takes both cores from the tests of the other workers for as long as it lasts.
+OFFERED = 100
 
 PROFILE: dict[str, Any] = {
     # The suite's other worker takes CPU all the time: to try again would find no quieter machine.

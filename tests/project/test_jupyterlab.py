@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 import pytest
 from browser import browser
-from kit import PATIENCE_S, REPORT, ROOT, Home, until
+from kit import OFFERED, PATIENCE_S, REPORT, ROOT, Home, until
 from playwright.sync_api import Locator, Page
 
 from benchbook.campaign.store import Campaign
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 # One cell of the smallest report on the server that starts fastest; loads that last long enough to be interrupted by a
 # browser that has to wait for its turn on two busy cores.
 SMALL = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb", "workloads": ["oltp_point_select"],
-         "threads": [1], "repetitions": 2, "time_s": 12}  # fmt: skip
+         "threads": [1], "repetitions": 2, "time_s": 12, "rate": OFFERED}  # fmt: skip
 NAME = f"notebooks/{REPORT}.ipynb"
 GO_ON = "what was recorded stays; run the cell again, and it goes on from there"
 

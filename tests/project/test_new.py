@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 import yaml
-from kit import Home
+from kit import OFFERED, Home
 
 from benchbook import new, parameters, paths, published, restage
 from benchbook.analysis import results
@@ -223,7 +223,7 @@ def test_it_runs_end_to_end_as_it_was_laid_down(home: Home, net: str) -> None:
     for number, host in enumerate(laid["hosts"].values()):
         host["address"] = f"{net}.{60 + number}"
     home.write(f"env/hosts/lab_{NAME}.yaml", laid)
-    status, said = home.run("report", NAME, "--profile", "tiny", "-p", "time_s=1")
+    status, said = home.run("report", NAME, "--profile", "tiny", "-p", "time_s=1", "-p", f"rate={OFFERED}")
     assert status == 0, said
     (plan,) = (home.path / "data" / "runs" / NAME).glob("*/plan.json")
     campaign = Campaign(plan.parent)

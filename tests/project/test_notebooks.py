@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 import papermill
 import pytest
-from kit import PATIENCE_S, ROOT, Home
+from kit import OFFERED, PATIENCE_S, ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
 import benchbook
@@ -248,7 +248,7 @@ def test_papermill_by_hand_with_an_unknown_parameter_ends_in_one_paragraph(home:
 def test_papermill_s_own_command_line_restages_two_systems(lab_home: Home, lab: Inventory) -> None:
     before = set(lab_home.campaigns())
     given = {"profile": "tiny", "inventory": lab.name, "systems": '["tidb","mariadb"]', "repetitions": "1",
-             "workloads": '["oltp_point_select"]', "threads": "[2]"}  # fmt: skip
+             "workloads": '["oltp_point_select"]', "threads": "[2]", "rate": str(OFFERED)}  # fmt: skip
     words = [word for name, value in given.items() for word in ("-p", name, value)]
     done = subprocess.run(
         [sys.executable, "-m", "papermill", lab_home.path / "notebooks" / f"{NAME}.ipynb", lab_home.path / "out.ipynb",

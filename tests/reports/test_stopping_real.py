@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kit import INVENTORY, PROFILE, REPORT, Home
+from kit import INVENTORY, OFFERED, PROFILE, REPORT, Home
 
 from benchbook import published
 from benchbook.campaign import design
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 # Nearly any interval at any look will do: what is tested is how a load ends, not when.
 SOON = StopRule(maximum_s=120, minimum_s=10, target=0.99, consecutive=1, minimum_freedom=1)
-WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2])
+WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], rate=OFFERED)
 
 
 def test_a_load_that_is_asked_to_end_reports_all_that_it_did(

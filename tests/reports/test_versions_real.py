@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kit import INVENTORY, Home, inventory
+from kit import INVENTORY, OFFERED, Home, inventory
 
 from benchbook.analysis import results
 from benchbook.campaign.store import Campaign
@@ -11,7 +11,8 @@ from benchbook.campaign.store import Campaign
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 NAME = "tidb_v6_2_vs_v6_1_sysbench"
-CAMPAIGN = ["-p", 'systems=["tidb", "tidb:6.5"]', "-p", "workloads=[oltp_point_select]", "-p", "threads=[2]"]
+CAMPAIGN = ["-p", 'systems=["tidb", "tidb:6.5"]', "-p", "workloads=[oltp_point_select]", "-p", "threads=[2]",
+            "-p", f"rate={OFFERED}"]  # fmt: skip
 
 
 def test_two_versions_take_turns_each_in_the_place_of_a_published_one(home: Home, net: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 from faulty import Victims, loses_what_was_killed, planned, reasons
-from kit import INVENTORY, REPORT, Home, until, words_of
+from kit import INVENTORY, OFFERED, REPORT, Home, until, words_of
 
 from benchbook.campaign import run as campaign_run
 from benchbook.hosts import disk_room
@@ -22,7 +22,9 @@ from benchbook.systems import kept_servers
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
-WHAT = LoadParameters(inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4)
+WHAT = LoadParameters(
+    inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4, rate=OFFERED
+)
 LEASE_S = 5
 
 
@@ -139,8 +141,8 @@ def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monke
 
 
 def test_a_killed_kernel_is_a_sentence_and_a_page(lab_home: Home) -> None:
-    asked = ["-p", "system=mariadb", "-p", "workloads=[oltp_point_select]", "-p", "threads=[3]"]
-    run = lab_home.start(*lab_home.report_words(*asked))
+    asked = ["system=mariadb", "workloads=[oltp_point_select]", "threads=[3]", f"rate={OFFERED}"]
+    run = lab_home.start(*lab_home.report_words(*(word for one in asked for word in ("-p", one))))
     until(lambda: lab_home.processes("sysbench", " run ") or run.poll() is not None, "a load runs")
     (kernel,) = [p for p in psutil.Process(run.pid).children(recursive=True) if "ipykernel" in " ".join(words_of(p))]
     kernel.kill()

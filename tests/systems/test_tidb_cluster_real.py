@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from faulty import Victims, loses_what_was_killed, planned
-from kit import PROFILE, Home, words_of
+from kit import OFFERED, PROFILE, Home, words_of
 
 from benchbook.build import programs
 from benchbook.campaign import run as campaign_run
@@ -139,7 +139,9 @@ def test_each_kind_of_server_that_is_killed_in_a_load_costs_its_trial_and_no_oth
     monkeypatch.setattr(campaign_run, "BEGIN_WAITS_S", (1.0, 5.0))
     built = {name: found.model_copy(update={"binary": None}) for name, found in deployed.systems.items()}
     inventory = deployed.model_copy(update={"systems": built})
-    what = LoadParameters(inventory=NAME, system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=3)
+    what = LoadParameters(
+        inventory=NAME, system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=3, rate=OFFERED
+    )
     victims = Victims(cluster_home, inventory)
     killed = {
         1: (victims.kill("pd-server", "--initial-cluster"), "pd on pd1 has died (signal 9)"),
