@@ -38,7 +38,7 @@ export JUPYTER_PREFER_ENV_PATH := 1
 unexport PYTHONDONTWRITEBYTECODE
 BENCHBOOK := .venv/bin/python -m benchbook
 
-.PHONY: help new report batch test lint lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test
+.PHONY: help new report batch test lint style lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -51,14 +51,17 @@ report: setup-report ## run REPORT (or all) with PROFILE, from installing to the
 batch: setup-report ## run all that PLAN says, side by side: make batch PLAN=plan.yaml
 	@$(BENCHBOOK) batch $(PLAN)
 
-test: setup-test lint ## check style and types, then run all tests (PYTEST_ARGS)
+# mypy takes one core for most of a minute: here it is one of the tests (tests/project/test_types.py), beside the others.
+test: setup-test style ## check style, then run all tests, those of types among them (PYTEST_ARGS)
 	$(if $(strip $(TEST_SYSTEMS)),@$(BENCHBOOK) build $(TEST_SYSTEMS))
 	@.venv/bin/python -m pytest $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
-lint: setup-python ## check style and types only
+lint: style ## check style and types only
+	@.venv/bin/mypy
+
+style: setup-python
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
-	@.venv/bin/mypy
 	@.venv/bin/python -m deptry lib
 
 lab: setup-report ## start the local lab by hand

@@ -32,8 +32,8 @@ sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that start servers come first: those that only compute fill what is left of the workers' time."""
-    slow = {item.path for item in items if item.get_closest_marker("real")}
+    """Files that take long come first, servers' among them: quick ones fill what is left of the workers' time."""
+    slow = {item.path for item in items if item.get_closest_marker("real") or item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
     for item in items:
         if item.get_closest_marker("real"):
