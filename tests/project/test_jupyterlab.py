@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import nbformat
 import pytest
 from browser import browser
 from kit import OFFERED, PATIENCE_S, REPORT, ROOT, Home, until
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from benchbook.campaign.store import Campaign
 from benchbook.hosts.inventory import Inventory
@@ -122,11 +123,37 @@ def with_parameters(notebook: Path, given: dict[str, object]) -> None:
     nbformat.write(read, str(notebook))
 
 
+@pytest.fixture(scope="module")
+def opened(_lab_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Browser]]:
+    """The address of one JupyterLab, and one browser, for all tests of this file: to start both takes long."""
+    with jupyter(_lab_home, tmp_path_factory.mktemp("jupyter")) as address, browser() as started:
+        yield address, started
+
+
 @pytest.fixture
-def lab_view(lab_home: Home, lab: Inventory, tmp_path: Path) -> Iterator[Lab]:
-    with_parameters(lab_home.path / NAME, SMALL)
-    with jupyter(lab_home, tmp_path) as address, browser() as started:
-        yield Lab(started.new_page(viewport={"width": 1280, "height": 1000}), address, lab_home)
+def lab_view(lab_home: Home, lab: Inventory, opened: tuple[str, Browser]) -> Iterator[Lab]:
+    """A page, a layout and a kernel that no other test has had, on the notebook as the kit brings it."""
+    address, started = opened
+    notebook = lab_home.path / NAME
+    brought = notebook.read_text()
+    with_parameters(notebook, SMALL)
+    page = started.new_page(viewport={"width": 1280, "height": 1000})
+    try:
+        # The layout is kept per server: it would show what the test before has opened.
+        yield Lab(page, f"{address}&reset", lab_home)
+    finally:
+        end_kernels(page, address)
+        page.context.close()
+        notebook.write_text(brought)
+
+
+def end_kernels(page: Page, address: str) -> None:
+    """All that run in this JupyterLab, with the sessions that would find them again."""
+    asked = urlsplit(address)
+    sessions = f"{asked.scheme}://{asked.netloc}/api/sessions"
+    login = {"Authorization": f"token {parse_qs(asked.query)['token'][0]}"}
+    for session in page.request.get(sessions, headers=login).json():
+        assert page.request.delete(f"{sessions}/{session['id']}", headers=login).ok
 
 
 def test_a_notebook_in_jupyterlab_is_run_interrupted_finished_opened_again_changed_and_stopped(lab_view: Lab) -> None:
