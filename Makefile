@@ -19,8 +19,9 @@ TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore etcd gotpc
 PYTEST_ARGS ?=
 # More for JupyterLab, as --port=8899.
 JUPYTER_ARGS ?=
-# Each worker takes a file at a time, and has labs of its own: with two on two cores, half of the time nobody computes.
-PYTEST_WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+# Each worker takes a file at a time, and has labs of its own. A test of real servers waits half of the time: with four on
+# two cores, about a quarter of the CPU time was nobody's. Each of them imports all tests first, some 10 s of CPU.
+PYTEST_WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
 # `make report report=x`, or REPORTS=x, would run everything. What is no setting of ours, make or env/setup may know.
 settings := REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS

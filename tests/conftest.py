@@ -81,18 +81,19 @@ def runs(home: Home) -> Path:
 @pytest.fixture(scope="session")
 def net() -> Iterator[str]:
     """The first three numbers of loopback addresses that no other test run on this machine uses."""
+    nets = [f"127.{second}.{third}" for second in (0, 1) for third in range(90, 100)]
     with socket.socket() as door:
-        for third in range(90, 100):
+        for found in nets:
             try:
                 # A run that was killed left its first host; one that goes on holds the door.
                 with socket.socket() as first:
-                    first.bind((f"127.0.{third}.1", 2222))
-                door.bind((f"127.0.{third}.254", 2222))
+                    first.bind((f"{found}.1", 2222))
+                door.bind((f"{found}.254", 2222))
             except OSError:
                 continue
-            yield f"127.0.{third}"
+            yield found
             return
-    pytest.fail("every test network 127.0.90 to 127.0.99 is in use: stop the other test runs")
+    pytest.fail(f"every test network {nets[0]} to {nets[-1]} is in use: stop the other test runs")
 
 
 @pytest.fixture(scope="session")
