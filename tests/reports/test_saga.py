@@ -22,6 +22,7 @@ from benchbook.profiles import load_profile
 from benchbook.reports.saga import ladder_plot, safety, saga_kind, saga_summary, saga_tables, saga_views
 from benchbook.reports.saga.ladder import SagaLadder, ab_version
 from benchbook.reports.saga.rung import Rung
+from benchbook.reports.saga.settling import Still
 from benchbook.systems import counters
 from benchbook.workloads import ab_command
 from benchbook.workloads.ab import AbSummary
@@ -174,6 +175,13 @@ def test_answers_without_an_end_are_no_throughput() -> None:
     assert found["global_tps"].value == 450
     assert found["errors"].value == 100
     assert found["rolled_back_share"].value == pytest.approx(1 / 3)
+
+
+def test_what_stands_still_keeps_what_it_was_read_as_last() -> None:
+    readings = iter([{"Com_update": 4}, {"Com_update": 5}, {"Com_update": 5, "Binlog_commits": 3}])
+    still = Still(lambda: next(readings))
+    assert [still(), still()] == [False, True]
+    assert still.last == {"Com_update": 5, "Binlog_commits": 3}
 
 
 def test_counters() -> None:

@@ -9,7 +9,7 @@ from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.systems.http_server import HttpServer
 from benchbook.systems.innodb_server import InnodbServer, Purpose
-from benchbook.systems.sql import query
+from benchbook.systems.sql import queries, query
 from benchbook.systems.statements import literal
 
 SCHEMAS = ("dtmsvr.storage.mysql.sql", "dtmcli.barrier.mysql.sql")
@@ -85,8 +85,8 @@ class Dtm(HttpServer):
 
     def forget(self) -> None:
         """Empty its tables; no transaction may be under way."""
-        for table in ("trans_global", "trans_branch_op"):
-            query(self.host, self.store, f"TRUNCATE TABLE dtm.{table}")
+        tables = ("trans_global", "trans_branch_op")
+        queries(self.host, self.store, [f"TRUNCATE TABLE dtm.{table}" for table in tables])
 
     def ends(self) -> dict[str, int]:
         """Global transactions in its store, by status."""

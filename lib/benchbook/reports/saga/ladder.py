@@ -187,8 +187,8 @@ class SagaLadder:
             # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
             requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
         with phase("reset"):
-            self._dtm.forget()
-            self._business.reset()
+            # They empty tables of their own, side by side.
+            together(self._dtm.forget, self._business.reset)
         command = ab_command.for_requests(
             self._ab,
             load.url,
@@ -201,9 +201,10 @@ class SagaLadder:
                 before, asked = self._counters(), self._dtm.asked
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             with phase("settle"):
-                self._settle(before)
+                self._settle()
+                after = self._last_counters()
         with phase("prove"):
-            counted = counters.difference(before, self._counters())
+            counted = counters.difference(before, after)
             counted["Com_select"] -= self._dtm.asked - asked
             measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
@@ -214,7 +215,7 @@ class SagaLadder:
         """Returns how many requests the load needs to last as long as it should."""
         command = self._warm.command(load)
         text = self.client.run(command.argv, timeout=command.timeout_s).stdout
-        self._settle({})
+        self._settle()
         return self._warm.requests(load, text)
 
     def _drive(
@@ -228,6 +229,8 @@ class SagaLadder:
             with phase("load"):
                 killed = self._kill_dtm(job) if kill else {}
                 ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
+        # The next load's login is made beside what is asked of this one.
+        self.client.open_ahead()
         check_end(ended, reader.text, f"ab on {self.client.name}", ab.failure)
         if kill and not killed:
             raise WorkloadFailed("the load was over before DTM could be killed", output=reader.text)
@@ -254,12 +257,16 @@ class SagaLadder:
         until(lambda: not cut_off & self._dtm.not_ended(), "the global transactions that were cut off", every_s=0.2)
         return {"under_way": len(cut_off), "down_s": down_s, "recovery_s": time.monotonic() - at}
 
-    def _settle(self, before: dict[str, int]) -> None:
-        """Return once nothing is in flight, every transaction has ended and DTM's merged writes are written."""
+    def _settle(self) -> None:
+        """Return once nothing is in flight and every transaction has ended."""
         until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
         until(lambda: not self._dtm.not_ended(), "the global transactions under way", every_s=0.1)
-        if before:
-            until(Still(self._counters), "the last writes", every_s=0.3)
+
+    def _last_counters(self) -> dict[str, int]:
+        """The counters once DTM's merged writes are written, too."""
+        still = Still(self._counters)
+        until(still, "the last writes", every_s=0.3)
+        return still.last
 
     def _measurement(
         self,
@@ -271,13 +278,14 @@ class SagaLadder:
         counted: dict[str, int],
         killed: Json,
     ) -> Measurement:
-        rung, stats = Rung.of(trial.cell.levels), self._business.stats()
-        summary = ab.parse(text)
+        rung, summary = Rung.of(trial.cell.levels), ab.parse(text)
+        # The counters have been read: what is asked here is not among the load's statements.
+        stats, books, ends = together(self._business.stats, self._business.books, self._dtm.ends)
         proof = {
             "global": stats["global"],
             "branches": stats["branches"],
-            "books": self._business.books(),
-            "dtm_ends": self._dtm.ends(),
+            "books": books,
+            "dtm_ends": ends,
             "counted": counted,
             "retried": stats[RETRIED],
             "ab": {"complete": summary.complete, "non_2xx": summary.non_2xx, "percentiles_ms": summary.percentiles_ms},

@@ -14,14 +14,14 @@ SETTLE_S = 90.0
 
 
 class Still:
-    """Whether counters stand still from one call to the next."""
+    """Whether counters stand still from one call to the next; `last` is what was read then."""
 
     def __init__(self, read: Callable[[], dict[str, int]]) -> None:
-        self._read, self._last = read, read()
+        self._read, self.last = read, read()
 
     def __call__(self) -> bool:
-        before, self._last = self._last, self._read()
-        return counters.statements(before) == counters.statements(self._last)
+        before, self.last = self.last, self._read()
+        return counters.statements(before) == counters.statements(self.last)
 
 
 def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> None:
