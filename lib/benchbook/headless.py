@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,12 +45,20 @@ class Executed:
     killed: bool = False
 
 
-def execute(report: str, parameters: Mapping[str, object], console: Console, *, forked: bool = False) -> Executed:
+def execute(
+    report: str,
+    parameters: Mapping[str, object],
+    console: Console,
+    *,
+    forked: bool = False,
+    after_loads: Callable[[], object] = lambda: None,
+) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
     With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Where
     neither takes it any more, it stays in a temporary folder, which `problem` names. Its exit status is 2 for bad
-    input, if no load had begun. `forked`: its kernel is a copy of this process. Raises NotWritten, and NothingRecorded
+    input, if no load had begun. `forked`: its kernel is a copy of this process. `after_loads` is called once in a
+    thread, when the hosts are left, while the notebook shows what was measured. Raises NotWritten, and NothingRecorded
     before a load.
     """
     # It takes a second to import, and who compares two campaigns, say, may want no page of it.
@@ -58,7 +66,7 @@ def execute(report: str, parameters: Mapping[str, object], console: Console, *, 
 
     name, problem = "", None
     with (
-        _following(console) as follower,
+        _following(console, after_loads) as follower,
         _nothing_before_loads(follower),
         _meanwhile(_own_file(paths.runs_dir(report) / "executed")) as (target, aside),
         forked_kernel.options(forked=forked) as options,
@@ -181,7 +189,7 @@ class _Follower:
 
     def __init__(self, path: Path, console: Console) -> None:
         self.path, self.console = path, console
-        self.campaign, self.loaded = "", False
+        self.campaign, self.loaded, self.finished = "", False, False
         self._offset, self._looking = 0, threading.Lock()
         self._bar = Bar(
             BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"), console=console, transient=True
@@ -206,6 +214,7 @@ class _Follower:
             return
         progress = Progress(**said)
         self.loaded |= progress.loaded
+        self.finished |= progress.finished
         self._bar.update(
             self._task,
             total=progress.total,
@@ -227,15 +236,18 @@ class _Follower:
 
 
 @contextmanager
-def _following(console: Console) -> Iterator[_Follower]:
+def _following(console: Console, after_loads: Callable[[], object]) -> Iterator[_Follower]:
     with tempfile.TemporaryDirectory(prefix="benchbook-") as folder:
         path = Path(folder) / "progress.jsonl"
         path.touch()
         follower, over = _Follower(path, console), threading.Event()
+        beside = threading.Thread(target=after_loads, name="after-loads", daemon=True)
 
         def follow() -> None:
             while not over.wait(0.2):
                 follower.look()
+                if follower.finished and beside.ident is None:
+                    beside.start()
 
         thread = threading.Thread(target=follow, daemon=True)
         os.environ[PROGRESS_FILE] = str(path)
@@ -246,5 +258,7 @@ def _following(console: Console) -> Iterator[_Follower]:
             finally:
                 over.set()
                 thread.join()
+                if beside.ident is not None:
+                    beside.join()
                 follower.look()
                 os.environ.pop(PROGRESS_FILE, None)

@@ -144,7 +144,7 @@ def _run(
         artefacts.provide(name, console.print)
     with _hosts(inventory, hosts, console):
         # Who runs a report from the command line wants it measured; in a notebook, a finished campaign is opened.
-        done = execute(report, {"again": True, **overrides}, console)
+        done = execute(report, {"again": True, **overrides}, console, after_loads=_ready_to_publish)
         if done.killed and (not inventory.lab or lab.by_hand(inventory)):
             _sweep(inventory, hosts, console)
         return done
@@ -277,6 +277,13 @@ def _hosts(inventory: Inventory, hosts: list[str], console: Console) -> Iterator
     except BaseException:
         _sweep(inventory, hosts, console)
         raise
+
+
+def _ready_to_publish() -> None:
+    """What makes a page is imported, and its templates are compiled, while the notebook's kernel draws its figures."""
+    from benchbook.site import publish
+
+    publish.warm_up()
 
 
 def _sweep(inventory: Inventory, hosts: list[str], console: Console) -> None:

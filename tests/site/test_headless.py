@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import threading
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,7 +47,25 @@ def raising(name: str, said: str = "said") -> PapermillExecutionError:
     return PapermillExecutionError(3, 4, "book.run()", name, said, [])
 
 
+def test_what_waits_for_the_last_load_is_done_beside_the_rest_of_the_notebook_and_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called, ended = threading.Semaphore(0), []
+
+    def play(*_: object) -> None:
+        told(LOADING)
+        ended.append(called.acquire(blocking=False))
+        told(FINISHED + FINISHED)
+        ended.append(called.acquire(timeout=30))
+
+    monkeypatch.setattr(executing, "papermill", play)
+    headless.execute("r", {}, Console(quiet=True), after_loads=called.release)
+    assert ended == [False, True]
+    assert not called.acquire(blocking=False)
+
+
 LOADING = json.dumps(asdict(Progress(total=4, loaded=True))) + "\n"
+FINISHED = json.dumps(asdict(Progress(total=4, loaded=True, finished=True))) + "\n"
 PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
 
 
