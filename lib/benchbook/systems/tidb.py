@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from benchbook.build import programs
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.profiles import Profile
 from benchbook.systems import tidb_server
@@ -64,8 +65,8 @@ class TiDB(SqlServer):
     def ready(self, *, timeout_s: float = 120.0) -> None:
         """Return once all serve, none analyzes tables by itself, and none asks its store for what it does not have."""
         super().ready(timeout_s=timeout_s)
-        for host, endpoint in zip(self.carriers, self.endpoints(), strict=True):
-            tidb_server.switch_off(host, endpoint, [tidb_server.ANALYZES_BY_ITSELF, tidb_server.IMPORTS_SORTED])
+        off = [tidb_server.ANALYZES_BY_ITSELF, tidb_server.IMPORTS_SORTED]
+        on_each(f"setting {self.name}", self.carriers, lambda h: tidb_server.switch_off(h, self.endpoint(h), off))
 
     def discard(self) -> None:
         """What it writes when it is asked to end takes it seconds, and would be removed next."""

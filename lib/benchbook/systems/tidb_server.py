@@ -9,7 +9,7 @@ from benchbook.build import programs
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.jobs import LONGEST_S, Command
-from benchbook.systems.sql import queries, query, try_login
+from benchbook.systems.sql import executing, query, try_login
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ def serving(
 def switch_off(host: RemoteHost, endpoint: Endpoint, names: Sequence[str]) -> None:
     """Set these global variables to OFF. What this version of TiDB does not know, it cannot use."""
     wanted = ", ".join(f"'{name}'" for name in names)
-    known = [name for name, _ in query(host, endpoint, _SETTABLE.format(wanted))]
-    queries(host, endpoint, [f"SET GLOBAL {name} = OFF" for name in known])
+    with executing(host, endpoint) as execute:
+        for name, _ in execute(_SETTABLE.format(wanted)):
+            execute(f"SET GLOBAL {name} = OFF")
 
 
 def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
