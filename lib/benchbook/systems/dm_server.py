@@ -101,6 +101,8 @@ class DM:
         """The worker first: a master that finds none backs off for seconds."""
         together(lambda: self.worker.mkdir(self.folder), lambda: self.master.mkdir(self.master.path("dm-master")))
         self._jobs[WORKER] = self._launch(self.worker, WORKER, self._worker_config())
+        # Both may be on one host: the worker has taken the login that was opened there as DM ended.
+        self.master.open_ahead()
         await_answer(WORKER, self._knock_at_worker, timeout_s=30)
         self._jobs[MASTER] = self._launch(self.master, MASTER, self._master_config())
 

@@ -109,8 +109,7 @@ class Pipeline:
                 self._fill_sync()
             self._start_dm()
         self._stands = "used"
-        check_disk()
-        self.dm.ready()
+        together(check_disk, self.dm.ready)
 
     def clean(self, *, then: bool | None = None, prove: Callable[[], T] = _nothing) -> T:
         """What a trial wrote goes at its end, not only when the next begins; `prove` reads its rows before they do.

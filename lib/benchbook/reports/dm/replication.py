@@ -180,6 +180,8 @@ class DmReplication:
         )
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
+        # The login that starts the load is made while DM begins.
+        self.pipeline.client.open_ahead()
         with phase("start"):
             self.pipeline.dm.begin_task(task)
             self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
