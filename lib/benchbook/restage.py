@@ -18,6 +18,7 @@ from rich.markup import escape
 from benchbook import parameters, paths, published
 from benchbook.build import artefacts
 from benchbook.campaign import store
+from benchbook.campaign.record_index import uncollected
 from benchbook.claims import ledger_check
 from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved
@@ -217,9 +218,10 @@ def replay_all(steps: Sequence[Callable[[], int]]) -> list[int]:
     """
     from benchbook.site import publish, side_by_side
 
-    for name in NEEDED:
-        import_module(name)
-    publish.warm_up()
+    with uncollected():
+        for name in NEEDED:
+            import_module(name)
+        publish.warm_up()
     return side_by_side.run(steps)
 
 

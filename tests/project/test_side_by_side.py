@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -77,6 +78,11 @@ def test_a_step_whose_process_ends_early_costs_no_other_one(
     monkeypatch.setattr(side_by_side, "cores", lambda: 1)
     assert side_by_side.run([fault, lambda: 0, lambda: 2]) == [status, 0, 2]
     assert capfd.readouterr().err.startswith(said)
+
+
+def test_what_a_step_began_with_is_not_looked_through_for_garbage() -> None:
+    assert side_by_side.run([lambda: gc.get_freeze_count() == 0] * 2) == [0, 0]
+    assert gc.get_freeze_count() == 0, "but in this process it is"
 
 
 def test_a_step_alone_needs_no_process() -> None:

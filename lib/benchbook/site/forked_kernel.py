@@ -6,6 +6,7 @@ has the arguments, the environment, the folder and the session of one that was s
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -115,6 +116,8 @@ def is_this_python(command: Sequence[str]) -> bool:
 def _grow(order: Connection, orders: Connection) -> None:
     """Wait for how to start, and be the kernel to its end; whoever waits in vain just ends."""
     orders.close()
+    # What was imported stays: to look through all of it again and again for garbage takes a twentieth of the figures.
+    gc.freeze()
     try:
         how: Launch = order.recv()
     except EOFError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import shutil
@@ -64,6 +65,8 @@ def _started(step: Step, stack: ExitStack) -> _Running:
 
 
 def _work(step: Step, files: dict[int, int]) -> None:
+    # No part of what this process began with is garbage.
+    gc.freeze()
     for number, file in files.items():
         os.dup2(file, number)
     sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in files)  # noqa: SIM115
