@@ -13,8 +13,9 @@ import pytest
 from toy_report import evidence, ledger
 
 from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.campaign.design import Cell
 from benchbook.campaign.scaled_levels import LevelScaling
-from benchbook.claims import judge, room
+from benchbook.claims import judge, more, room
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.terms import Term, is_time
 from benchbook.published.tables import Field, Published
@@ -406,6 +407,56 @@ def test_levels_that_stand_for_different_ones_are_not_compared(toy: Published) -
     assert [claim.verdict for claim in found] == ["reproduced", "not testable here"]
     assert found[1].sentence == "Not testable here: x 8 stand for x 3 in one table and x 4 in another."
     assert "-p levels=published" in found[1].decide
+
+
+def _order_at_8() -> dict[str, Any]:
+    return {"hypothesis": "order", "figures": [{"table": t, "metric": "y", "rows": {"x": 8}} for t in ("a", "b")]}
+
+
+def _scaled_apart() -> LevelScaling:
+    """x 8 is 2 in a and 1 in b; both were run at 1 and 2, a for x 4 and 8, b for x 8 and 16."""
+    levels = {"a": {"x": {"4": 1, "8": 2}}, "b": {"x": {"8": 1, "16": 2}}}
+    return LevelScaling(cores_here=2, cores_published=8, levels=levels)
+
+
+def test_an_order_at_equal_levels_is_judged_at_levels_that_were_run_equal(toy: Published) -> None:
+    """a beats b at x 8 and not at x 4: where both ran at 1, that is a's row of 4 against b's row of 8."""
+    truth = {"a": {"y": [100.0, 190, 40, 306]}, "b": {"y": [50.0, 90, 120, 70]}}
+    (found,) = judge.judge(
+        ledger(_order_at_8()), toy, evidence(truth), judge.JudgedSystem("s"), scaling=_scaled_apart()
+    )
+    assert found.verdict == "contradicted"
+    assert found.effect == pytest.approx(40 / 70, rel=0.05)
+    # What was published for it stands in the published rows.
+    assert found.published == pytest.approx(306 / 70)
+    why = "Compared at x 1 in every table, because x 8 stand for x 2 in one table and x 1 in another."
+    assert why in found.sentence
+
+
+def test_the_cells_that_were_run_equal_are_repeated_for_such_an_order(toy: Published) -> None:
+    cells = [Cell(table=table, system="s", levels={"x": x}) for table, x in (("a", 1), ("a", 2), ("b", 1))]
+    spare = more.unjudged(ledger(_order_at_8()), cells, {}, toy, _scaled_apart())
+    assert [(cell.table, cell.levels["x"]) for cell in spare] == [("a", 2)]
+
+
+@pytest.mark.parametrize("high", [40.0, 300.0])
+def test_a_stand_in_that_lacks_what_a_claim_may_come_from_contradicts_it_not(toy: Published, high: float) -> None:
+    excuse = {"systems": ["s"], "if_it_fails": True, "why": "nothing goes over a network", "needs": "a cluster"}
+    claim = {**_order_at_8(), "not_here": [excuse]}
+    measured = evidence({"a": {"y": [100.0, 190, high, high]}, "b": {"y": [50.0, 90, 120, 70]}})
+    judged = {
+        name: judge.judge(ledger(each), toy, measured, judge.JudgedSystem("s"), scaling=_scaled_apart())[0]
+        for name, each in (("excused", claim), ("plain", _order_at_8()))
+    }
+    if high > 70:
+        assert {each.verdict for each in judged.values()} == {"reproduced"}
+        return
+    assert judged["plain"].verdict == "contradicted"
+    assert judged["excused"].verdict == "not testable here"
+    said = judged["excused"].sentence
+    assert said.startswith("Not testable here: nothing goes over a network. Measured all the same: ")
+    assert "Compared at x 1 in every table, " in said
+    assert judged["excused"].decide == "a cluster"
 
 
 @pytest.mark.parametrize(

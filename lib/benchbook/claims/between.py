@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from pydantic import Field
@@ -55,6 +57,9 @@ class Order(Hypothesis):
     def room(self, published: Published) -> list[Term]:
         return [term for figure in self.figures for term in rises_from(figure)]
 
+    def with_figures(self, change: Callable[[Figure], Figure]) -> Self:
+        return self.model_copy(update={"figures": [change(figure) for figure in self.figures]})
+
     def tested_as(self) -> str:
         return f"each {bound(self.at_least, 'above')} the next"
 
@@ -78,6 +83,11 @@ class Dominates(Hypothesis):
 
     def check(self, published: Published, file: Path) -> None:
         check_factors(self.figure, self._factors(), self.levels, published, self.id, file)
+
+    def with_figures(self, change: Callable[[Figure], Figure]) -> Self:
+        # Along a factor the levels are the claim's and not a figure's.
+        changed = {"figure": change(self.figure), "above": [change(each) for each in self.above]}
+        return self if self.factor else self.model_copy(update=changed)
 
     def tested_as(self) -> str:
         along = f" at every value of {self.factor.replace('_', ' ')}" if self.factor else ""

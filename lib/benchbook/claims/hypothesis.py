@@ -7,10 +7,10 @@ claims.yaml chooses the class by `hypothesis:`. The kit's own are found by entry
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from pydantic import Field
 
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
 from benchbook.claims.parts import Part
-from benchbook.claims.terms import Term, weighed
+from benchbook.claims.terms import Figure, Term, weighed
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -37,7 +37,8 @@ class NotHere(Strict):
     `systems`: the judged system is one of these; `profiles`: the campaign ran with one of these; `asked`: the campaign
     asked for something (not 0, not empty) under each of these names, such as `rate`; `below`: it asked for less than
     this number under each of these names, such as `time_s`; `stand_ins`: another product or version runs in the place
-    of one that the claim is about. `needs` says what would decide it.
+    of one that the claim is about. `needs` says what would decide it. `if_it_fails`: what holds here all the same is
+    reproduced, as where a stand-in lacks what the claim may come from.
     """
 
     systems: list[str] = Field(default_factory=list)
@@ -45,6 +46,7 @@ class NotHere(Strict):
     asked: list[str] = Field(default_factory=list)
     below: dict[str, float] = Field(default_factory=dict)
     stand_ins: bool = False
+    if_it_fails: bool = False
     why: str
     needs: str = ""
 
@@ -190,12 +192,20 @@ class Hypothesis(Strict, ABC):
     def check(self, published: Published, file: Path) -> None:
         """What its terms alone do not show: that its levels are printed, in an order that makes sense. BadInput."""
 
-    def refused(self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = ()) -> NotHere | None:
+    def refused(
+        self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = (), *, fails: bool = False
+    ) -> NotHere | None:
         """Why it cannot be judged on this system in a campaign that was asked for this; None where it can.
 
-        `stand_ins` says what runs in the place of the systems that it is about: nothing, before it is known.
+        `stand_ins` says what runs in the place of the systems that it is about: nothing, before it is known. `fails`:
+        why it cannot be held against it that it fails there.
         """
-        return next((each for each in self.not_here if each.applies(system, asked, stand_ins)), None)
+        reasons = (each for each in self.not_here if each.if_it_fails is fails)
+        return next((each for each in reasons if each.applies(system, asked, stand_ins)), None)
+
+    def with_figures(self, change: Callable[[Figure], Figure]) -> Self:
+        """The claim about other rows of the same tables; itself, where its levels are not those of single figures."""
+        return self
 
     def room(self, published: Published) -> list[Term]:
         """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""

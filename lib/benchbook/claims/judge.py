@@ -111,13 +111,14 @@ def judge(
     evidences = taken_cpu.corrected(found, published)
     arm = Arm(published, evidences.without, system.name)
     claims = [claim for claim in ledger.claims if _belongs(claim, arm)]
+    as_run = {claim.id: level_steps.at_equal_levels(claim, published, scaling) for claim in claims}
     reasons: dict[str, NotTestable] = {}
     parts: dict[str, list[Part]] = {}
     left_out: dict[str, str] = {}
     for claim in claims:
         try:
             _refuse_conditions(claim, arm, system)
-            comparable = _comparable(parts_of(claim, arm, evidences), scaling)
+            comparable = _comparable(parts_of(claim, arm, evidences, as_run[claim.id].claim), scaling)
             parts[claim.id], left_out[claim.id] = room.with_room(claim, comparable, arm, busy)
         except NotTestable as reason:
             reasons[claim.id] = reason
@@ -135,11 +136,18 @@ def judge(
     notes: dict[str, str] = {}
     for claim in claims:
         if claim.id in parts:
-            decision = decisions[claim.id]
-            notes[claim.id] = left_out[claim.id] or room.unseen(claim, decision, arm, busy)
-            no_room = room.lacking(claim, decision, arm, busy, fewer=system.fewer)
-            if lacked := no_room or level_steps.too_wide(decision, scaling) or room.too_alike(claim, decision, arm):
-                reasons[claim.id] = _measured_all_the_same(lacked, decision)
+            decision, run = decisions[claim.id], as_run[claim.id]
+            seen = left_out[claim.id] or room.unseen(run.claim, decision, arm, busy)
+            notes[claim.id] = " ".join(filter(None, (run.note, seen)))
+            no_room = room.lacking(run.claim, decision, arm, busy, fewer=system.fewer)
+            lacked = (
+                no_room
+                or level_steps.too_wide(decision, scaling)
+                or room.too_alike(claim, decision, arm)
+                or room.excused(claim, decision, system.name, system.asked)
+            )
+            if lacked:
+                reasons[claim.id] = _measured_all_the_same(lacked, decision, run.note)
     judged = [
         _not_testable(claim, system, reasons[claim.id])
         if claim.id in reasons
@@ -177,13 +185,17 @@ def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
     return parts
 
 
-def _measured_all_the_same(lacked: NoRoom, decision: Decision) -> NotTestable:
-    return NotTestable(lacked.why, lacked.needs, words.measured(decision) + words.published(decision.part))
+def _measured_all_the_same(lacked: NoRoom, decision: Decision, note: str) -> NotTestable:
+    measured = words.measured(decision) + words.published(decision.part)
+    return NotTestable(lacked.why, lacked.needs, ". ".join(filter(None, (measured, note.removesuffix(".")))))
 
 
-def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence) -> list[Part]:
-    """The comparisons that a claim is made of, each with its published effect. Raises NotMeasured."""
-    mine = evidences.parts(claim.parts, arm)
+def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence, as_run: Hypothesis | None = None) -> list[Part]:
+    """The comparisons that a claim is made of, each with its published effect. Raises NotMeasured.
+
+    `as_run`: the claim about the rows that were run here, where they are not the published ones.
+    """
+    mine = evidences.parts((as_run or claim).parts, arm)
     theirs = claim.parts(arm.printed())
     for part in mine:
         if not part.n:

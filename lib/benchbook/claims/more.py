@@ -11,6 +11,7 @@ from benchbook.campaign.environment import Asked
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.claims.hypothesis import Hypothesis
 from benchbook.claims.ledger import Ledger
+from benchbook.claims.level_steps import at_equal_levels
 from benchbook.claims.ran_by import ran_by
 from benchbook.published.tables import Published
 
@@ -69,7 +70,7 @@ def _cells(
 
     A claim is judged within repetitions, so that all of its cells are repeated together.
     """
-    terms = [term for _, term in claim.speaks_of(published)]
+    terms = [term for _, term in at_equal_levels(claim, published, scaling).claim.speaks_of(published)]
     if not terms:
         return [cell for cell in cells if cell.system == judged and cell.table in claim.in_tables()]
     printed = [_as_published(cell, scaling) for cell in cells]

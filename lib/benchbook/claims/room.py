@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchbook.analysis.headroom import FULL, BusyCell, Machine
@@ -90,6 +90,12 @@ def too_alike(claim: Hypothesis, decision: Decision, arm: Arm) -> NoRoom | None:
     """Whether settings that make no difference here left a claim that does not hold nothing to show."""
     why = "" if decision.verdict == "reproduced" else claim.too_alike(arm)
     return NoRoom(why, "settings that make more of a difference, as on a machine with more cores") if why else None
+
+
+def excused(claim: Hypothesis, decision: Decision, system: str, asked: Mapping[str, object]) -> NoRoom | None:
+    """Why it says nothing of a claim that it fails here (`if_it_fails` of its `not_here`), if it does."""
+    found = claim.refused(system, asked, fails=True) if _fails(decision) else None
+    return NoRoom(found.why, found.needs) if found else None
 
 
 def _fails(decision: Decision) -> bool:
