@@ -508,7 +508,7 @@ def test_a_figure_that_needs_spare_cores_is_not_testable_where_too_few_are_left(
     if left:
         assert (
             f"{share:.0%} of 2 cores are busy at x 8, which {left}; "
-            "it would have to be 2.48x [2.46, 2.51] what it is. Measured all the same" in found[1].sentence
+            "the claim needs 2.48x [2.46, 2.51] what was measured. Measured all the same" in found[1].sentence
         )
         assert "hosts of their own" in found[1].decide
 
@@ -560,7 +560,7 @@ def test_a_time_that_may_have_waited_for_cpu_contradicts_nothing(
     (found,) = judge.judge(ledger(claim), report, measured, judge.JudgedSystem("s"), busy=cells)
     assert found.verdict == verdict
     if verdict == "not testable here":
-        assert f"so that up to {share**2:.0%} of a time may be waiting for CPU; it would have to be" in found.sentence
+        assert f"so that up to {share**2:.0%} of a time may be waiting for CPU; the claim needs " in found.sentence
 
 
 def test_where_a_figure_is_large_enough_full_cores_keep_its_claim_open_for_want_of_repetitions(toy: Published) -> None:

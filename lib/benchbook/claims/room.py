@@ -175,7 +175,7 @@ def _crowded(claim: Hypothesis, lack: _Lack, part: Part, arm: Arm, busy: Sequenc
         return None
     machine, (cell, term), said = max(found, key=lambda each: each[0].share)
     at = _ran(cell, term)
-    why = f"{_busy_there(machine)}{f' at {at}' if at else ''}, {said}; it would have to be {lack} what it is"
+    why = f"{_busy_there(machine)}{f' at {at}' if at else ''}, {said}; the claim needs {lack} what was measured"
     return NoRoom(why, "hosts of their own for what shares these cores, or more cores")
 
 
