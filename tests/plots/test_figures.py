@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -18,7 +16,7 @@ from benchbook import plots
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import claims_plot
 from benchbook.errors import BadInput
-from benchbook.plots import curves, mime, one_drawing, picture, ratio_plot, style, timelines
+from benchbook.plots import curves, mime, picture, ratio_plot, style, timelines
 from benchbook.plots.forest import Scale, forest
 from benchbook.plots.placed import placed
 from benchbook.plots.style import DPI, Look
@@ -560,81 +558,16 @@ def test_a_legend_that_is_wider_than_its_only_panel_is_whole() -> None:
     assert part.x0 <= seen.x0 < seen.x1 <= part.x1
 
 
-def _drawn_apart(figure: Figure, alt: str = "alt") -> tuple[bytes, str]:
-    """PNG and SVG, each by a drawing of its own."""
-    painted, written = io.BytesIO(), io.StringIO()
-    about = {"Description": alt}
-    with placed(figure) as part, mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": alt}):
-        figure.savefig(painted, format="png", dpi=DPI, bbox_inches=part, metadata=about)
-        figure.savefig(written, format="svg", bbox_inches=part, metadata={**about, "Date": None})
-    return painted.getvalue(), written.getvalue()
-
-
-def _numbers(svg: str) -> list[float]:
-    """Every length of an SVG, in points; names are made of lengths, and differ by their last digit."""
-    return [float(number) for number in re.findall(r"-?\d+\.?\d*", _unnamed(svg))]
-
-
-def _unnamed(svg: str) -> str:
-    return re.sub(r'(id="|#)[A-Za-z]+[0-9a-f]{10}', r"\1", svg)
-
-
-def _plain() -> Figure:
-    return _two_panels()
-
-
-def _marks_and_words() -> Figure:
-    """All that is drawn in a way of its own: marks, bars, a clipped collection, words that are turned, in two lines."""
-    figure, (left, right) = plt.subplots(1, 2)
-    left.errorbar([1, 2, 4], [3.0, 2.0, 9.0], yerr=[1, 1, 2], fmt="o--", capsize=3)
-    left.set(xscale="log", ylabel="turned", xlim=(1, 3), title="two\nlines")
-    right.scatter(range(5), range(5), c=range(5), s=40, clip_on=False)
-    right.fill_between(range(5), range(5), 2).set_clip_path(right.patch)
-    right.barh([1, 2], [2, 3], hatch="/")
-    right.annotate("there", (1, 1), (2, 3), rotation=30, arrowprops={"arrowstyle": "->"}, bbox={"boxstyle": "round"})
-    return style.laid_out(figure)
-
-
-@pytest.mark.parametrize("make", [_plain, _marks_and_words])
-def test_png_and_svg_of_one_drawing_are_those_of_two(make: Callable[[], Figure]) -> None:
-    painted, written = _drawn_apart(make())
-    figure = mime.described(make(), "alt")
-    canvas = figure.canvas
-    data, _ = mime.bundle(figure)
-    assert data["image/png"] == painted
-    together = data["image/svg+xml"]
-    lengths = re.compile(r"-?\d+\.?\d*")
-    assert lengths.sub("", _unnamed(together)) == lengths.sub("", _unnamed(written))
-    # Texts stand where those of the PNG do, which have whole pixels.
-    assert _numbers(together) == pytest.approx(_numbers(written), abs=1.5)
-    assert figure.canvas is canvas
-
-
-def test_an_image_in_a_figure_is_drawn_apart() -> None:
-    """An SVG holds it at its own size, and a PNG at that of the pixels."""
-
-    def pictured() -> Figure:
-        figure, axis = plt.subplots()
-        axis.imshow(np.arange(6).reshape(2, 3))
-        return style.laid_out(figure)
-
-    data, _ = mime.bundle(mime.described(pictured(), "alt"))
-    assert (data["image/png"], data["image/svg+xml"]) == _drawn_apart(pictured())
-
-
 def test_an_svg_of_too_many_characters_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = mime.svg(_two_panels(), "alt")
+    figure = _two_panels()
+    whole = mime.svg(figure, "alt")
     assert whole is not None
     assert whole.rstrip().endswith("</svg>")
-    for most in (len(whole) - 1, len(whole) // 2, 10):
-        monkeypatch.setattr(mime, "MOST_SVG", most)
-        monkeypatch.setattr(mime, "_at_least", lambda _: 0)
-        figure = _two_panels()
-        assert mime.svg(figure, "alt") is None
-        assert "image/svg+xml" not in mime.bundle(figure)[0]
-        assert mime.png(figure, "alt") == _drawn_apart(_two_panels())[0]
+    monkeypatch.setattr(mime, "MOST_SVG", len(whole) - 1)
+    assert mime.svg(figure, "alt") is None
+    assert "image/svg+xml" not in mime.bundle(figure)[0]
     monkeypatch.setattr(mime, "MOST_SVG", len(whole))
-    assert mime.svg(_two_panels(), "alt") == whole
+    assert mime.svg(figure, "alt") == whole
 
 
 def test_an_svg_that_is_sure_to_be_too_long_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -644,10 +577,10 @@ def test_an_svg_that_is_sure_to_be_too_long_is_not_begun(monkeypatch: pytest.Mon
     whole = mime.svg(few, "alt")
     assert whole is not None
     with monkeypatch.context() as patch:
-        patch.setattr(one_drawing, "draw", lambda *_, **__: pytest.fail("begun"))
+        patch.setattr(Figure, "savefig", lambda *_, **__: pytest.fail("drawn"))
         assert mime.svg(many, "alt") is None
     # What was foreseen would have come true.
     monkeypatch.setattr(mime, "MOST_SVG", 10**9)
-    drawn = mime.svg(many, "another")
+    drawn = mime.svg(many, "alt")
     assert drawn is not None
     assert len(drawn) > 250_000

@@ -12,9 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from IPython.core.getipython import get_ipython
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
-from benchbook.plots import one_drawing
 from benchbook.plots.placed import is_as_it_was, placed
 from benchbook.plots.style import DPI
 
@@ -26,7 +24,7 @@ _NO_MARK = (None, "", " ", "none", "None")
 Bundle = dict[str, Any]
 
 # What was drawn of a figure, and under which description, while it is as it was.
-_drawn: WeakKeyDictionary[Figure, tuple[str, bytes, str | None]] = WeakKeyDictionary()
+_drawn: WeakKeyDictionary[Figure, tuple[str, bytes]] = WeakKeyDictionary()
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 
 
@@ -50,60 +48,42 @@ def words(figure: Figure) -> tuple[str, str]:
 def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
     """The data of a notebook's output by MIME type, and its metadata (`alt`, `caption`)."""
     alt, caption = words(figure)
-    painted, written = _both(figure, alt)
-    data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": painted}
-    if written is not None:
-        data["image/svg+xml"] = written
+    data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": png(figure, alt)}
+    if (drawn := svg(figure, alt)) is not None:
+        data["image/svg+xml"] = drawn
     return data, {"alt": alt, "caption": caption}
 
 
 def png(figure: Figure, alt: str) -> bytes:
     """The figure as PNG; asked for again, what was drawn, while nothing of the figure has changed."""
-    return _both(figure, alt)[0]
+    known = _drawn.get(figure)
+    if known and known[0] == alt and is_as_it_was(figure):
+        return known[1]
+    buffer = io.BytesIO()
+    with placed(figure) as part:
+        figure.savefig(buffer, format="png", dpi=DPI, bbox_inches=part, metadata={"Description": alt})
+    _drawn[figure] = alt, buffer.getvalue()
+    return buffer.getvalue()
 
 
 def svg(figure: Figure, alt: str) -> str | None:
-    """The figure as SVG, None for one that would have more than MOST_SVG characters.
+    """Text stays text: small, searchable, in a font of the reader's. No date: it is the same each time.
 
-    Text stays text: small, searchable, in a font of the reader's. No date: it is the same each time.
+    None for one that would have more than MOST_SVG characters.
     """
-    return _both(figure, alt)[1]
-
-
-def _both(figure: Figure, alt: str) -> tuple[bytes, str | None]:
-    """Who asks for the one shows the other as well: both are drawn at once, and once."""
-    known = _drawn.get(figure)
-    if known is None or known[0] != alt or not is_as_it_was(figure):
-        with placed(figure) as part, mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": alt}):
-            known = alt, *_draw(figure, part, alt)
-        _drawn[figure] = known
-    return known[1], known[2]
-
-
-def _draw(figure: Figure, part: Bbox, alt: str) -> tuple[bytes, str | None]:
-    """PNG and, where it is short enough, SVG of this part of the figure (inches)."""
-    about = {"Description": alt}
-    painted, written = io.BytesIO(), one_drawing.UpTo(MOST_SVG)
     if _at_least(figure) > MOST_SVG:
-        figure.savefig(painted, format="png", dpi=DPI, bbox_inches=part, metadata=about)
-        return painted.getvalue(), None
-    undated = {**about, "Date": None}
-    try:
-        whole = one_drawing.draw(figure, painted, written, part=part, dpi=DPI, png_about=about, svg_about=undated)
-    except one_drawing.NotInOneError:
-        painted, written = io.BytesIO(), one_drawing.UpTo(MOST_SVG)
-        figure.savefig(painted, format="png", dpi=DPI, bbox_inches=part, metadata=about)
-        whole = _as_svg(figure, written, part, undated)
-    return painted.getvalue(), written.getvalue() if whole else None
-
-
-def _as_svg(figure: Figure, out: one_drawing.UpTo, part: Bbox, about: Bundle) -> bool:
-    """Whether it had room."""
-    try:
-        figure.savefig(out, format="svg", bbox_inches=part, metadata=about)
-    except one_drawing.TooLongError:
-        return False
-    return True
+        return None
+    buffer = _UpTo(MOST_SVG)
+    about = {"Description": alt, "Date": None}
+    with (
+        placed(figure) as part,
+        mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}),
+    ):
+        try:
+            figure.savefig(buffer, format="svg", bbox_inches=part, metadata=about)
+        except _TooLong:
+            return None
+    return buffer.getvalue()
 
 
 def _at_least(figure: Figure) -> int:
@@ -113,6 +93,24 @@ def _at_least(figure: Figure) -> int:
     points = [len(np.atleast_1d(line.get_xdata())) for line in lines]
     marks = sum(n for n, line in zip(points, lines, strict=True) if line.get_marker() not in _NO_MARK)
     return _PANEL * len(panels) + _MARK * marks + _POINT * sum(points)
+
+
+class _TooLong(Exception):
+    """What is drawn is thrown away: to draw the rest of it would be in vain."""
+
+
+class _UpTo(io.StringIO):
+    """Text of at most so many characters. Raises _TooLong in the middle of what would be more."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+
+    def write(self, text: str) -> int:
+        self._left -= len(text)
+        if self._left < 0:
+            raise _TooLong
+        return super().write(text)
 
 
 def _repr_figure(figure: Figure, include: Any = None, exclude: Any = None) -> tuple[Bundle, Bundle]:
