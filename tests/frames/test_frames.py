@@ -18,7 +18,7 @@ from benchbook.book import Book
 from benchbook.campaign import record
 from benchbook.errors import BadInput
 from benchbook.frames import second_frame, trial_frames
-from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
+from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
 from benchbook.plots import mime
 
 TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
@@ -258,3 +258,10 @@ def test_of_more_values_than_colours_an_even_part_is_drawn_and_the_caption_says_
     assert (len(names), names[0], names[-1]) == (12, "threads 1", "threads 100")
     _, caption = mime.words(plots.ecdf(frame[:12]))
     assert "evenly" not in caption
+
+
+def test_a_level_of_text_and_numbers_loses_no_value() -> None:
+    """1 and 1.0 are one value: the second was left out, as a text that none of the categories was."""
+    found = typed(pd.DataFrame({"size": ["all", 1, None, 1.0]}), USL, levels=["size"])["size"]
+    assert found.cat.categories.tolist() == ["all", "1"]
+    assert found.cat.codes.tolist() == [0, 1, -1, 1]

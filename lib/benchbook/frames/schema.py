@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 Kind = Literal["str", "category", "int64", "Int64", "float64", "bool", "datetime64[ns, UTC]"]
@@ -290,9 +291,14 @@ def typed(
 def _level(values: pd.Series) -> pd.Series:
     """Numbers stay whole where none is missing; text, and what is mixed, is a category in its order of appearance."""
     # Each value once: a frame of samples has millions of rows.
-    present = values.dropna().unique().tolist()
+    codes, found = pd.factorize(values)
+    present = found.tolist()
     if present and all(isinstance(value, int | float) for value in present):
-        whole = not values.isna().any() and all(float(value).is_integer() for value in present)
+        whole = bool((codes >= 0).all()) and all(float(value).is_integer() for value in present)
         return values.astype("int64" if whole else "float64")
-    names = list(dict.fromkeys(str(value) for value in present))
-    return values.astype("object").map(str, na_action="ignore").astype(pd.CategoricalDtype(names))
+    said = [str(value) for value in present]
+    names = list(dict.fromkeys(said))
+    # Of a value that is missing the code is -1, which takes the last place.
+    places = np.array([*(names.index(name) for name in said), -1])
+    coded = pd.Categorical.from_codes(places[codes], dtype=pd.CategoricalDtype(names))
+    return pd.Series(coded, index=values.index, name=values.name)
