@@ -45,9 +45,11 @@ def test_units_of_a_task_with_dms_own_times() -> None:
 
 
 def test_the_last_finished_run_is_the_one_that_counts() -> None:
-    assert worker_log.finished(LOG, "bench", "Dump").seconds == pytest.approx(3.564344623)
+    assert worker_log.finished(worker_log.unit_runs(LOG, "bench"), "bench", "Dump").seconds == pytest.approx(
+        3.564344623
+    )
     with pytest.raises(OutputNotParseable, match=r"no finished Sync of task bench"):
-        worker_log.finished(LOG, "bench", "Sync")
+        worker_log.finished(worker_log.unit_runs(LOG, "bench"), "bench", "Sync")
 
 
 def test_what_is_no_log_line_is_left_out() -> None:
@@ -99,7 +101,8 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     second = LOG.index("[unit=Dump]", LOG.index("[unit=Sync]"))
     first = LOG[: LOG.rindex("\n", 0, second) + 1]
     log = first.replace("task=bench]", f"task={TASK}]")
-    dump, load = (worker_log.finished(log, TASK, unit) for unit in ("Dump", "Load"))
+    runs = worker_log.unit_runs(log, TASK)
+    dump, load = (worker_log.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
     task = Task(mode="full", database="d", target=account, folder="/dm")
     samples = (FIXTURES / "dm" / "samples.jsonl").read_text()

@@ -58,7 +58,8 @@ class FullRan:
 
     def measurement(self) -> Measurement:
         """Raises OutputNotParseable for a log without a finished dump and load."""
-        dump, load = (worker_log.finished(self.log, TASK, unit) for unit in ("Dump", "Load"))
+        runs = worker_log.unit_runs(self.log, TASK)
+        dump, load = (worker_log.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
         samples = samples_of(self.ran.scraped)
         summary = dm_summary.of_full(
             samples["dm"],

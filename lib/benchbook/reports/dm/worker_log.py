@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from benchbook.errors import OutputNotParseable
@@ -68,9 +68,9 @@ def unit_runs(text: str, task: str) -> list[UnitRun]:
     return runs
 
 
-def finished(text: str, task: str, unit: str) -> UnitRun:
-    """The last run of a unit. Raises OutputNotParseable if there is none that finished."""
-    done = [run for run in unit_runs(text, task) if run.unit == unit and run.stage == "Finished"]
+def finished(runs: Sequence[UnitRun], task: str, unit: str) -> UnitRun:
+    """The last of a task's runs that is of this unit. Raises OutputNotParseable if there is none that finished."""
+    done = [run for run in runs if run.unit == unit and run.stage == "Finished"]
     if not done:
         raise OutputNotParseable(f"dm-worker's log has no finished {unit} of task {task}")
     return done[-1]
