@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from records import record
+from records import SUMMARY, record
 
 from benchbook import published
 from benchbook.analysis import cpu_use, headroom
@@ -67,6 +67,18 @@ def test_a_sample_that_began_before_the_load_does_not_count() -> None:
     series = pd.concat([series, cpu("db", [second], user=1.9, idle=0.1)])
     (cell,) = headroom.busy_cells([trial], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(series)), {"db": "one"})
     assert cell.machines[0].share == pytest.approx(0.95)
+
+
+def test_what_a_transfer_did_before_and_after_it_copied_does_not_count() -> None:
+    more = {"total_time_s": Quantity(value=4, unit="s"), "idle_s": Quantity(value=3, unit="s")}
+    trial = record("r1", table="a", system="s", levels={"x": 1}, summary={**SUMMARY, **more})
+    # It ran for 10 s: 3 s of preparing, 4 s of copying at 90% of two cores, 3 s of waiting.
+    times = [trial.started + each for each in range(1, 11)]
+    series = pd.concat([
+        cpu("db", times[:3], idle=2.0), cpu("db", times[3:7], user=1.8, idle=0.2), cpu("db", times[7:], idle=2.0),
+    ])  # fmt: skip
+    (cell,) = headroom.busy_cells([trial], lambda r: cpu_use.of_record(r, pa.Table.from_pandas(series)), {"db": "one"})
+    assert cell.machines[0].share == pytest.approx(0.9)
 
 
 def test_a_record_without_samples_says_nothing_of_its_machines() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from benchbook.campaign.load_window import load_began, load_ended
 from benchbook.campaign.record import Record
 from benchbook.campaign.taken import WAITING
 from benchbook.stats.estimates import Array
@@ -44,10 +45,12 @@ OfRecord = Callable[[Record], Sequence[HostUse]]
 def of_record(record: Record, series: pa.Table) -> list[HostUse]:
     """The hosts whose CPU was sampled, from the trial's long table."""
     samples, hosts = _sampled(series)
-    within = (samples.t >= record.started) & (samples.t <= record.ended)
+    # What a transfer does before it copies, and waits after it, is no part of its rate: nor of the CPU that it left.
+    began, ended = max(record.started, load_began(record)), load_ended(record)
+    within = (samples.t >= began) & (samples.t <= ended)
     # As load_window.of_load has it: a sample stands at the end of its second, and those that begin before the load
     # count only where a host has no others.
-    whole = within & (samples.begins >= record.started)
+    whole = within & (samples.begins >= began)
     bare = within & ~np.isin(samples.host, samples.host[whole])
     return [_host(hosts[i], samples, (samples.host == i) & (whole | bare)) for i in np.unique(samples.host)]
 
@@ -142,5 +145,5 @@ def of_campaign(campaign: Campaign) -> Iterator[OfRecord]:
     def find(record: Record) -> list[dict[str, object]]:
         return [asdict(use) for use in of_record(record, campaign.coded_series(record.id))]
 
-    with campaign.facts("cpu of hosts, 1", find) as found:
+    with campaign.facts("cpu of hosts, 2", find) as found:
         yield lambda record: [HostUse(**use) for use in found(record)]

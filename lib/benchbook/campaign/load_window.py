@@ -37,9 +37,14 @@ S = TypeVar("S", bound=OfHost)
 
 def load_began(record: Record) -> float:
     """When the load of a trial began, in seconds since the epoch: a generator's own time is the better one."""
-    own, idle = record.summary.get("total_time_s"), record.summary.get("idle_s")
-    # A transfer's program that has copied all may go on for a while before it ends.
-    return record.ended - own.value - (idle.value if idle else 0.0) if own else record.started
+    own = record.summary.get("total_time_s")
+    return load_ended(record) - own.value if own else record.started
+
+
+def load_ended(record: Record) -> float:
+    """When it ended: a transfer's program that has copied all may go on for a while, DDT's for two minutes."""
+    idle = record.summary.get("idle_s")
+    return record.ended - (idle.value if idle else 0.0)
 
 
 def window(record: Record) -> tuple[float, float]:
