@@ -15,7 +15,7 @@ from benchbook.analysis import circumstances
 from benchbook.campaign import slowed
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.slowed import Slowed, UsualSpeeds
+from benchbook.campaign.slowed import Slowed, Usual, UsualSpeeds
 from benchbook.campaign.validity.disturbances import disturbances
 from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.probes.samples import COLUMNS
@@ -30,10 +30,18 @@ def series(*speeds: float, host: str = "db1") -> pd.DataFrame:
 
 
 def test_the_speed_of_a_load_is_that_of_its_own_samples() -> None:
-    before = LookedAt(BEGAN, ENDED, series(9000, 4000, 6000, 1000), {}, {})
-    assert before.speeds == {"db1": 5000}, "of those whose second lies inside the load"
+    look = LookedAt(BEGAN + 0.5, ENDED, series(9000, 4000, 6000, 1000), {}, {})
+    assert look.speeds == {"db1": 5000}
     assert LookedAt(BEGAN, ENDED, series(), {}, {}).speeds == {}
     assert LookedAt(BEGAN, ENDED, series(), {}, {}).slowed == Slowed()
+
+
+def test_hosts_of_one_machine_have_one_speed_the_median_of_all_their_samples() -> None:
+    seen = pd.concat([series(9000, 4000, 6000), series(9000, 5500, 5000, host="db2"), series(1, 2, host="far")])
+    boots = {"db1": "one", "db2": "one", "far": "other"}
+    look = LookedAt(BEGAN + 1, ENDED, seen, {}, {}, usual=Usual({"db1": 10500.0}, boots))
+    assert look.speeds == {"db1": 5250, "far": 2}
+    assert look.slowed == Slowed(0.5, "db1")
 
 
 def test_what_is_usual_is_the_median_of_at_least_two_loads() -> None:
@@ -52,7 +60,7 @@ def test_the_host_that_lost_the_most_speed_counts_and_each_is_compared_with_itse
     [(8000.0, []), (7900.0, ["db1 computed 21% more slowly than it did under this load before"])],
 )
 def test_a_fifth_less_than_usual_disturbs_and_may_count(speed: float, why: list[str]) -> None:
-    found = disturbances(LookedAt(BEGAN, ENDED, series(1, speed, speed), {}, {}, usual={"db1": 10000.0}))
+    found = disturbances(LookedAt(BEGAN, ENDED, series(1, speed, speed), {}, {}, usual=Usual({"db1": 10000.0})))
     assert [each.why for each in found] == why
     assert not any(each.hard for each in found)
     assert disturbances(LookedAt(BEGAN, ENDED, series(1, speed, speed), {}, {})) == [], "nothing is usual yet"
@@ -94,8 +102,8 @@ def test_of_tries_that_were_all_slow_the_fastest_counts(home: Home) -> None:
 
 def test_a_continued_campaign_knows_what_is_usual_from_its_records() -> None:
     kept = [record(proof={"speed": {"db1": speed}}) for speed in (100.0, 102.0, 104.0)]
-    assert UsualSpeeds.of([*kept, record()]).of_cell(kept[0]) == {"db1": 102}
-    assert UsualSpeeds.of(kept).of_cell(record(system="mysql")) == {}
+    assert UsualSpeeds.of([*kept, record()], {"db1": "one"}).of_cell(kept[0]) == Usual({"db1": 102}, {"db1": "one"})
+    assert UsualSpeeds.of(kept, {}).of_cell(record(system="mysql")) == Usual()
 
 
 def test_a_page_says_on_how_slow_a_machine_loads_were_measured() -> None:

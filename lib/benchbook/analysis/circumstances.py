@@ -78,8 +78,8 @@ def _slowed(records: Sequence[Record]) -> str:
         return ""
     worst = max(found, key=lambda one: one.by)
     return (
-        f"The machine itself was slow: {worst.host} did up to {worst.by:.0%} less in the same CPU time than in other "
-        f"loads of the same cell, in {len(found)} of {len(compared)} loads."
+        f"The machine itself was slow: {worst.machine} did up to {worst.by:.0%} less in the same CPU time than in "
+        f"other loads of the same cell, in {len(found)} of {len(compared)} loads."
     )
 
 

@@ -61,8 +61,6 @@ def run(
         tracker.finish()
         return
     began, earlier, kit = time.time(), campaign.environment().runs, of_this_checkout().called
-    speeds = UsualSpeeds.of(campaign.records())
-    under_way = _UnderWay(tracker, Patience(tries), speeds, Forecast(experiment.expected_s), stop)
 
     def note_times() -> None:
         campaign.note(Environment(runs=[*earlier, RunTimes(began=began, ended=time.time(), kit=kit)]))
@@ -73,6 +71,8 @@ def run(
                 environment = stack.enter_context(experiment.running())
             _same_hosts(campaign, environment)
             campaign.note(environment)
+            speeds = UsualSpeeds.of(campaign.records(), campaign.environment().machines)
+            under_way = _UnderWay(tracker, Patience(tries), speeds, Forecast(experiment.expected_s), stop)
             while todo:
                 later = todo
                 for block in blocks(todo):

@@ -73,18 +73,18 @@ def undisturbed(
     say: Callable[[str], None],
     keep: Callable[[Measurement, list[str]], None],
     patience: Patience,
-    usual: slowed.Speeds | None = None,
+    usual: slowed.Usual | None = None,
 ) -> Measurement:
     """The first measurement that nothing interfered with, of three at most; `keep` gets the others, with the reasons.
 
-    Where others took CPU, or the disk, from every try (at most as many as `patience` has), or a host was slower than
+    Where others took CPU, or the disk, from every try (at most as many as `patience` has), or a machine was slower than
     `usual` in each, the least disturbed one counts: its record keeps the share of every try. Where something stood
     still or was lost in every one, none counts. Raises MeasurementDisturbed.
     """
     tries: list[Try] = []
     try:
         while _go_on(tries, patience):
-            tries.append(_try(measure, usual or {}))
+            tries.append(_try(measure, usual))
             if tries[-1].found:
                 say(f"disturbed: {tries[-1].why[0]}")
             if not tries[-1].counts:
@@ -112,7 +112,7 @@ def _go_on(tries: Sequence[Try], patience: Patience) -> bool:
     return bool(tries[-1].found) and len(tries) < (patience.tries if tries[-1].counts else TRIES)
 
 
-def _try(measure: Callable[[], Measurement], usual: slowed.Speeds) -> Try:
+def _try(measure: Callable[[], Measurement], usual: slowed.Usual | None) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
     with phase("check"):

@@ -85,9 +85,8 @@ def of_campaign(
 
 def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
     environment = campaign.environment()
-    boots = {name: environment.machine_of(name) for name in environment.hosts}
     with cpu_use.of_campaign(campaign) as use:
-        found = headroom.busy_cells(records, use, boots)
+        found = headroom.busy_cells(records, use, environment.machines)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 

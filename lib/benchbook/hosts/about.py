@@ -132,3 +132,8 @@ class Survey(Noted):
     def machine_of(self, name: str) -> str:
         """What tells machines apart: the boot id, or the host's own name where it has none."""
         return (self.hosts[name].boot_id if name in self.hosts else "") or name
+
+    @property
+    def machines(self) -> dict[str, str]:
+        """Of each host, what its machine is told by."""
+        return {name: self.machine_of(name) for name in self.hosts}

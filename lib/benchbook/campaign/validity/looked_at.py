@@ -52,7 +52,7 @@ class SeriesRow(NamedTuple):
 class LookedAt:
     """A load from `started` to `ended`: the long table of its series, its figures, its proof.
 
-    `usual`: how fast each host computes under the same load (campaign.slowed); empty where that is not known yet.
+    `usual`: how fast each machine computes under the same load (campaign.slowed), as far as that is known yet.
     """
 
     started: float
@@ -60,11 +60,11 @@ class LookedAt:
     series: pd.DataFrame
     summary: Mapping[str, Quantity]
     proof: Json
-    usual: slowed.Speeds = field(default_factory=dict)
+    usual: slowed.Usual = field(default_factory=slowed.Usual)
 
     @classmethod
-    def of(cls, measured: OfLoad, series: pd.DataFrame, usual: slowed.Speeds | None = None) -> LookedAt:
-        return cls(measured.started, measured.ended, series, measured.summary, measured.proof, usual or {})
+    def of(cls, measured: OfLoad, series: pd.DataFrame, usual: slowed.Usual | None = None) -> LookedAt:
+        return cls(measured.started, measured.ended, series, measured.summary, measured.proof, usual or slowed.Usual())
 
     @property
     def seconds(self) -> float:
@@ -83,12 +83,12 @@ class LookedAt:
     @cached_property
     def speeds(self) -> dict[str, float]:
         """How fast each machine computed."""
-        return slowed.speeds(self._machines_and_others[0], self.started, self.ended)
+        return slowed.speeds(self._machines_and_others[0], self.started, self.ended, self.usual.boots)
 
     @property
     def slowed(self) -> slowed.Slowed:
         """How much slower than usual that was."""
-        return slowed.slowed(self.speeds, self.usual)
+        return slowed.slowed(self.speeds, self.usual.speeds)
 
     @cached_property
     def _machines_and_others(self) -> tuple[list[SeriesRow], list[SeriesRow]]:

@@ -11,5 +11,5 @@ from benchbook.campaign.validity.looked_at import Disturbance, LookedAt
 def lost_speed(look: LookedAt) -> Iterator[Disturbance]:
     """Some machines are slow for minutes: of several such tries the least disturbed one counts."""
     if look.slowed.by > SLOWED:
-        why = f"{look.slowed.host} computed {look.slowed.by:.0%} more slowly than it did under this load before"
+        why = f"{look.slowed.machine} computed {look.slowed.by:.0%} more slowly than it did under this load before"
         yield Disturbance("slow machine", why, hard=False)
