@@ -1,4 +1,4 @@
-"""A machine that computed more slowly than usual while a load ran: another one, for as long, than before and after."""
+"""A machine that computed more slowly than usual while a load ran: its rate is not that of the machine as it is."""
 
 from __future__ import annotations
 
