@@ -16,6 +16,7 @@ from benchbook.given import user_file
 from benchbook.given.bounds import RepetitionsOrNone, Seed
 from benchbook.given.document import json_text, yaml_text
 from benchbook.given.named import one_of
+from benchbook.grouping import grouped
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.
@@ -173,8 +174,8 @@ def _cells_run(namespace: Mapping[str, object]) -> tuple[list[str], list[str]]:
     """The cells that ran in a notebook: those into which papermill put its values, and all others."""
     ran = namespace.get("In", [])
     cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
-    injected = [cell for cell in cells if cell.startswith("# Parameters")]
-    return injected, [cell for cell in cells if not cell.startswith("# Parameters")]
+    found = grouped(cells, lambda cell: cell.startswith("# Parameters"))
+    return found.get(True, []), found.get(False, [])
 
 
 def _annotated(cell: str) -> list[str]:

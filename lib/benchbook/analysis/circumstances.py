@@ -73,7 +73,7 @@ def _taken(records: Sequence[Record]) -> str:
 
 def _slowed(records: Sequence[Record]) -> str:
     compared = slowed.of_campaign(records)
-    found = [one for _, one in compared if one.by > slowed.SLOWED]
+    found = [one for one in compared if one.by > slowed.SLOWED]
     if not found:
         return ""
     worst = max(found, key=lambda one: one.by)

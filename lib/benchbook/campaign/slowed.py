@@ -92,11 +92,11 @@ def of_record(record: Record) -> Speeds:
     return found
 
 
-def of_campaign(records: Iterable[Record]) -> list[tuple[Record, Slowed]]:
-    """Each record that knows of speeds, against the other loads of its cell."""
+def of_campaign(records: Iterable[Record]) -> list[Slowed]:
+    """Of each load whose machines' speeds are known, against the other loads of its cell."""
     cells = grouped((one for one in records if of_record(one)), _key)
     return [
-        (one, slowed(of_record(one), usual([of_record(other) for other in cell if other is not one])))
+        slowed(of_record(one), usual([of_record(other) for other in cell if other is not one]))
         for cell in cells.values()
         for one in cell
     ]

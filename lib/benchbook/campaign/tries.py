@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from benchbook.campaign import slowed
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
-from benchbook.campaign.taken import Taken
-from benchbook.campaign.taken_disk import TakenDisk
 from benchbook.campaign.validity import standstills
 from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
 from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
@@ -26,14 +24,11 @@ class MeasurementDisturbed(TrialFailed):
 
 @dataclass(frozen=True)
 class Try:
-    """One measurement, what interfered with it, the CPU and disk that others took from it, how fast its hosts were."""
+    """One measurement, as the gate looked at it, and what it found to have interfered with it."""
 
     measured: Measurement
+    look: LookedAt
     found: list[Disturbance]
-    taken: Taken
-    disk: TakenDisk = field(default_factory=TakenDisk)
-    speeds: slowed.Speeds = field(default_factory=dict)
-    slowed: slowed.Slowed = field(default_factory=slowed.Slowed)
 
     @property
     def counts(self) -> bool:
@@ -43,7 +38,7 @@ class Try:
     @property
     def lost(self) -> float:
         """The share of a machine that it had to do without, one way or another."""
-        return self.taken.lost + self.disk.lost + self.slowed.by
+        return self.look.taken.lost + self.look.taken_disk.lost + self.look.slowed.by
 
     @property
     def why(self) -> list[str]:
@@ -118,17 +113,16 @@ def _try(measure: Callable[[], Measurement], usual: slowed.Usual | None) -> Try:
     with phase("check"):
         look = LookedAt.of(measured, measured.series, usual)
         here = standstills.driver(look, driver.longest_s, timed_here=measured.timed_by_driver)
-        found = [*disturbances(look), *here]
-        return Try(measured, found, look.taken, look.taken_disk, look.speeds, look.slowed)
+        return Try(measured, look, [*disturbances(look), *here])
 
 
 def _with_proof(best: Try, tries: list[Try]) -> Measurement:
     """The measurement with what its record keeps of the gate."""
     seen = {
-        **best.taken.proof,
-        **best.disk.proof,
-        **slowed.proof(best.speeds),
-        "tries": [round(one.taken.lost, 4) for one in tries],
+        **best.look.taken.proof,
+        **best.look.taken_disk.proof,
+        **slowed.proof(best.look.speeds),
+        "tries": [round(one.look.taken.lost, 4) for one in tries],
     }
-    stalls = stalls_seen(LookedAt.of(best.measured, best.measured.series))
+    stalls = stalls_seen(best.look)
     return replace(best.measured, proof={**best.measured.proof, **seen, **stalls})
