@@ -24,6 +24,7 @@ from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
+from benchbook.hosts import host_facts
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, remote_program
@@ -238,6 +239,21 @@ def test_a_host_without_a_python_that_will_do(python: str, sentence: str, tmp_pa
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, variant) as server:
         said = refused(server.inventory())
         assert re.search(sentence, said), said
+
+
+def test_programs_of_the_kit_are_not_run_by_a_script_that_looks_for_python(
+    tmp_path: Path, net: str, keys: Path
+) -> None:
+    """As that of pyenv is, which takes four times the CPU of a start: the host is asked once what it finds."""
+    calls = tmp_path / "calls"
+    shims = programs_without_python(tmp_path / "bin", f'echo "$*" >> {calls}\nexec {sys.executable} "$@"')
+    variant = Variant(shell=f'PATH={shims}:$PATH; exec sh -c "$1"')
+    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, variant) as server:
+        inventory = server.inventory()
+        with Session(inventory, ["db"]) as session:
+            facts = host_facts.gather(session.hosts["db"])
+    assert facts.cores == os.cpu_count()
+    assert len(calls.read_text().splitlines()) == 1
 
 
 def may_mount() -> bool:

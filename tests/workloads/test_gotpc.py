@@ -204,6 +204,7 @@ class Client:
     """A host that files are pushed to and that nothing is run on."""
 
     name = "client"
+    python = "/usr/bin/python3"
 
     def push(self, local: Path) -> str:
         return f"/there/{local.name}"
@@ -218,8 +219,8 @@ def command(*ends: Endpoint) -> Command:
 def test_the_command_line_is_the_published_one_with_a_line_a_second() -> None:
     second = Endpoint("127.0.79.12", 4000, "ann", MYSQL.password)
     assert command(MYSQL, second).typed == (
-        "python3 /there/stamped.py 500 /there/go-tpc tpcc run --host=127.0.79.11,127.0.79.12 --port=4000 --db=tpcc "
-        "--warehouses=7 --threads=5 --driver=mysql --user=benchbook_tpcc --conn-params=tls=false --time=3s "
+        "/usr/bin/python3 -S /there/stamped.py 500 /there/go-tpc tpcc run --host=127.0.79.11,127.0.79.12 --port=4000 "
+        "--db=tpcc --warehouses=7 --threads=5 --driver=mysql --user=benchbook_tpcc --conn-params=tls=false --time=3s "
         "--ignore-error --interval=1s --output=json"
     )
 

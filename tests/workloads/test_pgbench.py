@@ -251,6 +251,7 @@ class Client:
     """A host that files are pushed to and that nothing is run on."""
 
     name = "client"
+    python = "/usr/bin/python3"
 
     def push(self, local: Path) -> str:
         return f"/there/{local.name}"
@@ -271,7 +272,7 @@ def test_the_command_line(workload: str, threads: int, rate: int, logged: float,
     command = load.command(cast("Any", Client()), [END], Load({"workload": workload}, threads, 2, rate))
     told = {"--no-vacuum", "--progress=1", "--log", "--log-prefix=log", "--random-seed=7", "--jobs=2"}
     assert words | told <= set(map(str, command.argv))
-    assert command.argv[:3] == ["python3", "/there/pgbench_timed.py", "/bin/pgbench"]
+    assert command.argv[:4] == ["/usr/bin/python3", "-S", "/there/pgbench_timed.py", "/bin/pgbench"]
     assert END.password not in command.typed
     assert ("--rate=0" in command.typed) is False
 

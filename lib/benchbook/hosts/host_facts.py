@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.clocks import clock_offset
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.jobs import BARE, remote_program
 from benchbook.hosts.patience import patiently
 from benchbook.hosts.tuning import left_behind, tune
 
@@ -37,7 +37,7 @@ def gather(host: RemoteHost) -> HostFacts:
     """Facts of one host, with `clock_offset_s` (host minus driver, good to half the round trip, `clock_error_s`)."""
     program = host.push(remote_program("hosts", "gather_facts.py"))
     before = time.time()
-    facts = json.loads(host.run(["python3", program, host.root], timeout=30).stdout)
+    facts = json.loads(host.run([host.python, BARE, program, host.root], timeout=30).stdout)
     offset, error = clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
     return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)
@@ -144,11 +144,12 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
 
 def _left_set(session: Session, facts: Mapping[str, HostFacts]) -> list[HostFinding]:
     """Settings that killed runs have left, each once a machine, and how they are put back."""
+    roots = {name: host for name, host in session.hosts.items() if host.is_root}
     return [
         _finding(
             name, f"{file}, which a killed run has set", now, f"{before}, as it was: echo {before} | sudo tee {file}"
         )
-        for name, files in _once_a_machine(left_behind(session), facts).items()
+        for name, files in left_behind(_once_a_machine(roots, facts).values()).items()
         for file, now, before in files
     ]
 

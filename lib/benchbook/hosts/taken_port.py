@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BenchbookError
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.jobs import BARE, remote_program
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ def _number(address: str) -> str:
 def _there(host: RemoteHost, port: int) -> str:
     try:
         program = host.push(remote_program("hosts", "who_listens.py"))
-        return (
-            str(host.run(["python3", program, _number(host.host.address), port], timeout=20).stdout).strip() or UNKNOWN
-        )
+        said = host.run([host.python, BARE, program, _number(host.host.address), port], timeout=20).stdout
+        return str(said).strip() or UNKNOWN
     except BenchbookError:
         # That a server died is what matters; who has its port is only good to know.
         return UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -10,7 +11,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, remote_program
+from benchbook.hosts.jobs import BARE, LONGEST_S, Command, Ended, Job, remote_program
 from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.
@@ -31,15 +32,14 @@ def tune(session: Session) -> dict[str, Tuned]:
     return {name: knobs for name, knobs in found.items() if knobs}
 
 
-def left_behind(session: Session) -> dict[str, list[tuple[str, str, str]]]:
-    """Per host whose login is root, so that it may look: (file, now, before) of what killed runs have left set."""
-    hosts = [host for host in session.hosts.values() if host.is_root]
+def left_behind(hosts: Iterable[RemoteHost]) -> dict[str, list[tuple[str, str, str]]]:
+    """Per host, on which the login may look (it is root's): (file, now, before) of what killed runs have left set."""
     found = on_each("looking for settings that were left", hosts, patiently(_left))
     return {name: files for name, files in found.items() if files}
 
 
 def _left(host: RemoteHost) -> list[tuple[str, str, str]]:
-    said = host.run(["python3", host.push(remote_program("hosts", "tune.py")), "left", "/"]).stdout
+    said = host.run([host.python, BARE, host.push(remote_program("hosts", "tune.py")), "left", "/"]).stdout
     return [(str(file), str(now), str(before)) for file, now, before in json.loads(said)]
 
 
@@ -77,7 +77,7 @@ def _tune(session: Session, host: RemoteHost) -> Tuned:
     program = host.push(remote_program("hosts", "tune.py"))
     is_root = host.is_root
     lab = session.inventory.lab
-    argv = ["python3", program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
+    argv = [host.python, BARE, program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
     job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))
     said, ended = _answer(job)
     if ended and lab and host.name not in session.tuning:

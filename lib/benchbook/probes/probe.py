@@ -28,7 +28,8 @@ LONGEST_S = 2 * 86_400
 class Probe:
     """One probe to start on `host`; `about` is what the series call it, the host or the server that it watches.
 
-    `given` goes to `sample` by name. A probe that is not `standing` lives for one trial. `python` runs it.
+    `given` goes to `sample` by name. A probe that is not `standing` lives for one trial. `python` runs
+    it, or the host's own.
     """
 
     file: ProbeFile
@@ -38,7 +39,7 @@ class Probe:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     every_s: float = 1.0
     standing: bool = True
-    python: str = "python3"
+    python: str = ""
 
     @property
     def name(self) -> str:
@@ -59,7 +60,7 @@ class Probe:
         runner = self.host.push(remote_program("probes", "run_probe.py"))
         program = self.host.push(self.file.path)
         zips = [self.host.push(libraries.zipped(name, self.file.path)) for name in self.file.needs]
-        argv = [self.python, runner, "{job}/samples", self.every_s, program, self._given(), *zips]
+        argv = [self.python or self.host.python, runner, "{job}/samples", self.every_s, program, self._given(), *zips]
         return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import ProbeFailed
-from benchbook.hosts.jobs import Command, remote_program
+from benchbook.hosts.jobs import BARE, Command, remote_program
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import LONGEST_S
 from benchbook.probes.watch import refuse_killed
@@ -49,7 +49,7 @@ def command(target: Target, interval_s: float) -> Command:
     re.compile(target.match)
     program = target.host.push(remote_program("probes", "sample_prometheus.py"))
     about = ("--interval", interval_s, "--match", target.match, "--target", f"{target.source}={target.url}")
-    return Command(["python3", program, "--out", "{job}/samples", *about], timeout_s=LONGEST_S)
+    return Command([target.host.python, BARE, program, "--out", "{job}/samples", *about], timeout_s=LONGEST_S)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
-from benchbook.hosts.jobs import LONGEST_S, Command, Job
+from benchbook.hosts.jobs import BARE, LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About
@@ -157,7 +157,7 @@ class DM:
 
     def metrics(self, beginning: str) -> str:
         """The lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
-        said = self.worker.run(["python3", "-c", _FETCH, self.metrics_url, beginning], check=False)
+        said = self.worker.run([self.worker.python, BARE, "-c", _FETCH, self.metrics_url, beginning], check=False)
         return said.stdout
 
     def stop(self) -> None:

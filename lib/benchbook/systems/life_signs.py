@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed, cut
 from benchbook.hosts import disk_room, taken_port
-from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.jobs import BARE, Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000
@@ -73,7 +73,8 @@ def kill(job: Job) -> Ended:
     """End a server as a crash does (SIGKILL to its process group); returns how it ended, once it has."""
     group = json.loads(job.host.read(f"{job.folder}/pid"))["group"]
     # Shells differ in how they spell a signal to a group.
-    job.host.run(["python3", "-c", "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)", group])
+    killing = "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)"
+    job.host.run([job.host.python, BARE, "-c", killing, group])
     return job.wait(every_s=0.05)
 
 
