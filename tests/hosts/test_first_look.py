@@ -109,14 +109,60 @@ def test_behind_a_script_of_the_name_the_interpreter_itself_is_found(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "command", ["echo plain", "echo 'it''s'; false", "printf '%s\\n' \"a!b\" 'two\nlines' é", "exit 3"]
+    "command",
+    [
+        "echo plain",
+        "echo 'it''s'; false",
+        "printf '%s\\n' \"a!b\" 'two\nlines' é",
+        "exit 3",
+        "echo $0 $#",
+        "echo 'é' $0",
+    ],
 )
-def test_a_command_means_the_same_by_way_of_a_login_shell(command: str) -> None:
-    direct = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    by_way = subprocess.run(["sh", "-c", login_shell.words(command)], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(("shell", "clears"), [("sh", False), ("bash", False), ("bash", True)])
+def test_a_command_means_the_same_by_way_of_a_login_shell(shell: str, clears: bool, command: str) -> None:
+    direct = subprocess.run(["sh", "-c", command, "sh"], capture_output=True, text=True, check=False)
+    words = [shell, "-c", login_shell.words(command, clears=clears)]
+    by_way = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (login_shell.said(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
     assert login_shell.ran(by_way.stdout)
     assert login_shell.said("what a shell said that ran nothing") == "what a shell said that ran nothing"
+
+
+CLEARS = [shell for shell in ("bash", "zsh", "ksh93", "mksh", "yash") if shutil.which(shell)]
+REFUSES = [[shell] for shell in ("dash", "tcsh", "fish") if shutil.which(shell)]
+
+
+@pytest.mark.parametrize("shell", CLEARS)
+@pytest.mark.parametrize("command", ["env", "# \\\nenv"])
+def test_a_shell_that_empties_the_environment_itself_leaves_the_same_as_env_does(shell: str, command: str) -> None:
+    login = {"HOME": "/a b", "USER": "it's $USER", "PATH": os.environ["PATH"], "KEPT": '"kept" `id`', "LOST": "lost"}
+    lines = (login_shell.words(command, ["KEPT"], clears=clears) for clears in (False, True))
+    said = [
+        subprocess.run([shell, "-c", line], env=login, capture_output=True, text=True, check=True).stdout
+        for line in lines
+    ]
+    # Some shells tell what they run the path of it.
+    lines_of = (login_shell.said(one).splitlines() for one in said)
+    by_env, by_itself = (sorted(line for line in lines if not line.startswith("_=")) for lines in lines_of)
+    assert by_itself == by_env
+    path = f"PATH={os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin"
+    assert {"HOME=/a b", "USER=it's $USER", path, "LC_ALL=C", 'KEPT="kept" `id`'} <= set(by_env)
+    assert "LOST=lost" not in by_env
+
+
+OTHER_SHELL = [sys.executable, str(TESTS / "helpers" / "shells" / "other_shell.py")]
+
+
+@pytest.mark.parametrize("shell", [*REFUSES, [*OTHER_SHELL, "csh"], [*OTHER_SHELL, "fish"]])
+@pytest.mark.parametrize("command", ["touch {}", "touch {}\ntouch {}", "echo 'a!b'; touch {}"])
+def test_a_shell_that_does_not_runs_nothing(shell: list[str], command: str, tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    line = login_shell.words(command.replace("{}", str(done)), clears=True)
+    said = subprocess.run([*shell, "-c", line], capture_output=True, text=True, check=False)
+    assert said.returncode != 0
+    assert not login_shell.ran(said.stdout)
+    assert not done.exists()
 
 
 @pytest.mark.parametrize(
@@ -136,6 +182,7 @@ def test_a_program_means_the_same_by_way_of_a_login_shell(argv: list[str]) -> No
 
 LINES = r"""
 exec env -i A=1 /bin/echo 'a b' "c"
+exec -c sh -c 'echo a b' sh "$HOME"
 /bin/echo 'a!b'
 /bin/echo 'a\!b'
 /bin/echo "$HOME:/x"

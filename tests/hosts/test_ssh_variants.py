@@ -69,6 +69,9 @@ def small_job(inventory: Inventory) -> str:
         host = session.hosts["db"]
         printed = host.run(["python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *HARD]).stdout
         assert json.loads(printed) == HARD, "every word arrives as it is"
+        # What sh itself sets, dash the first one alone, is of no login.
+        told = {line.partition("=")[0] for line in host.shell("env").stdout.splitlines()} - {"PWD", "SHLVL", "_"}
+        assert told == {"HOME", "USER", "LC_ALL", "PATH"}, "and nothing of what the login has set"
         first, second = (
             session.start(host, "test", Command(argv, timeout_s=60))
             for argv in (["sh", "-c", "echo $0", "a small job"], ["sleep", "60"])
@@ -96,6 +99,7 @@ def refused(inventory: Inventory) -> str:
 PRINTING = 'echo "Welcome to db!"; echo "a warning" >&2; cd /; exec sh -c "$1"'
 
 WORKS = {
+    "bash": Variant(shell='export TOLD=1; exec bash -c "$1"'),
     "MaxSessions 1": Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
     "SFTP by a program of its own": Variant([EXTERNAL]),
     "a login shell that prints": Variant(shell=PRINTING),

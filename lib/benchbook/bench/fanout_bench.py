@@ -41,7 +41,7 @@ def fanout(console: Console) -> dict[str, Any]:
         ways: dict[str, Callable[[], object]] = {
             "kit": lambda: on_each(COMMAND, hosts, lambda host: host.run([COMMAND])),
             "asyncssh": lambda: loop.run(_run_on(doors, COMMAND)),
-            "asyncssh_same_words": lambda: loop.run(_run_on(doors, login_shell.words(COMMAND))),
+            "asyncssh_same_words": lambda: loop.run(_run_on(doors, login_shell.words(COMMAND, clears=True))),
         }
         rounds = [_round(ways, first=number) for number in range(ROUNDS + 1)]
         loop.run(_closed(doors))

@@ -47,6 +47,8 @@ class Logins:
         self._files_only: fabric.Connection | None = None
         self._files_apart = False
         self._boot = ""
+        # Does the login shell empty an environment by itself? The first look finds out.
+        self._clears = True
 
     @property
     def inventory(self) -> Inventory:
@@ -103,7 +105,12 @@ class Logins:
         `shared`: other machines may see the same `root`, and have folders of their own beside it. Raises HostUnusable
         for what is missing.
         """
-        done = self._anyhow(first_look.script(root, shared=shared), 60.0, first_look.NEEDS)
+        script = first_look.script(root, shared=shared)
+        done = self._anyhow(script, 60.0, first_look.NEEDS)
+        if not login_shell.ran(done.stdout):
+            # It knows no `exec -c`, and has run nothing: said again in words that every shell knows.
+            self._clears = False
+            done = self._anyhow(script, 60.0, first_look.NEEDS)
         if not login_shell.ran(done.stdout):
             raise first_look.no_shell(self.inventory, self.name, done.stdout + done.stderr)
         try:
@@ -166,7 +173,7 @@ class Logins:
 
     def _over(self, connection: fabric.Connection, command: str, timeout: float, keep: Sequence[str]) -> Result:
         try:
-            done = whole_command.run(connection, login_shell.words(command, keep), timeout)
+            done = whole_command.run(connection, login_shell.words(command, keep, clears=self._clears), timeout)
         except OutOfTime as problem:
             raise RemoteFailed(self.name, command, None, str(problem)) from problem
         except LOST as problem:

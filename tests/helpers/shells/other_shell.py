@@ -88,6 +88,10 @@ def main(kind, command):
         sys.stderr.write(f"{problem}\n")
         return 1
     words = words[1:] if words[0] == "exec" else words
+    if words[0].startswith("-"):
+        # csh takes an option of exec for the program, fish knows this one not.
+        sys.stderr.write(f"{words[0]}: Command not found.\n")
+        return 1
     os.execvp(words[0], words)
 
 
