@@ -99,6 +99,7 @@ def refused(inventory: Inventory) -> str:
 PRINTING = 'echo "Welcome to db!"; echo "a warning" >&2; cd /; exec sh -c "$1"'
 
 WORKS = {
+    "ciphers of old alone": Variant(["Subsystem sftp internal-sftp", "Ciphers aes256-ctr"]),
     "bash": Variant(shell='export TOLD=1; exec bash -c "$1"'),
     "MaxSessions 1": Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
     "SFTP by a program of its own": Variant([EXTERNAL]),
@@ -112,6 +113,16 @@ WORKS = {
 def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> None:
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, WORKS[name]) as server:
         assert small_job(server.inventory()) == "a small job\n"
+
+
+def test_a_login_takes_the_cipher_that_costs_the_driver_least(plain: Server) -> None:
+    host = RemoteHost(plain.inventory(), "db")
+    try:
+        transport = host.connect().transport
+        assert "-gcm@" in transport.local_cipher
+        assert "-gcm@" in transport.remote_cipher
+    finally:
+        host.close()
 
 
 def reservations_of_its_own(folder: Path) -> str:
