@@ -41,15 +41,17 @@ if TYPE_CHECKING:
 WAIT_S = 30.0
 
 
-# What the kernel of a replay imports, and what makes a page.
+# What the kernel of a replay imports, whenever it comes to it; and what makes a page.
 NEEDED = (
     "benchbook.book",
     "benchbook.headless",
     "benchbook.plots.frame_plots",
     "benchbook.plots.measure_plots",
+    "benchbook.site.executing",
     "benchbook.site.publish",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
+    "scipy.special",
 )
 
 
@@ -216,12 +218,13 @@ def replay_all(steps: Sequence[Callable[[], int]]) -> list[int]:
 
     What their notebooks and pages need is imported once, here: for one page that takes longer than to draw it.
     """
-    from benchbook.site import publish, side_by_side
+    from benchbook.site import drawn_from, publish, side_by_side
 
     with uncollected():
         for name in NEEDED:
             import_module(name)
         publish.warm_up()
+        drawn_from.warm_up()
     return side_by_side.run(steps)
 
 

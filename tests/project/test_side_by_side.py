@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -83,6 +84,14 @@ def test_a_step_whose_process_ends_early_costs_no_other_one(
 def test_what_a_step_began_with_is_not_looked_through_for_garbage() -> None:
     assert side_by_side.run([lambda: gc.get_freeze_count() == 0] * 2) == [0, 0]
     assert gc.get_freeze_count() == 0, "but in this process it is"
+
+
+def test_pages_side_by_side_import_once_what_each_of_them_needs() -> None:
+    later = ("papermill.clientwrap", "scipy.special", "matplotlib.backends.backend_svg", "nbconvert")
+    told = f"lambda: print(*[name for name in {later} if name not in sys.modules]) or 0"
+    program = f"import sys; from benchbook.restage import replay_all; replay_all([{told}] * 2)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == [], "what is imported after the copies were made is imported in each of them"
 
 
 def test_a_step_alone_needs_no_process() -> None:

@@ -30,6 +30,11 @@ def sources(report: str, campaign: Campaign) -> str:
     return _digest([_kit(), *_contents(_read_by(report)), *_sizes(campaign.folder)])
 
 
+def warm_up() -> None:
+    """Look once through what is installed, for all copies of this process that ask for `sources`."""
+    _kit()
+
+
 def is_as_drawn(campaign: Campaign, drawn_of: str) -> bool:
     """Whether its notebook, results and figures are those that were drawn from these `sources`."""
     try:
@@ -74,7 +79,8 @@ def _sizes(folder: Path) -> Iterator[str]:
 @cache
 def _kit() -> str:
     """The kit itself, Python, all that is installed beside it, and the code of packages that bring parts of it."""
-    installed = sorted(f"{each.name} {each.version}" for each in distributions())
+    # Whoever asks a distribution for its name, and then for its version, has its metadata read twice.
+    installed = sorted(f"{about['Name']} {about['Version']}" for about in (each.metadata for each in distributions()))
     code = (path for roots in plugins.packages().values() for root in roots for path in _files(root))
     return _digest([sys.version, *installed, *_contents(code)])
 
