@@ -9,15 +9,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
+from distributed import Client
 from kit import PATIENCE_S, ROOT, TESTS, Home, until
 from rich.console import Console
 
-from benchbook.batch import batch_command, batch_page, batch_results, batch_run, cell_process
+from benchbook.batch import batch_command, batch_page, batch_results, batch_run, cell_process, dask_cluster
 from benchbook.batch.batch_cell import BatchCell
 from benchbook.batch.batch_cells import cells_of
 from benchbook.batch.batch_plan import BatchPlan, load_plan
@@ -28,6 +31,8 @@ from benchbook.given import whole_file
 
 TIDB, DM, GA, LAB = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "lab_dm_ga", "lab_tidb"
 FAKE = str(TESTS / "helpers" / "fake_report.py")
+# The setting of Dask by which a worker samples its stack, a hundred times a second.
+PROFILE = "distributed.worker.profile.enabled"
 
 
 @pytest.fixture(autouse=True)
@@ -248,8 +253,23 @@ def test_a_second_try_is_told_by_its_own_words(home: Home) -> None:
     assert (second.said, second.why) == ("hosts.db1: no such user\n", "hosts.db1: no such user")
 
 
+@pytest.fixture
+def watches_itself(monkeypatch: pytest.MonkeyPatch) -> set[object]:
+    """Whether Dask samples its own stacks, in each process of the clusters that this test opens."""
+    said: set[object] = set()
+
+    @contextmanager
+    def opened(scheduler: str, workers: int) -> Iterator[Client]:
+        with dask_cluster.opened(scheduler, workers) as client:
+            said.update(client.run(dask.config.get, PROFILE).values())
+            yield client
+
+    monkeypatch.setattr(batch_run, "opened", opened)
+    return said
+
+
 @pytest.mark.real
-def test_cells_on_a_cluster_of_two_processes(home: Home) -> None:
+def test_cells_on_a_cluster_of_two_processes(home: Home, watches_itself: set[object]) -> None:
     names = {"a": ["meets", "loses_its_worker", "well"], "b": ["is_met", "busy", "fails", "well"]}
     made = [
         cell(number, name, where)
@@ -257,6 +277,7 @@ def test_cells_on_a_cluster_of_two_processes(home: Home) -> None:
     ]
     status, found, periods = run(home, made)
     assert status == 1
+    assert watches_itself == {False}, "its workers run beside the loads that are measured"
     by_name = {(one["report"], one["inventory"]): one for one in found["cells"]}
     assert {key: one["status"] for key, one in by_name.items() if one["status"]} == {("fails", "b"): 1}
     assert all(one["page"] == "site/index.html" for one in by_name.values() if one["status"] == 0)
