@@ -20,3 +20,4 @@ def test_a_made_up_campaign_is_whole_and_all_of_it_is_analysed(home: Home) -> No
     found = analysis_bench.analyse()
     assert (found["trials"], (made.folder / "results.json").exists()) == (60, True)
     assert any("every_trial" in cell for cell in found["cells"])
+    assert all(phase["seconds"] > 0 for phase in found["phases"].values()), found["phases"]

@@ -9,7 +9,9 @@ import json
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -17,25 +19,52 @@ from rich.console import Console
 
 from benchbook import paths, published
 from benchbook.bench.made_up_campaign import REPORT, SYSTEMS, TIME_S, child, environment, made_up, own_home
+from benchbook.bench.phases import Phases
 from benchbook.bench.spent import SELF, cpu_s, peak_mb
 from benchbook.campaign import design, record, store
 from benchbook.campaign.store import Campaign
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
-MODULE = "benchbook.bench.analysis_bench"
+MODULE, IMPORTS = "benchbook.bench.analysis_bench", "benchbook.bench.import_costs"
 # 15 cells on two systems: 1,020 trials.
 REPETITIONS = 34
+# What is called for it, by whatever cell.
+_PHASES = (
+    (
+        "records: which there are, and what they say",
+        "benchbook.campaign.store:Campaign",
+        ("records", "done", "failures"),
+    ),
+    ("records: histograms", "benchbook.campaign.record_index:LazyHistogram", ("_read",)),
+    ("samples: reading Parquet", "benchbook.campaign.store:Campaign", ("coded_series", "series")),
+    ("samples: CPU of the hosts", "benchbook.analysis.cpu_use", ("of_record",)),
+    ("tables beside the published ones", "benchbook.book:Book", ("tables",)),
+    ("claims", "benchbook.claims.judge", ("of_campaign",)),
+    ("figures: panels and lines", "benchbook.plots.frame_plots", ("levels", "repetitions", "ecdf", "relation")),
+    ("figures: panels and lines", "benchbook.plots.timelines", ("time_series",)),
+    ("figures: panels and lines", "benchbook.claims.claims_plot", ("forest",)),
+    ("figures: places of labels, PNG, SVG", "benchbook.plots.mime", ("png", "svg")),
+)
 
 
 def analysis(console: Console) -> dict[str, Any]:
-    """seconds and peak MB of the whole analysis of a campaign of 1,020 trials, in a fresh process"""
+    """seconds, CPU seconds and peak MB of the whole analysis of 1,020 trials, and of its phases, in a fresh process"""
     with tempfile.TemporaryDirectory(prefix="benchbook-analysis-") as folder:
         home = own_home(Path(folder))
         child(home, MODULE, "make")
+        imports = json.loads(child(home, IMPORTS, "all"))
         found: dict[str, Any] = json.loads(child(home, MODULE, "analyse"))
     for name, seconds in found.pop("cells").items():
         console.print(f"  {seconds:6.1f} s  {name}", markup=False)
-    return found
+    _say("importing, a process of its own", imports, console)
+    _say("analysing", found["phases"], console)
+    return {**found, "imports": imports}
+
+
+def _say(what: str, phases: dict[str, dict[str, float]], console: Console) -> None:
+    console.print(f"  {what}: wall time, CPU time, growth of the peak", markup=False)
+    for name, took in phases.items():
+        console.print(f"  {took['seconds']:6.2f} s {took['cpu_s']:6.2f} s {took['mb']:4.0f} MB  {name}", markup=False)
 
 
 # -- the campaign -------------------------------------------------------------------------------------------------
@@ -73,11 +102,17 @@ def make(repetitions: int = REPETITIONS) -> Campaign:
 
 
 def analyse() -> dict[str, Any]:
-    """Run every code cell of the report's notebook, as a replay; seconds in all and per cell, CPU time, peak MB."""
+    """Run every code cell of the report's notebook, as a replay.
+
+    Seconds in all, per cell and per phase, CPU time, peak MB. What this module imports (`before_it_mb`: NumPy, pandas,
+    pyarrow) is there before it begins, and is part of the peak alone.
+    """
     cells = json.loads(paths.notebook(REPORT).read_text())["cells"]
     namespace: dict[str, Any] = {"__name__": "notebook"}
     took: dict[str, float] = {}
-    began = time.perf_counter()
+    before_it = peak_mb(SELF)
+    began, used, phases = time.perf_counter(), cpu_s(SELF), Phases()
+    _follow(phases)
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code":
@@ -90,10 +125,21 @@ def analyse() -> dict[str, Any]:
     return {
         "trials": len(namespace["report"].records),
         "seconds": round(seconds, 1),
-        "cpu_s": round(cpu_s(SELF), 1),
+        "cpu_s": round(cpu_s(SELF) - used, 1),
         "peak_mb": peak_mb(SELF),
+        "before_it_mb": before_it,
         "cells": took,
+        "phases": phases.found(),
     }
+
+
+def _follow(phases: Phases) -> None:
+    """What draws is imported here, where a notebook does it with its first figure: then it can be followed too."""
+    with phases.phase("importing what is not there yet"):
+        for name in ("benchbook.book", "scipy.special", "matplotlib.pyplot", "benchbook.plots.frame_plots"):
+            import_module(name)
+    for name, owner, functions in _PHASES:
+        phases.follow(name, resolve_name(owner), *functions)
 
 
 if __name__ == "__main__":
