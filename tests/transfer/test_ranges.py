@@ -61,3 +61,16 @@ def test_bounds_are_those_of_the_index_so_that_no_type_is_left_out() -> None:
     called = client.__getitem__.return_value.__getitem__.return_value.find_raw_batches.call_args
     assert called.args == ({},)
     assert called.kwargs == {"batch_size": 100, "min": [("_id", 5)], "max": [("_id", "x")], "hint": [("_id", 1)]}
+
+
+def test_a_whole_collection_is_asked_for_once_its_first_batch_is() -> None:
+    """Before, there is no room for it: what a reader asks for counts as in flight."""
+    client = MagicMock()
+    asked = client.__getitem__.return_value.__getitem__.return_value.aggregate_raw_batches
+    asked.return_value = MagicMock(__iter__=lambda _: iter([b"one", b"two"]))
+    batches = ranges.Range("db", "c").cursor(client, 100)
+    assert not asked.called
+    assert next(batches) == b"one"  # type: ignore[comparison-overlap]
+    asked.assert_called_once_with([], batchSize=100)
+    batches.close()
+    assert asked.return_value.close.called

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
 import bson
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.transfer import catalog, dataset
+from benchbook.transfer import catalog, dataset, raw
 from benchbook.transfer.bar import Bar
 from benchbook.transfer.dataset import DocumentSet
 from benchbook.transfer.engine import Sample, transfer
 from benchbook.transfer.failures import ProofFailed
 from benchbook.transfer.proof import digest, prove
-from benchbook.transfer.settings import Settings
+from benchbook.transfer.ranges import whole
+from benchbook.transfer.settings import Document, Settings
 from benchbook.transfer.watchers import line
 
 from .conftest import Command, Server, fill, numbered
@@ -111,6 +113,19 @@ def test_a_second_run_writes_only_what_is_missing_or_different(source: Server, t
         assert (counts.inserted, counts.replaced, counts.already_there) == (800, 5, 1195)
         assert catalog.documents(copy, database, "c") == 2000
     prove(source.endpoint, target.endpoint, databases=database)
+
+
+def test_a_collection_is_read_whole_as_find_reads_it(source: Server, database: str) -> None:
+    with source.client() as client:
+        documents: list[Document] = [*numbered(500), {"_id": {"a": 1}, "b": [1, {"c": None}], "": bson.Int64(1)}]
+        fill(client, database, "c", documents)
+        client[database].create_collection("capped", capped=True, size=1 << 20)
+        fill(client, database, "capped", [{"_id": number} for number in (3, 1, 2)])
+        for name, count in (("c", 501), ("capped", 3), ("none", 0)):
+            found = b"".join(cast(Iterable[bytes], client[database][name].find_raw_batches({})))
+            read = b"".join(whole(client, database, name, 100))
+            assert read == found
+            assert len(list(raw.split(read))) == count
 
 
 def test_proof_names_the_collection_that_differs(source: Server, target: Server, database: str) -> None:

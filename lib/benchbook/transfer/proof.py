@@ -18,6 +18,7 @@ from benchbook.transfer import raw
 from benchbook.transfer.catalog import matching
 from benchbook.transfer.clients import Client, answering, connected
 from benchbook.transfer.failures import ProofFailed
+from benchbook.transfer.ranges import whole
 from benchbook.transfer.settings import MongoEndpoint, Settings, cores
 
 _SCAN_DOCUMENTS = 1000
@@ -116,7 +117,7 @@ def _digest(client: Client, endpoint: MongoEndpoint, namespace: tuple[str, str])
     database, collection = namespace
     with (
         answering(endpoint, ProofFailed),
-        closing(client[database][collection].find_raw_batches({}, batch_size=_SCAN_DOCUMENTS)) as batches,
+        closing(whole(client, database, collection, _SCAN_DOCUMENTS)) as batches,
     ):
         return summed(f"{database}.{collection}", cast(Iterator[bytes], batches))
 

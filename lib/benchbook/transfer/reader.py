@@ -8,15 +8,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pymongo.cursor import RawBatchCursor
 from pymongo.errors import ConnectionFailure, OperationFailure
 
 from benchbook.transfer import raw
 from benchbook.transfer.cache import Batch, Cache
 from benchbook.transfer.clients import Client, patiently, reason
 from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.ranges import Range
-from benchbook.transfer.settings import Document
+from benchbook.transfer.ranges import Range, RawBatches
 
 if TYPE_CHECKING:
     from benchbook.transfer.known import Known
@@ -92,7 +90,7 @@ class Reader:
         with closing(part.cursor(self.target, _SCAN_DOCUMENTS)) as cursor:
             return Known(cast(Iterator[bytes], cursor))
 
-    def _step(self, part: Range, cursor: RawBatchCursor[Document], known: Known | None, progress: _Progress) -> bool:
+    def _step(self, part: Range, cursor: RawBatches, known: Known | None, progress: _Progress) -> bool:
         # One answer of the source. Slots pass on with its batches; those that it does not need are given back here.
         batches: list[Batch] = []
         try:
