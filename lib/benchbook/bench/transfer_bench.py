@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
 from benchbook import published
 from benchbook.analysis.measured import interval, paired_ratio
+from benchbook.analysis.results import Measured
 from benchbook.build import programs
 from benchbook.campaign import design
 from benchbook.campaign.design import Cell, Levels, Trial
@@ -20,6 +21,7 @@ from benchbook.profiles import load_profile
 from benchbook.reports.transfer import transfer_kind
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
+from benchbook.transfer.settings import cores
 
 REPORT = "ddt_full_scale"
 # Starting Python costs as much CPU as some 30,000 documents: with fewer, that is what would be compared.
@@ -39,31 +41,54 @@ Summary = dict[str, Quantity]
 
 
 def transfer(console: Console) -> dict[str, object]:
-    """documents/s of our transfer over those of mongodump | mongorestore, client CPU of both, memory by cache size"""
+    """documents/s of our transfer over those of mongodump | mongorestore, CPU, the bound, memory by cache size"""
     ours, theirs = _trial("pymongo", "bench", DEFAULTS), _trial("mongodump", PEER_TABLE, PEER_LEVELS)
     with _running() as experiment:
         experiment.begin([ours], lambda step: None)
         pairs = [_pair(experiment, (ours, theirs), console, number) for number in range(PAIRS)]
         sweep = [_by_cache(experiment, size, console) for size in CACHES]
-    return {**compared(pairs), "documents": DOCUMENTS, "memory_by_cache": sweep}
+    return {**compared(pairs, cores()), "documents": DOCUMENTS, "memory_by_cache": sweep}
 
 
-def compared(pairs: list[tuple[Summary, Summary]]) -> dict[str, object]:
-    """Ratios ours/theirs with 95% intervals over the pairs (of logarithms), and client CPU s per million documents."""
-    cpu = {
-        name: interval([pair[side]["cpu_s_per_million"].value for pair in pairs]).model_dump()
-        for side, name in enumerate(("pymongo", "mongodump"))
-    }
+def compared(pairs: list[tuple[Summary, Summary]], machine: int) -> dict[str, object]:
+    """Ratios ours/theirs with 95% intervals over the pairs (of logarithms), and CPU s per million documents.
+
+    `rate_ratio_bound`: of a copier that takes nothing of the `machine` cores that it shares with the servers, and
+    leaves none of them idle, where the servers take what they take for ours.
+    """
     return {
         "rate_ratio": _ratio(pairs, "wall_qps"),
         "cpu_ratio": _ratio(pairs, "cpu_s_per_million"),
-        "cpu_s_per_million": cpu,
+        "cpu_s_per_million": _of_both(pairs, lambda summary: summary["cpu_s_per_million"].value),
+        "servers_cpu_s_per_million": _of_both(pairs, _servers_cpu),
+        "rate_ratio_bound": _told(paired_ratio([_bound(*pair, machine) for pair in pairs])),
         "pairs": len(pairs),
     }
 
 
+def _of_both(pairs: list[tuple[Summary, Summary]], figure: Callable[[Summary], float]) -> dict[str, object]:
+    return {
+        name: interval([figure(pair[side]) for pair in pairs]).model_dump()
+        for side, name in enumerate(("pymongo", "mongodump"))
+    }
+
+
+def _servers_cpu(summary: Summary) -> float:
+    """CPU s of source and target together per million documents, while they were copied."""
+    used = summary["source_cores"].value + summary["target_cores"].value
+    return 1e6 * used * summary["total_time_s"].value / summary["documents"].value
+
+
+def _bound(ours: Summary, theirs: Summary, machine: int) -> tuple[float, float]:
+    """Documents/s of which the two servers alone are the limit, and theirs."""
+    return 1e6 * machine / _servers_cpu(ours), theirs["wall_qps"].value
+
+
 def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float | None]:
-    found = paired_ratio([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs])
+    return _told(paired_ratio([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs]))
+
+
+def _told(found: Measured) -> dict[str, float | None]:
     return {"ratio": found.value, "low": found.low, "high": found.high}
 
 
