@@ -1,7 +1,9 @@
-"""What a phase took is its own: not what ran within it under another name."""
+"""What a phase took is its own: not what ran within it, nor what the process that started this one holds."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -38,3 +40,11 @@ def test_what_runs_within_a_phase_is_not_its_own(monkeypatch: pytest.MonkeyPatch
         "claims": {"seconds": 0.5, "cpu_s": 0.25, "mb": 0.0},
         REST: {"seconds": 24.0, "cpu_s": 12.0, "mb": 1.0},
     }
+
+
+def test_the_peak_of_a_process_is_not_that_of_the_one_that_started_it() -> None:
+    held = bytearray(400_000_000)
+    held[::4_096] = b"x" * len(held[::4_096])
+    program = "from benchbook.bench.spent import SELF, peak_mb; print(peak_mb(SELF))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert 5 < int(done.stdout) < len(held) / 1e6 / 2

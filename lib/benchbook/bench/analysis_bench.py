@@ -30,6 +30,8 @@ MODULE, IMPORTS = "benchbook.bench.analysis_bench", "benchbook.bench.import_cost
 REPETITIONS = 34
 # What is called for it, by whatever cell.
 _PHASES = (
+    ("opening the report: its kind, its tables", "benchbook.book", ("open_report",)),
+    ("frames for a reader", "benchbook.frames.framed:Framed", ("trials", "histograms", "cpu", "beside_frame")),
     (
         "records: which there are, and what they say",
         "benchbook.campaign.store:Campaign",
