@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest.mock import MagicMock
+
 import pytest
 from bson.binary import UuidRepresentation
 
 from benchbook.errors import BadInput
+from benchbook.transfer import catalog
 from benchbook.transfer.clients import connect
 from benchbook.transfer.settings import MongoEndpoint, Settings, shares
 
@@ -86,3 +89,18 @@ def test_a_url_does_not_say_how_a_collection_s_own_uuid_is_decoded() -> None:
     # Its monitor, which would look for that server meanwhile, is not started.
     with connect(MongoEndpoint(f"{A.url}?uuidRepresentation=standard&connect=false")) as client:
         assert client.codec_options.uuid_representation == UuidRepresentation.UNSPECIFIED
+
+
+@pytest.mark.parametrize(
+    ("databases", "is_listed", "looked_into"),
+    [("shop", False, ["shop"]), ("shop_.*", True, ["shop_1", "shop_2"]), ("admin", False, [])],
+)
+def test_a_database_of_a_plain_name_is_looked_for_without_a_list_of_all(
+    databases: str, is_listed: bool, looked_into: list[str]
+) -> None:
+    client = MagicMock()
+    client.list_database_names.return_value = ["admin", "shop_1", "other", "shop_2"]
+    client.__getitem__.return_value.list_collections.side_effect = lambda: [{"name": "v", "type": "view"}]
+    found = catalog.matching(client, Settings(A, B, databases=databases))
+    assert client.list_database_names.called is is_listed
+    assert [each.database for each in found] == looked_into

@@ -20,6 +20,7 @@ _NAMESPACE_EXISTS = 48
 _DUPLICATE_KEY = 11000
 # FerretDB passes on what SQLite says.
 _NOT_UNIQUE = re.compile(r"E11000|duplicate key|UNIQUE constraint failed", re.IGNORECASE)
+_NAME = re.compile(r"\w{1,63}", re.ASCII)
 _COPYABLE = frozenset({"collection", "view"})
 # Options that make another kind of collection, and what a capped one may hold: bytes, documents.
 _OF_A_KIND, _ROOM = ("capped", "viewOn", "pipeline", "timeseries"), ("size", "max")
@@ -59,8 +60,14 @@ def collections(client: Client, settings: Settings) -> list[Collection]:
 
 def matching(client: Client, settings: Settings) -> list[Collection]:
     """The collections that the settings select, by name; none if there are none."""
-    found = [each for database in client.list_database_names() for each in _of_database(client, database, settings)]
+    found = [each for database in _databases(client, settings) for each in _of_database(client, database, settings)]
     return sorted(found, key=lambda each: each.namespace)
+
+
+def _databases(client: Client, settings: Settings) -> list[str]:
+    # An expression without any sign matches the database of that name alone, which has no collections if it is not
+    # there. FerretDB adds up the sizes of all that it holds before it names them: 0.1 s for 100,000 documents.
+    return [settings.databases] if _NAME.fullmatch(settings.databases) else client.list_database_names()
 
 
 def _of_database(client: Client, database: str, settings: Settings) -> list[Collection]:
