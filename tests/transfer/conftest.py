@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,8 +25,24 @@ from benchbook.transfer.settings import MongoEndpoint
 SECONDS = 60.0
 
 
-# Servers of one worker of the test run are not those of another.
-NET = f"127.0.{70 + int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:])}"
+def _free_net() -> tuple[str, socket.socket]:
+    """The first three numbers of addresses that no other process has taken, and the socket that holds them."""
+    for net in (f"127.1.{third}" for third in range(70, 90)):
+        door = socket.socket()
+        try:
+            # A run that was killed left its servers; one that goes on holds the door.
+            with socket.socket() as first:
+                first.bind((f"{net}.11", 27017))
+            door.bind((f"{net}.254", 27017))
+        except OSError:
+            door.close()
+            continue
+        return net, door
+    raise RuntimeError("every network of the transfer's tests is in use: end the test runs that nobody needs")
+
+
+# Servers of one worker, or of one test run, are not those of another. Held until this process ends.
+NET, _DOOR = _free_net()
 
 
 class Reached(Protocol):
