@@ -66,7 +66,9 @@ class Server:
         return MongoEndpoint(f"mongodb://{self.host}:27017/")
 
     def start(self) -> Server:
-        command = [str(self.program), "--listen", f"{self.host}:27017", "--dir", str(self.folder)]
+        # With this process, however it ends: pytest kills workers that are in the middle of a test.
+        leashed = ["setpriv", "--pdeathsig", "KILL", "--"]
+        command = [*leashed, str(self.program), "--listen", f"{self.host}:27017", "--dir", str(self.folder)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout is not None
         assert self.process.stdout.readline().startswith("ready")
