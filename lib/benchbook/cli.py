@@ -154,10 +154,11 @@ def site(
 
     A notebook is executed again where its records, its code or any setting has changed since.
     """
-    from benchbook.restage import longest_first, replay, replay_all
+    from benchbook.restage import done_soonest, replay, replay_all
+    from benchbook.site.side_by_side import cores
 
     chosen, which = _recorded(names, campaign)
-    steps = {name: partial(replay, name, which, console, anew=anew) for name in longest_first(chosen)}
+    steps = {name: partial(replay, name, which, console, anew=anew) for name in done_soonest(chosen, cores())}
     replays = [partial(_guarded, name, step) for name, step in steps.items()]
     raise typer.Exit(max(replay_all(replays)))
 
