@@ -34,6 +34,8 @@ def test_what_runs_within_a_phase_is_not_its_own(monkeypatch: pytest.MonkeyPatch
     with measured.phase("claims"):
         works(0.5)
     works(16, 1)
+    measured.let_go()
+    assert parts.draw is draws
     assert measured.found() == {
         "figures": {"seconds": 10.0, "cpu_s": 5.0, "mb": 60.0},
         "records": {"seconds": 4.0, "cpu_s": 2.0, "mb": 10.0},

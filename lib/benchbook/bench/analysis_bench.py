@@ -28,8 +28,9 @@ from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 MODULE, IMPORTS = "benchbook.bench.analysis_bench", "benchbook.bench.import_costs"
 # 15 cells on two systems: 1,020 trials.
 REPETITIONS = 34
+IMPORTING = "importing what is not there yet"
 # What is called for it, by whatever cell.
-_PHASES = (
+PHASES = (
     ("opening the report: its kind, its tables", "benchbook.book", ("open_report",)),
     ("frames for a reader", "benchbook.frames.framed:Framed", ("trials", "histograms", "cpu", "beside_frame")),
     (
@@ -114,15 +115,18 @@ def analyse() -> dict[str, Any]:
     took: dict[str, float] = {}
     before_it = peak_mb(SELF)
     began, used, phases = time.perf_counter(), cpu_s(SELF), Phases()
-    _follow(phases)
-    for cell in cells:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code":
-            before = time.perf_counter()
-            exec(source, namespace)
-            took[source.strip().splitlines()[0]] = round(time.perf_counter() - before, 2)
-        if "parameters" in cell["metadata"].get("tags", []):
-            namespace.update(replay=True, profile="lab", systems=list(SYSTEMS))
+    try:
+        _follow(phases)
+        for cell in cells:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                before = time.perf_counter()
+                exec(source, namespace)
+                took[source.strip().splitlines()[0]] = round(time.perf_counter() - before, 2)
+            if "parameters" in cell["metadata"].get("tags", []):
+                namespace.update(replay=True, profile="lab", systems=list(SYSTEMS))
+    finally:
+        phases.let_go()
     seconds = time.perf_counter() - began
     return {
         "trials": len(namespace["report"].records),
@@ -137,10 +141,10 @@ def analyse() -> dict[str, Any]:
 
 def _follow(phases: Phases) -> None:
     """What draws is imported here, where a notebook does it with its first figure: then it can be followed too."""
-    with phases.phase("importing what is not there yet"):
+    with phases.phase(IMPORTING):
         for name in ("benchbook.book", "scipy.special", "matplotlib.pyplot", "benchbook.plots.frame_plots"):
             import_module(name)
-    for name, owner, functions in _PHASES:
+    for name, owner, functions in PHASES:
         phases.follow(name, resolve_name(owner), *functions)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
 
@@ -23,6 +23,7 @@ class Phases:
     def __init__(self) -> None:
         self._under_way, self._seen = [REST], _now()
         self._found = {REST: [0.0, 0.0, 0.0]}
+        self._followed_calls = ExitStack()
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -35,9 +36,15 @@ class Phases:
             self._under_way.pop()
 
     def follow(self, name: str, owner: Any, *functions: str) -> None:
-        """Make every call of these functions (of a module or a class) part of the phase."""
+        """Make every call of these functions (of a module or a class) part of the phase, until they are let go."""
         for function in functions:
-            setattr(owner, function, self._followed(name, getattr(owner, function)))
+            plain = getattr(owner, function)
+            self._followed_calls.callback(setattr, owner, function, plain)
+            setattr(owner, function, self._followed(name, plain))
+
+    def let_go(self) -> None:
+        """Functions that were followed are what they were."""
+        self._followed_calls.close()
 
     def _followed(self, name: str, function: Any) -> Any:
         @wraps(function)
