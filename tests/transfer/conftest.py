@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import socket
@@ -43,6 +44,7 @@ def _free_net() -> tuple[str, socket.socket]:
 
 # Servers of one worker, or of one test run, are not those of another. Held until this process ends.
 NET, _DOOR = _free_net()
+atexit.register(_DOOR.close)
 
 
 class Reached(Protocol):
