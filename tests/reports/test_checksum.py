@@ -10,7 +10,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from contextlib import nullcontext
-from threading import Barrier
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
@@ -66,7 +66,15 @@ def server(tables: dict[str, tuple[list[tuple[str, ...]], list[tuple[Any, ...]]]
         db.execute(f"CREATE TABLE db.`{table}` ({', '.join(f'`{column[0]}`' for column in columns)})")
         marks = ", ".join("?" * len(columns))
         db.executemany(f"INSERT INTO db.`{table}` VALUES ({marks})", rows)
-    return lambda sql: db.execute(sql).fetchall()
+    # One at a time. A statement holds SQLite's mutex while it waits for the interpreter, to call one of these functions
+    # of Python, and another thread holds that one while it waits for the mutex: nothing in this process would run on.
+    one = Lock()
+
+    def execute(sql: str) -> list[Any]:
+        with one:
+            return db.execute(sql).fetchall()
+
+    return execute
 
 
 def prove(ours: Execute, theirs: Execute, **more: int) -> list[TableProof]:
