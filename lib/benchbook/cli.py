@@ -284,11 +284,17 @@ def new(
 
 
 @app.command()
-def bench(names: Names = None) -> None:
-    """Measure what the kit itself costs, in ratios taken in one run."""
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Which; without a name, they are listed.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them: more than an hour.")] = False,
+) -> None:
+    """Measure what the kit itself costs, in ratios taken in one run; without a name, list what can be measured."""
     from benchbook.bench import benchmarks
 
-    benchmarks.run(names, console)
+    if names or every:
+        benchmarks.run(names or benchmarks.BENCHMARKS, console)
+    else:
+        benchmarks.print_all(console)
 
 
 @app.command()

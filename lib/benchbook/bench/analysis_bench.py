@@ -18,6 +18,7 @@ import numpy as np
 from rich.console import Console
 
 from benchbook import paths, published
+from benchbook.bench import import_costs
 from benchbook.bench.made_up_campaign import REPORT, SYSTEMS, TIME_S, child, environment, made_up, own_home
 from benchbook.bench.phases import Phases
 from benchbook.bench.spent import SELF, cpu_s, peak_mb
@@ -25,7 +26,7 @@ from benchbook.campaign import design, record, store
 from benchbook.campaign.store import Campaign
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
-MODULE, IMPORTS = "benchbook.bench.analysis_bench", "benchbook.bench.import_costs"
+MODULE, IMPORTS = "benchbook.bench.analysis_bench", import_costs.__name__
 # 15 cells on two systems: 1,020 trials.
 REPETITIONS = 34
 IMPORTING = "importing what is not there yet"
@@ -142,7 +143,7 @@ def analyse() -> dict[str, Any]:
 def _follow(phases: Phases) -> None:
     """What draws is imported here, where a notebook does it with its first figure: then it can be followed too."""
     with phases.phase(IMPORTING):
-        for name in ("benchbook.book", "scipy.special", "matplotlib.pyplot", "benchbook.plots.frame_plots"):
+        for name in import_costs.ORDER:
             import_module(name)
     for name, owner, functions in PHASES:
         phases.follow(name, resolve_name(owner), *functions)

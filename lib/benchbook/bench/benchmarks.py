@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,6 +46,7 @@ from benchbook.given.whole_file import replace_text
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.login_shell import quote
+from benchbook.overview.terminal_table import show
 from benchbook.paths import resolve
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -65,14 +65,22 @@ Figures = dict[str, float]
 FIGURES = ("tps", "p95_ms")
 
 
-def run(names: list[str] | None, console: Console) -> None:
-    """Run the named benchmarks, or all; prints each result and keeps them in data/runs/bench.json."""
-    for name in names or []:
+def print_all(console: Console) -> None:
+    """A line for each benchmark: what it measures, and when it last did."""
+    kept = _kept()
+    rows = [(name, _measures(name), kept.get(name, {}).get("at", "never")) for name in BENCHMARKS]
+    show(console, ("benchmark", "measures", "last run"), rows)
+    console.print("run one: make bench BENCH=NAME    all, for more than an hour: benchbook bench --all", markup=False)
+
+
+def run(names: Iterable[str], console: Console) -> None:
+    """Run the named benchmarks; prints each result and keeps them in data/runs/bench.json."""
+    names = list(names)
+    for name in names:
         one_of(name, BENCHMARKS, "benchmark", problem="unknown benchmark", key="bench")
-    path = results_file()
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    for name in names or list(BENCHMARKS):
-        console.print(f"[bold]{name}[/]: {inspect.getdoc(BENCHMARKS[name])}")
+    path, kept = results_file(), _kept()
+    for name in names:
+        console.print(f"[bold]{name}[/]: {_measures(name)}")
         found = BENCHMARKS[name](console)
         if short := {key: value for key, value in found.items() if not isinstance(value, list)}:
             console.print(f"  {short}")
@@ -83,6 +91,15 @@ def run(names: list[str] | None, console: Console) -> None:
 def results_file() -> Path:
     """Where the results of the latest benchmarks stand."""
     return paths.home() / "data" / "runs" / "bench.json"
+
+
+def _kept() -> dict[str, Any]:
+    path = results_file()
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def _measures(name: str) -> str:
+    return " ".join((BENCHMARKS[name].__doc__ or "").split())
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.clocks import clock_offset
-from benchbook.hosts.jobs import BARE, remote_program
+from benchbook.hosts.jobs import program_on
 from benchbook.hosts.patience import patiently
 from benchbook.hosts.tuning import left_behind, tune
 
@@ -35,9 +35,9 @@ DRIVING_BYTES = 10**9
 
 def gather(host: RemoteHost) -> HostFacts:
     """Facts of one host, with `clock_offset_s` (host minus driver, good to half the round trip, `clock_error_s`)."""
-    program = host.push(remote_program("hosts", "gather_facts.py"))
+    program = program_on(host, "hosts", "gather_facts.py")
     before = time.time()
-    facts = json.loads(host.run([host.python, BARE, program, host.root], timeout=30).stdout)
+    facts = json.loads(host.run([*program, host.root], timeout=30).stdout)
     offset, error = clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
     return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)

@@ -318,6 +318,12 @@ def remote_program(package: str, name: str) -> Path:
     return Path(str(resources.files(f"benchbook.{package}.remote").joinpath(name)))
 
 
+def program_on(host: RemoteHost, package: str, name: str) -> list[str]:
+    """The words that begin a program of ours on a host, which has it now; its arguments follow."""
+    program = host.push(remote_program(package, name))
+    return [host.python, BARE, program]
+
+
 def reap(host: RemoteHost, own_lease: str, displaced: Iterable[tuple[str, str]] = ()) -> list[str]:
     """End the jobs that a driver which is gone left on `host`; returns their names.
 
@@ -325,8 +331,8 @@ def reap(host: RemoteHost, own_lease: str, displaced: Iterable[tuple[str, str]] 
 
     Raises HostUnusable when another driver is at work there: two loads on one host measure neither.
     """
-    supervisor = host.push(remote_program("hosts", "supervise.py"))
-    words = [host.python, BARE, supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
+    supervisor = program_on(host, "hosts", "supervise.py")
+    words = [*supervisor, "reap", host.path("jobs"), own_lease, *chain.from_iterable(displaced)]
     found = json.loads(host.run(words, timeout=host.inventory.ssh.lease_s + 120).stdout)
     if found["held"]:
         raise HostUnusable(

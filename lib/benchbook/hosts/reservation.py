@@ -20,7 +20,7 @@ from benchbook.errors import BenchbookError, ConnectionLost, HostReserved, HostU
 from benchbook.grouping import grouped
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
 from benchbook.hosts.holder import Holder, since_in_words, this_driver
-from benchbook.hosts.jobs import BARE, remote_program
+from benchbook.hosts.jobs import program_on, remote_program
 from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.
@@ -255,8 +255,7 @@ def _on(host: RemoteHost) -> Run:
     """The program on a host; by a thread, for Fabric keeps Ctrl-C from the one that waits for a command."""
 
     def step(host: RemoteHost, words: Sequence[str]) -> str:
-        program = host.push(remote_program("hosts", "reserve.py"))
-        return host.run([host.python, BARE, program, *words], timeout=_ANSWER_S).stdout
+        return host.run([*program_on(host, "hosts", "reserve.py"), *words], timeout=_ANSWER_S).stdout
 
     return lambda words: on_each("reserving", [host], patiently(lambda one: step(one, words)), timeout=2 * _ANSWER_S)[
         host.name

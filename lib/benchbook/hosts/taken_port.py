@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BenchbookError
-from benchbook.hosts.jobs import BARE, remote_program
+from benchbook.hosts.jobs import program_on, remote_program
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def _number(address: str) -> str:
 
 def _there(host: RemoteHost, port: int) -> str:
     try:
-        program = host.push(remote_program("hosts", "who_listens.py"))
-        said = host.run([host.python, BARE, program, _number(host.host.address), port], timeout=20).stdout
+        program = program_on(host, "hosts", "who_listens.py")
+        said = host.run([*program, _number(host.host.address), port], timeout=20).stdout
         return str(said).strip() or UNKNOWN
     except BenchbookError:
         # That a server died is what matters; who has its port is only good to know.

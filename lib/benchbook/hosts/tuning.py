@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import BARE, LONGEST_S, Command, Ended, Job, remote_program
+from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, program_on
 from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.
@@ -39,7 +39,7 @@ def left_behind(hosts: Iterable[RemoteHost]) -> dict[str, list[tuple[str, str, s
 
 
 def _left(host: RemoteHost) -> list[tuple[str, str, str]]:
-    said = host.run([host.python, BARE, host.push(remote_program("hosts", "tune.py")), "left", "/"]).stdout
+    said = host.run([*program_on(host, "hosts", "tune.py"), "left", "/"]).stdout
     return [(str(file), str(now), str(before)) for file, now, before in json.loads(said)]
 
 
@@ -74,10 +74,10 @@ def _lost(session: Session) -> dict[str, Ended]:
 
 
 def _tune(session: Session, host: RemoteHost) -> Tuned:
-    program = host.push(remote_program("hosts", "tune.py"))
+    program = program_on(host, "hosts", "tune.py")
     is_root = host.is_root
     lab = session.inventory.lab
-    argv = [host.python, BARE, program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
+    argv = [*program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
     job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))
     said, ended = _answer(job)
     if ended and lab and host.name not in session.tuning:

@@ -28,8 +28,7 @@ LONGEST_S = 2 * 86_400
 class Probe:
     """One probe to start on `host`; `about` is what the series call it, the host or the server that it watches.
 
-    `given` goes to `sample` by name. A probe that is not `standing` lives for one trial. `python` runs
-    it, or the host's own.
+    `given` goes to `sample` by name. One that is not `standing` lives for a trial. `python` runs it, or the host's own.
     """
 
     file: ProbeFile

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import ProbeFailed
-from benchbook.hosts.jobs import BARE, Command, remote_program
+from benchbook.hosts.jobs import Command, program_on
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import LONGEST_S
 from benchbook.probes.watch import refuse_killed
@@ -47,9 +47,9 @@ class Scraped:
 def command(target: Target, interval_s: float) -> Command:
     """The sampler on the target's host. Raises re.error for a pattern that is none."""
     re.compile(target.match)
-    program = target.host.push(remote_program("probes", "sample_prometheus.py"))
+    program = program_on(target.host, "probes", "sample_prometheus.py")
     about = ("--interval", interval_s, "--match", target.match, "--target", f"{target.source}={target.url}")
-    return Command([target.host.python, BARE, program, "--out", "{job}/samples", *about], timeout_s=LONGEST_S)
+    return Command([*program, "--out", "{job}/samples", *about], timeout_s=LONGEST_S)
 
 
 @dataclass(frozen=True)

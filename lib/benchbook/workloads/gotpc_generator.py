@@ -16,7 +16,7 @@ from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import BARE, Command, remote_program
+from benchbook.hosts.jobs import Command, program_on
 from benchbook.hosts.secret_files import secret_files
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
@@ -150,7 +150,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         login = gotpc_login.login(endpoints[0])
         words = self._words(endpoints, "run", load.threads)
         how = [f"--time={load.time_s}s", *self.options, "--interval=1s", "--output=json"]
-        stamped = [client.python, BARE, client.push(remote_program("workloads", "stamped.py")), MOST_LINES]
+        stamped = [*program_on(client, "workloads", "stamped.py"), MOST_LINES]
         argv = [*stamped, self.programs[client.name], *words, *login.words, *how]
         return Command(argv, timeout_s=load.time_s + SLACK_S, grace_s=12, env=login.env, secrets=login.secrets)
 

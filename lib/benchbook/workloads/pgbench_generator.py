@@ -15,7 +15,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import BARE, Command, remote_program
+from benchbook.hosts.jobs import Command, program_on
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats.latency import percentile
@@ -126,9 +126,8 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         offered = [f"--rate={load.rate}"] if load.rate else []
         share = [f"--sampling-rate={self.size.logged:g}"] if self.size.logged < 1 else []
         told = ["--progress=1", "--log", "--log-prefix=log", f"--random-seed={self.seed}", *share]
-        timed = [client.python, BARE, client.push(remote_program("workloads", "pgbench_timed.py"))]
         argv = [
-            *timed,
+            *program_on(client, "workloads", "pgbench_timed.py"),
             self.programs[client.name],
             *how,
             *offered,
