@@ -143,9 +143,10 @@ def is_alike(both: Sequence[Campaign]) -> None:
         assert mine.summary.keys() == yours.summary.keys()
         assert {path.name for path in (both[0].folder / "trials" / name).iterdir()} == RECORD
         here, there = sampled(both[0], name), sampled(both[1], name)
-        # On starved cores a probe of a load this short may come to one sample, which makes no rate.
+        # On starved cores a probe of a load this short may come to one sample, which makes no rate: one side has less.
         assert "host" in here.keys() & there.keys()
-        assert all(here[source] == there[source] for source in here.keys() & there.keys())
+        for source in here.keys() & there.keys():
+            assert here[source] <= there[source] or there[source] <= here[source], source
     versions = [{name: about.version for name, about in c.environment().systems.items()} for c in both]
     assert versions[0] == versions[1] != {}
 
