@@ -45,7 +45,7 @@ def never(seconds: float) -> None:
 def test_who_hears_of_a_jobs_end_does_not_sleep_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Running()
     monkeypatch.setattr(jobs.time, "sleep", never)
-    job = Job(host, "/jobs/load-1", "/supervise.py", 1, heard(host))  # type: ignore[arg-type]
+    job = Job(host, "/jobs/load-1", ["/supervise.py"], 1, heard(host))  # type: ignore[arg-type]
     lines: list[bytes] = []
 
     def printed(data: bytes) -> None:
@@ -67,7 +67,7 @@ def test_where_the_login_is_gone_looking_tells(monkeypatch: pytest.MonkeyPatch) 
             host.over.set()
 
     monkeypatch.setattr(jobs.time, "sleep", sleep)
-    job = Job(host, "/jobs/load-1", "/supervise.py", 1, gone)  # type: ignore[arg-type]
+    job = Job(host, "/jobs/load-1", ["/supervise.py"], 1, gone)  # type: ignore[arg-type]
     assert job.wait(expected_s=600).exit == 0
     assert slept == [1.0, 1.0, 1.0]
 
@@ -225,8 +225,7 @@ def test_one_on_its_way_is_hung_up_on_when_it_comes(monkeypatch: pytest.MonkeyPa
 def test_an_end_is_waited_for_as_long_as_it_may_take(how: Any, words: list[object], timeout: float) -> None:
     host, ran = Running(), list[tuple[Any, float]]()
     host.over.set()
-    host.python = "python3"  # type: ignore[attr-defined]
     host.run = lambda argv, *, timeout: ran.append((argv, timeout))  # type: ignore[attr-defined]
-    job = Job(host, "/jobs/db-1", "/supervise.py", 1, None, 90.0)  # type: ignore[arg-type]
+    job = Job(host, "/jobs/db-1", ["python3", "-S", "/supervise.py"], 1, None, 90.0)  # type: ignore[arg-type]
     job.stop(**how)
     assert ran == [(["python3", "-S", "/supervise.py", *words, "/jobs/db-1"], timeout)]

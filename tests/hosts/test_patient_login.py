@@ -87,5 +87,5 @@ class Woken:
 
 
 def test_a_driver_that_was_stopped_itself_asks_again_before_it_says_that_the_host_is_away() -> None:
-    job = Job(Woken(), "/jobs/load-1", "/supervise.py", 1)  # type: ignore[arg-type]
+    job = Job(Woken(), "/jobs/load-1", ["/supervise.py"], 1)  # type: ignore[arg-type]
     assert job.wait().reason == "exited"

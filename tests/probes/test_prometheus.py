@@ -363,7 +363,7 @@ def line(t: float, cpu: float = 0.0, **more: object) -> bytes:
 def grows() -> tuple[Growing, StandingSampler]:
     host = Growing()
     there = cast(RemoteHost, host)
-    return host, StandingSampler(Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", "", 1)), 0.5)
+    return host, StandingSampler(Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", [], 1)), 0.5)
 
 
 def times(lines: list[str]) -> list[float]:

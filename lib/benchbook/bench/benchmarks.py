@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,9 +73,8 @@ def print_all(console: Console) -> None:
     console.print("run one: make bench BENCH=NAME    all, for more than an hour: benchbook bench --all", markup=False)
 
 
-def run(names: Iterable[str], console: Console) -> None:
+def run(names: Collection[str], console: Console) -> None:
     """Run the named benchmarks; prints each result and keeps them in data/runs/bench.json."""
-    names = list(names)
     for name in names:
         one_of(name, BENCHMARKS, "benchmark", problem="unknown benchmark", key="bench")
     path, kept = results_file(), _kept()

@@ -97,13 +97,13 @@ class Ended:
 
 
 class Job:
-    """A command that runs on a host. Made by `start`. `pid` is its supervisor's."""
+    """A command that runs on a host. Made by `start`. `supervisor`: the words that begin ours there; `pid`: its own."""
 
     def __init__(
         self,
         host: RemoteHost,
         folder: str,
-        supervisor: str,
+        supervisor: Sequence[str],
         pid: int,
         heard: OpenCommand | None = None,
         grace_s: float = 3.0,
@@ -127,12 +127,12 @@ class Job:
         `fence` names the reservation that it lives by as well. The login that starts a job which is `heard` stays until
         its end, so that `wait` learns of it at once. Raises ReservationLost when that is another's.
         """
-        supervisor = host.push(remote_program("hosts", "supervise.py"))
+        supervisor = program_on(host, "hosts", "supervise.py")
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
         # Its folder is made there, of what is sent along: to start it takes one way to the host and back.
         job = _description(host, command, folder, lease, fence)
         sent = json.dumps({"job": job, "secrets": dict(command.secrets)})
-        words = [host.python, BARE, supervisor, "start", folder, "-", *(["stay"] if heard else [])]
+        words = [*supervisor, "start", folder, "-", *(["stay"] if heard else [])]
         try:
             # It may have begun although the connection broke: asked again, the host starts nothing twice.
             opened, said = patient(host)(_begin, host, words, sent)
@@ -253,7 +253,7 @@ class Job:
         `within_s`: what it writes at its end is wanted, and may take so long where that is longer than its grace.
         """
         how = ["kill"] if at_once else ["finish", within_s] if within_s else ["stop"]
-        words = [self.host.python, BARE, self._supervisor, *how, self.folder]
+        words = [*self._supervisor, *how, self.folder]
         patient(self.host)(self.host.run, words, timeout=max(within_s, self._grace_s) + _ENDED_S)
         return self.status()
 
@@ -285,11 +285,11 @@ def _begin(host: RemoteHost, words: Sequence[object], sent: str) -> tuple[OpenCo
     return opened, opened.first_line(_STARTED_S)
 
 
-def _call_off(host: RemoteHost, supervisor: str, folder: str) -> None:
+def _call_off(host: RemoteHost, supervisor: Sequence[str], folder: str) -> None:
     """Of a start that was not heard of in time, the job may begin later, beside another trial: it is not to."""
     # What keeps a host from starting a job may keep it from this as well; the failed start is told.
     with suppress(RemoteFailed, ConnectionLost):
-        host.run([host.python, BARE, supervisor, "never", folder])
+        host.run([*supervisor, "never", folder])
 
 
 def _description(
