@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import benchbook
+from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.jobs import LONGEST_S, Command, Job
@@ -50,7 +50,7 @@ def python(host: RemoteHost) -> str:
 
 def environment(host: RemoteHost) -> dict[str, str]:
     """A lab's hosts are this machine: they take the kit from where the driver has it."""
-    return {"PYTHONPATH": str(Path(benchbook.__file__).parents[1])} if host.inventory.lab else {}
+    return {"PYTHONPATH": str(Path(paths.__file__).parents[1])} if host.inventory.lab else {}
 
 
 def longest_s(documents: int) -> float:
