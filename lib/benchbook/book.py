@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from IPython.display import HTML
@@ -165,7 +163,7 @@ class Book(Framed):
 
         def drive(told: Listener, stop: Callable[[], bool]) -> None:
             if repeating is None or self.parameters.repetitions:
-                run.run(self.campaign, experiment, told, stop=stop, tries=tries, after_loads=_ready_to_draw)
+                run.run(self.campaign, experiment, told, stop=stop, tries=tries)
             else:
                 repetitions.run_until_decided(
                     self.campaign,
@@ -175,7 +173,6 @@ class Book(Framed):
                     self.undecided,
                     stop,
                     tries=tries,
-                    after_loads=_ready_to_draw,
                 )
 
         _watched(self.campaign, drive)
@@ -339,11 +336,6 @@ class Book(Framed):
                 "Run the same again: only these are run."
             )
         return show.paragraph(f"Campaign {self.campaign.id}: results in {self.campaign.folder.name}/results.json.")
-
-
-def _ready_to_draw() -> None:
-    """Import what draws, which takes most of a second, in a thread: the servers are ended meanwhile."""
-    threading.Thread(target=import_module, args=("benchbook.plots.frame_plots",), name="ready-to-draw").start()
 
 
 def _watched(campaign: Campaign, drive: Callable[[Listener, Callable[[], bool]], None]) -> None:

@@ -107,7 +107,7 @@ def report(
     wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses; else refuse.")] = False,
 ) -> None:
     """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
-    from benchbook.restage import check_asked, reports, restage
+    from benchbook.pipeline import check_asked, reports, run_report
 
     _check_names(names or [])
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
@@ -117,7 +117,7 @@ def report(
     if len(chosen := names or reports()) > 1:
         # What cannot run is said before the others take their minutes.
         early.update(zip(chosen, _each(chosen, lambda name: check_asked(name, said)), strict=True))
-    raise typer.Exit(max(_each(chosen, lambda name: early.get(name) or restage(name, said, console, wait=wait))))
+    raise typer.Exit(max(_each(chosen, lambda name: early.get(name) or run_report(name, said, console, wait=wait))))
 
 
 @app.command()
@@ -148,19 +148,11 @@ def batch(
 def site(
     names: Reports = None,
     campaign: Annotated[str, typer.Option(help="An address as for `compare`; without, the latest.")] = "",
-    anew: Annotated[bool, typer.Option("--anew", help="Draw also what is as it was drawn.")] = False,
 ) -> None:
-    """Rebuild pages and figures from data/runs, side by side; no host is needed.
+    """Rebuild pages and figures from data/runs, side by side; no host is needed."""
+    from benchbook.pipeline import replay_all
 
-    A notebook is executed again where its records, its code or any setting has changed since.
-    """
-    from benchbook.restage import done_soonest, replay, replay_all
-    from benchbook.site.side_by_side import cores
-
-    chosen, which = _recorded(names, campaign)
-    steps = {name: partial(replay, name, which, console, anew=anew) for name in done_soonest(chosen, cores())}
-    replays = [partial(_guarded, name, step) for name, step in steps.items()]
-    raise typer.Exit(max(replay_all(replays)))
+    raise typer.Exit(replay_all(*_recorded(names, campaign), console))
 
 
 @app.command()
@@ -171,7 +163,7 @@ def publish(
     ] = "",
 ) -> None:
     """Put measured campaigns into public/, which the Pages workflow deploys; nothing is run again."""
-    from benchbook.restage import publish_campaigns
+    from benchbook.pipeline import publish_campaigns
 
     raise typer.Exit(publish_campaigns(campaign, console))
 
@@ -262,7 +254,7 @@ def claims(
     campaign: Annotated[str, typer.Option(help="An address as for `compare`; without, the latest.")] = "",
 ) -> None:
     """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
-    from benchbook.restage import judge_claims
+    from benchbook.pipeline import judge_claims
 
     chosen, which = _recorded(names, campaign)
     raise typer.Exit(max(_each(chosen, lambda name: judge_claims(name, which, console))))
@@ -454,7 +446,7 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
     `campaign` is an address as `compare` takes it, and so may be a name that stands alone. Raises BadInput.
     """
     from benchbook.compare import address
-    from benchbook.restage import has_records, reports
+    from benchbook.pipeline import has_records, reports
 
     if names and len(names) == 1 and not campaign and _is_address(names[0]):
         campaign, names = names[0], None
@@ -475,7 +467,7 @@ def _is_address(name: str) -> bool:
 
 def _check_names(names: list[str]) -> None:
     """Raises BadInput for the first name that is no report: before the first report begins, not after it."""
-    from benchbook.restage import begun_reports, reports
+    from benchbook.pipeline import begun_reports, reports
 
     known = reports()
     # One that is there by half is refused for what it lacks, which says more.
@@ -487,7 +479,7 @@ def _check_names(names: list[str]) -> None:
 
 def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
     """Every report is tried: one that cannot run must not keep the others from it."""
-    from benchbook.restage import reports
+    from benchbook.pipeline import reports
 
     found = names or reports()
     if not found:

@@ -19,7 +19,7 @@ from papermill.inspection import inspect_notebook
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
-from benchbook import restage
+from benchbook import pipeline
 from benchbook.site import publish
 
 EXPLORE, TIDB, DM = "explore", "tidb_v7_1_3_sysbench", "dm_1_0_ga"
@@ -148,7 +148,7 @@ def test_analyses_are_of_four_lines_and_import_nothing_from_inside() -> None:
     imports = [node for node in ast.walk(ast.parse(first)) if isinstance(node, ast.Import)]
     assert [alias.name for node in imports for alias in node.names] == ["duckdb", "pandas", "benchbook"]
     assert "from benchbook import plots" in first
-    assert EXPLORE not in restage.reports()
+    assert EXPLORE not in pipeline.reports()
 
 
 def test_explore_has_ten_analyses() -> None:
@@ -163,7 +163,7 @@ def test_papermill_s_help_says_what_each_parameter_is(path: Path) -> None:
         assert len(found["help"]) > 8, name
 
 
-@pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem in restage.reports()], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem in pipeline.reports()], ids=lambda path: path.stem)
 def test_every_report_s_notebook_goes_on_to_explore(path: Path) -> None:
     text = path.read_text()
     assert "## Explore" in text

@@ -14,7 +14,7 @@ import pytest
 from kit import FIXTURES, Home
 from rich.console import Console
 
-from benchbook import cli, headless, paths, restage
+from benchbook import cli, notebook_run, paths, pipeline
 from benchbook.analysis import machine_time
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, digest, plan
@@ -23,7 +23,6 @@ from benchbook.campaign.store import Campaign, PlanBroken
 from benchbook.compare import address, history
 from benchbook.errors import BadInput
 from benchbook.overview.run_list import campaigns_of
-from benchbook.site import executing
 
 REPORT = "dtm_mysql"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
@@ -94,7 +93,7 @@ def test_what_is_broken_in_one_campaign_blocks_no_other(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"left out: {runs / BROKEN}")
     assert why in line
-    assert restage.judge_claims(REPORT, "", Console(file=StringIO())) == 0
+    assert pipeline.judge_claims(REPORT, "", Console(file=StringIO())) == 0
     second = Campaign(runs / SECOND)
     assert [other.campaign.id for other in history.others(second)] == [FIRST]
     assert [one.id for one in address.pair(FIRST, SECOND)] == [FIRST, SECOND]
@@ -159,7 +158,7 @@ def test_a_broken_plan_of_one_report_leaves_the_claims_of_the_others(
     shutil.copytree(runs / BROKEN, runs.parent / "dm_1_0_ga" / BROKEN)
     names, which = cli._recorded(None, "")
     assert (names, which) == (["dm_1_0_ga", REPORT], "")
-    statuses = cli._each(names, lambda name: restage.judge_claims(name, "", Console(file=StringIO())))
+    statuses = cli._each(names, lambda name: pipeline.judge_claims(name, "", Console(file=StringIO())))
     assert statuses == [BadInput.exit_status, 0]
 
 
@@ -220,19 +219,19 @@ def test_two_runs_of_one_report_at_once_each_keep_their_own_notebook(
     runs = paths.runs_dir(report)
     for name in ("one", "two"):
         (runs / name).mkdir(parents=True)
-    ended: dict[str, headless.Executed] = {}
+    ended: dict[str, notebook_run.Executed] = {}
 
     def papermill(_: str, parameters: dict[str, str], target: Path) -> None:
-        name, progress = parameters["campaign"], Path(os.environ[headless.PROGRESS_FILE])
+        name, progress = parameters["campaign"], Path(os.environ[notebook_run.PROGRESS_FILE])
         target.write_text(name)
         if name == "one":
-            ended["two"] = headless.execute(report, {"campaign": "two"}, said)
+            ended["two"] = notebook_run.execute(report, {"campaign": "two"}, said)
         with progress.open("a") as out:
             out.write(json.dumps({"campaign": name}) + "\n")
 
-    monkeypatch.setattr(executing, "papermill", papermill)
-    monkeypatch.setattr(headless, "_end_kernels", lambda: None)
-    ended["one"] = headless.execute(report, {"campaign": "one"}, said)
+    monkeypatch.setattr(notebook_run, "run_cells", papermill)
+    monkeypatch.setattr(notebook_run, "_end_kernels", lambda: None)
+    ended["one"] = notebook_run.execute(report, {"campaign": "one"}, said)
     assert {name: done.notebook.read_text() for name, done in ended.items()} == {"one": "one", "two": "two"}
     assert {name: done.notebook for name, done in ended.items()} == {
         name: runs / name / "executed.ipynb" for name in ("one", "two")
@@ -242,9 +241,9 @@ def test_two_runs_of_one_report_at_once_each_keep_their_own_notebook(
 def test_a_run_without_a_campaign_keeps_its_notebook_and_the_last_ten_stay(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executing, "papermill", lambda _, parameters, target: target.write_text(parameters["n"]))
-    monkeypatch.setattr(headless, "_end_kernels", lambda: None)
-    done = [headless.execute("r", {"n": str(n)}, Console(file=StringIO())) for n in range(12)]
+    monkeypatch.setattr(notebook_run, "run_cells", lambda _, parameters, target: target.write_text(parameters["n"]))
+    monkeypatch.setattr(notebook_run, "_end_kernels", lambda: None)
+    done = [notebook_run.execute("r", {"n": str(n)}, Console(file=StringIO())) for n in range(12)]
     assert {one.notebook.parent for one in done} == {paths.runs_dir("r") / "executed"}
     assert [one.notebook.read_text() for one in done if one.notebook.exists()] == [str(n) for n in range(1, 12)]
     assert campaigns.recorded("r") == []

@@ -141,22 +141,6 @@ def test_a_campaign_is_not_finished_on_a_host_that_is_set_otherwise_or_by_anothe
     assert made.missing() == []
 
 
-def test_that_no_load_follows_is_told_before_the_hosts_are_left(home: Home) -> None:
-    made, experiment = begun(), InMemory()
-    left = iter([True, False])
-
-    def another() -> bool:
-        if adds := next(left):
-            made.extend(another_block(made.trials, [made.trials[0].cell], seed=1, asked=ASKED), [])
-        return adds
-
-    campaign_run.run(
-        made, experiment, lambda _: None, another, after_loads=lambda: experiment.calls.append("no load follows")
-    )
-    assert experiment.calls[-2:] == ["no load follows", "down"]
-    assert experiment.calls.count("no load follows") == 1
-
-
 def test_nothing_is_connected_when_nothing_is_missing(home: Home) -> None:
     made = begun()
     run(made, InMemory())

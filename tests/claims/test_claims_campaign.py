@@ -26,10 +26,10 @@ from benchbook.claims import claims_terminal, evidence, judge, ledger_check, mor
 from benchbook.claims.hypothesis import Arm
 from benchbook.claims.parts import interval
 from benchbook.claims.terms import Term
+from benchbook.pipeline import judge_claims
 from benchbook.published import Published
 from benchbook.reports.kind import Kind
 from benchbook.reports.kinds import kind_of
-from benchbook.restage import judge_claims
 
 TIDB, DTM, GA = "tidb_v7_1_3_sysbench", "dtm_mysql", "dm_1_0_ga"
 

@@ -96,7 +96,7 @@ def test_a_folder_is_no_zip(runs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])
 def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) -> None:
     (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
-    fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST} --anew"
+    fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST}"
     with pytest.raises(BadInput, match=rf"executed\.ipynb: is not a notebook\. Fix: {fix}"):
         archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
 

@@ -16,7 +16,7 @@ from driver import Driver
 from kit import INVENTORY, Home, inventory, until, words_of
 from rich.console import Console
 
-from benchbook import restage
+from benchbook import pipeline
 from benchbook.errors import HostReserved
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -117,13 +117,13 @@ def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
     first: Home, second: Home, drive: Callable[..., Driver], lab: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holder = drive(first, SHORT, "db1").loading()
-    monkeypatch.setattr(restage, "_run", lambda *what: pytest.fail("began all the same"))
+    monkeypatch.setattr(pipeline, "_run", lambda *what: pytest.fail("began all the same"))
     with pytest.raises(HostReserved, match=rf"hosts\.db1: the host is reserved by .*process {holder.pid}"):
-        restage.restage("tidb_v7_1_3_sysbench", {"profile": "tiny", "inventory": INVENTORY}, Console())
+        pipeline.run_report("tidb_v7_1_3_sysbench", {"profile": "tiny", "inventory": INVENTORY}, Console())
     with pytest.raises(HostReserved, match=r"hosts\.db1"):
         check_reachable(lab, ["db1"])
     assert labs.in_use(lab)
-    restage._sweep(lab, ["db1"], Console())
+    pipeline._sweep(lab, ["db1"], Console())
     assert len(loads(first)) == 1, "what an interrupted run sweeps up is not another's"
     holder.kill()
     assert not labs.in_use(lab), "its process is known to be dead"
@@ -198,8 +198,10 @@ def test_who_waits_gets_in_after_the_first_has_ended(
     assert holder.hear() == "reserved"
     console = Console(record=True, width=400)
     # By SSH, as real hosts are asked; as such they would exclude every lab on this machine, other test runs' too.
-    monkeypatch.setattr(restage.lab, "check_free", lambda asked, wait_s: check_reachable(asked, ["db1"], wait_s=wait_s))
-    waiting = threading.Thread(target=restage.until_free, args=(lab, ["db1"], console), kwargs={"wait": True})
+    monkeypatch.setattr(
+        pipeline.lab, "check_free", lambda asked, wait_s: check_reachable(asked, ["db1"], wait_s=wait_s)
+    )
+    waiting = threading.Thread(target=pipeline.until_free, args=(lab, ["db1"], console), kwargs={"wait": True})
     waiting.start()
     until(lambda: "waiting: hosts.db1: the host is reserved by" in console.export_text(clear=False), "it says for whom")
     assert waiting.is_alive()

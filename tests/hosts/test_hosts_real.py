@@ -18,7 +18,7 @@ import pytest
 from database import Database
 from kit import Home, processes_of, until
 
-from benchbook import headless
+from benchbook import notebook_run
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
 from benchbook.hosts import capacity, disk_room, host_facts
 from benchbook.hosts import lab as labs
@@ -328,7 +328,7 @@ def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
     assert set(caught.value.failed) == {"executor", "db1"}
     with pytest.raises(FanOutRefused, match=r"on 2 of 2 hosts: executor: hosts\.executor: no disk") as both:
         on_each("a step", hosts, _refuse)
-    assert both.value.exit_status == headless._status(type(both.value).__name__) == 2
+    assert both.value.exit_status == notebook_run._status(type(both.value).__name__) == 2
 
 
 def test_a_host_that_does_not_answer_in_time_keeps_nobody_else_waiting(lab: Inventory) -> None:

@@ -22,7 +22,7 @@ import typer
 from kit import PROFILE, ROOT, Home, until
 from rich.console import Console
 
-from benchbook import cli, restage
+from benchbook import cli, pipeline
 from benchbook.analysis.checks import Check, failed_probes
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput, NotWritten, OutputNotParseable
@@ -137,7 +137,7 @@ def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, re
         home.write(f"env/hosts/{lab}.yaml", (ROOT / f"env/hosts/{lab}.yaml").read_text())
     home.write("env/profiles/tiny.yaml", {**PROFILE, "probes": ["mine"]})
     with pytest.raises(BadInput, match=f"{path}: METRICS: says nothing of its numbers"):
-        restage.restage(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))
+        pipeline.run_report(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))
     assert not (home.path / ".lab").exists()
 
 

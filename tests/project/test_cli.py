@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory
 
-from benchbook import cli, headless, restage
+from benchbook import cli, notebook_run, pipeline
 from benchbook.bench import benchmarks
 from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
@@ -55,9 +55,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
             raise ends[report]
         return 1 if report == "fails" else 0
 
-    monkeypatch.setattr(restage, "restage", run)
-    monkeypatch.setattr(restage, "check_asked", lambda *_: 0)
-    monkeypatch.setattr(restage, "reports", lambda: ["a", "b", "fails", *ends])
+    monkeypatch.setattr(pipeline, "run_report", run)
+    monkeypatch.setattr(pipeline, "check_asked", lambda *_: 0)
+    monkeypatch.setattr(pipeline, "reports", lambda: ["a", "b", "fails", *ends])
     return seen
 
 
@@ -69,7 +69,7 @@ def test_of_a_notebook_that_is_none_no_page_is_made(ends: Callable[..., Ended], 
     status, said = ends("publish")
     assert status == 2
     assert said.startswith(f"{made}/executed.ipynb: the file: is not a notebook (got ")
-    assert said.endswith("Fix: draw it anew (`benchbook site --anew`), or remove the file\n")
+    assert said.endswith("Fix: draw it anew (`benchbook site`), or remove the file\n")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_worst_report_is_the_exit_status_and_every_one_is_tried(
 def test_without_a_name_every_report_is_run_with_the_smoke_profile(
     ends: Callable[..., Ended], asked: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restage, "reports", lambda: ["a", "b"])
+    monkeypatch.setattr(pipeline, "reports", lambda: ["a", "b"])
     assert ends("report")[0] == 0
     assert asked == [("a", {"profile": "smoke"}), ("b", {"profile": "smoke"})]
 
@@ -102,7 +102,7 @@ def test_what_cannot_run_as_asked_is_said_before_the_others_run_and_keeps_none_o
         said_before.extend(capsys.readouterr().err.splitlines())
         return 0
 
-    monkeypatch.setattr(restage, "restage", run)
+    monkeypatch.setattr(pipeline, "run_report", run)
     reports = ["ddt_full_scale", "tidb_v7_1_3_sysbench", "dtm_mysql", "tidb_v7_1_3_tpcc"]
     status, said_after = ends("report", *reports, "-p", "threads=[2]")
     assert (status, ran) == (2, ["tidb_v7_1_3_sysbench", "tidb_v7_1_3_tpcc"])
@@ -206,8 +206,8 @@ def test_a_campaign_alone_means_its_own_report(
 ) -> None:
     """By any of its addresses: as anywhere else."""
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
-    monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
+    monkeypatch.setattr(pipeline, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(pipeline, "replay", lambda report, which, _: asked.append((report, which)) or 0)
     assert ends(command, "--campaign", which) == (0, "")
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
 
@@ -219,8 +219,8 @@ def test_an_address_may_stand_where_a_report_does(
 ) -> None:
     """As for `compare`, `publish` and `archive`: `claims dm_1_0_ga~1` was an unknown report."""
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(restage, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
-    monkeypatch.setattr(restage, "replay", lambda report, which, _, anew: asked.append((report, which)) or 0)
+    monkeypatch.setattr(pipeline, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(pipeline, "replay", lambda report, which, _: asked.append((report, which)) or 0)
     assert ends(command, which) == (0, "")
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
 
@@ -349,8 +349,8 @@ def test_a_refused_host_is_said_before_anything_is_built_or_started(
     ends: Callable[..., Ended], home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
-    monkeypatch.setattr(restage.artefacts, "provide", lambda *what: begun.append(what))
-    monkeypatch.setattr(headless, "execute", lambda *what: begun.append(what))
+    monkeypatch.setattr(pipeline.artefacts, "provide", lambda *what: begun.append(what))
+    monkeypatch.setattr(notebook_run, "execute", lambda *what: begun.append(what))
     # Nobody listens there; the second host is refused as well, and both are named.
     path = home.write("variants/refused.yaml", inventory("127.0.60", lab=False))
     status, said = ends("report", REPORT, "--profile", "tiny", "--inventory", str(path), "-p", "system=mariadb")
@@ -364,13 +364,14 @@ def test_a_refused_host_is_said_before_anything_is_built_or_started(
 def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again(
     home: Home, monkeypatch: pytest.MonkeyPatch, wait: bool
 ) -> None:
-    refused = headless.Executed(home.path, None, 2, "HostReserved: hosts.db1: the host is reserved by somebody")
-    done = [refused, headless.Executed(home.path, None, 0, None)]
-    monkeypatch.setattr(restage, "until_free", lambda *_, wait: None)
-    monkeypatch.setattr(restage, "_run", lambda *_: done.pop(0))
-    monkeypatch.setattr(restage, "_publish", lambda report, executed, console: executed.status)
+    problem = "HostReserved: hosts.db1: the host is reserved by somebody"
+    refused = notebook_run.Executed(home.path, None, 2, problem, "HostReserved")
+    done = [refused, notebook_run.Executed(home.path, None, 0, None)]
+    monkeypatch.setattr(pipeline, "until_free", lambda *_, wait: None)
+    monkeypatch.setattr(pipeline, "_run", lambda *_: done.pop(0))
+    monkeypatch.setattr(pipeline, "_publish", lambda report, executed, console: executed.status)
     asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}
-    assert restage.restage(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)
+    assert pipeline.run_report(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)
 
 
 def test_benchmarks_are_listed_and_only_those_that_were_asked_for_are_run(

@@ -145,16 +145,6 @@ def test_the_page_is_rebuilt_from_the_records_with_no_lab_running(restaged: tupl
     assert (home.path / "site" / "index.html").exists()
     assert home.processes() == []
     assert {file: file.stat().st_mtime_ns for file in records} == records
-    drawn = home.campaigns()[0] / "executed.ipynb"
-    at = drawn.stat().st_mtime_ns
-    page.unlink()
-    status, said = home.run("site")
-    assert (status, drawn.stat().st_mtime_ns) == (0, at), "nothing of it has changed"
-    assert "is as it was drawn" in said
-    assert FIGURES.findall(page.read_text()) == figures
-    status, said = home.run("site", "--anew")
-    assert status == 0, said
-    assert drawn.stat().st_mtime_ns > at
 
 
 def test_there_is_nothing_to_rebuild_where_nothing_was_recorded(home: Home) -> None:

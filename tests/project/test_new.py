@@ -12,7 +12,7 @@ import pytest
 import yaml
 from kit import OFFERED, Home
 
-from benchbook import new, parameters, paths, published, restage
+from benchbook import new, parameters, paths, pipeline, published
 from benchbook.analysis import results
 from benchbook.audit.whole import audit
 from benchbook.campaign import design
@@ -61,7 +61,7 @@ def test_the_tables_are_a_valid_package_and_say_that_they_are_placeholders(made:
 
 
 def test_it_is_a_report_among_the_others(made: list[Path]) -> None:
-    assert NAME in restage.reports()
+    assert NAME in pipeline.reports()
     assert paths.notebook(NAME) in made
 
 

@@ -17,7 +17,7 @@ from kit import OFFERED, PATIENCE_S, ROOT, Home
 from papermill.exceptions import PapermillExecutionError
 
 import benchbook
-from benchbook import book, parameters, restage
+from benchbook import book, parameters, pipeline
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.view import CompareParameters
@@ -41,8 +41,8 @@ def code(path: Path) -> list[Any]:
 
 def test_every_notebook_is_in_a_run_list() -> None:
     """Reports: `make report`. Comparison, history: `--page`, tests of their own. Explore: test_own_analyses.py."""
-    assert sorted([*restage.reports(), NOTEBOOK, EXPLORE, HISTORY]) == [path.stem for path in NOTEBOOKS]
-    assert restage.reports() == REPORTS
+    assert sorted([*pipeline.reports(), NOTEBOOK, EXPLORE, HISTORY]) == [path.stem for path in NOTEBOOKS]
+    assert pipeline.reports() == REPORTS
 
 
 # Of what a user may ask for, what leaves most tables of a report out.

@@ -18,7 +18,7 @@ from kit import PATIENCE_S, REPORT, ROOT, Home
 from refused import commands, files, values
 from refused.row import SECRET, Row, changed, parameter, ready
 
-from benchbook import cli, headless, restage
+from benchbook import cli, notebook_run, pipeline
 from benchbook.build import fetched, programs
 from benchbook.campaign import design
 from benchbook.errors import BadInput, shown
@@ -46,9 +46,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     for module, name in (
         (programs, "_build_into"),
         (fetched, "_fetch_into"),
-        (restage.lab, "up_while_used"),
-        (restage, "check_reachable"),
-        (headless, "execute"),
+        (pipeline.lab, "up_while_used"),
+        (pipeline, "check_reachable"),
+        (notebook_run, "execute"),
     ):
         monkeypatch.setattr(module, name, begin)
     return seen
@@ -199,7 +199,7 @@ def test_a_notebook_is_told_what_is_allowed(
     home: Home, ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(restage, "restage", lambda report, said, _, wait: seen.append(said) or 0)
+    monkeypatch.setattr(pipeline, "run_report", lambda report, said, _, wait: seen.append(said) or 0)
     assert ends(["report", REPORT, "--allow", "a", "--allow", "b"])[0] == 0
     assert seen == [{"profile": "smoke", "allow": ["a", "b"]}]
 
@@ -302,7 +302,7 @@ def test_a_defect_is_one_paragraph_and_the_other_reports_are_tried(
             raise raised
         return 0
 
-    monkeypatch.setattr(restage, "restage", fails)
+    monkeypatch.setattr(pipeline, "run_report", fails)
     status, told = ends(["report", "dm_1_0_ga", "dm_1_0_alpha"])
     assert (status, told.count("\n"), "Traceback" in told) == (1, 1, False)
     assert f"{said}This is a defect of the kit; --debug shows where." in told

@@ -14,7 +14,7 @@ from kit import ROOT
 
 LIBRARY = ROOT / "lib" / "benchbook"
 STATS = LIBRARY / "stats"
-COMMANDS = ("benchbook.book", "benchbook.restage", "benchbook.cli")
+COMMANDS = ("benchbook.book", "benchbook.pipeline", "benchbook.cli")
 Name = tuple[str, str]
 
 

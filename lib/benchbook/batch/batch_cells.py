@@ -15,9 +15,9 @@ from benchbook.batch.batch_plan import BatchPlan, Excluded
 from benchbook.errors import BadInput
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.pipeline import reports
 from benchbook.profiles import known_profiles, load_profile
 from benchbook.reports.kinds import kind_of
-from benchbook.restage import reports
 
 
 def cells_of(plan: BatchPlan) -> list[BatchCell]:

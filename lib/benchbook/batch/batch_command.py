@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbook import published, restage
+from benchbook import pipeline, published
 from benchbook.batch import batch_time
 from benchbook.batch.batch_cell import BatchCell, Planned, load_s
 from benchbook.batch.batch_cells import cells_of
@@ -51,10 +51,10 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
     """
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     try:
-        asked, profile = restage.checked(cell.report, said), load_profile(cell.profile)
+        asked, profile = pipeline.checked(cell.report, said), load_profile(cell.profile)
         inventory, kind, data = load_inventory(cell.inventory), kind_of(cell.report), published.load(cell.report)
         if first:
-            restage.check_run(data, asked, profile, inventory)
+            pipeline.check_run(data, asked, profile, inventory)
         else:
             # Which hosts it would take: an inventory that lacks a role says so here.
             kind.experiment(data, asked, profile, inventory).hosts()

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from benchbook import paths, restage
+from benchbook import paths, pipeline
 from benchbook.bench.made_up_campaign import REPORT, child, environment, made_up, own_home
 from benchbook.bench.spent import CHILDREN, SELF, cpu_s, peak_mb
 from benchbook.campaign import record, store
@@ -135,11 +135,11 @@ def _resume() -> object:
 
 
 def _claims() -> object:
-    return restage.judge_claims(REPORT, "", Console(file=io.StringIO()))
+    return pipeline.judge_claims(REPORT, "", Console(file=io.StringIO()))
 
 
 def _site() -> object:
-    restage.replay(REPORT, "", Console(file=io.StringIO()), anew=True)
+    pipeline.replay(REPORT, "", Console(file=io.StringIO()))
     page = paths.site_dir() / f"{REPORT}.html"
     return {"page_mb": round(page.stat().st_size / 1e6, 2) if page.exists() else None}
 

@@ -22,7 +22,7 @@ RUNS = 5
 
 
 def site(console: Console) -> dict[str, Any]:
-    """seconds and CPU seconds of `benchbook site --anew` over every report's latest campaign, and of one without it"""
+    """seconds and CPU seconds of `benchbook site` over every report's latest campaign"""
     latest = {folder.parent.name: folder for folder in store.recorded()}
     if not latest:
         raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
@@ -32,19 +32,18 @@ def site(console: Console) -> dict[str, Any]:
         for report, campaign in latest.items():
             shutil.copytree(campaign, home / "data" / "runs" / report / campaign.name)
         for _ in range(RUNS):
-            seconds, used = _made(home, "--anew")
+            seconds, used = _made(home)
             console.print(f"  {seconds:.1f} s, {used:.1f} s of CPU", markup=False)
             took.append(seconds)
             cpu.append(used)
-        again, _ = _made(home)
     found = {"seconds": statistics.median(took), "cpu_s": statistics.median(cpu), "runs": RUNS}
-    return {"pages": len(latest), **found, "as_it_was_drawn_s": again}
+    return {"pages": len(latest), **found}
 
 
-def _made(home: Path, *options: str) -> tuple[float, float]:
+def _made(home: Path) -> tuple[float, float]:
     began, used = time.perf_counter(), cpu_s(CHILDREN)
     subprocess.run(
-        [sys.executable, "-m", "benchbook", "site", *options],
+        [sys.executable, "-m", "benchbook", "site"],
         check=True,
         capture_output=True,
         env=own_environment(home),

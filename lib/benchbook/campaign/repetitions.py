@@ -39,12 +39,10 @@ def run_until_decided(
     stop: Callable[[], bool] = lambda: False,
     *,
     tries: int = TRIES,
-    after_loads: Callable[[], object] = lambda: None,
 ) -> None:
     """Run the plan; then add blocks for the claims that `undecided` names. The campaign keeps why it ended.
 
-    The plan keeps the blocks that were added, and for which claims. `stop`, `tries` and `after_loads`: as `run` has
-    them.
+    The plan keeps the blocks that were added, and for which claims. `stop` and `tries`: as `run` has them.
     """
 
     def another() -> bool:
@@ -58,7 +56,7 @@ def run_until_decided(
         return True
 
     began = time.time() - campaign.spent_s
-    run(campaign, experiment, listen, another, stop, tries=tries, after_loads=after_loads)
+    run(campaign, experiment, listen, another, stop, tries=tries)
 
 
 def _ahead(

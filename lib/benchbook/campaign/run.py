@@ -46,14 +46,12 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     *,
     tries: int = TRIES,
-    after_loads: Callable[[], object] = lambda: None,
 ) -> None:
     """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on.
 
     When the plan is through, `another` may extend it, and says whether it did: the hosts stay connected meanwhile.
     `stop` is asked after every trial whether to end here: raises RunStopped, once all that runs on the hosts is ended.
-    `tries`: a trial from whose hosts others took CPU is measured at most so often. `after_loads` is called when no load
-    follows any more, before what runs on the hosts is ended.
+    `tries`: a trial from whose hosts others took CPU is measured at most so often.
     """
     todo = campaign.missing() or (campaign.missing() if another() else [])
     tracker = Tracker(listen, total=len(campaign.trials), done=len(campaign.trials) - len(todo))
@@ -84,7 +82,6 @@ def run(
                 tracker.extended(len(campaign.trials))
                 # The last trial of the plan had none after it.
                 under_way.heed(block[-1], todo)
-            after_loads()
     finally:
         # However it ended, Ctrl-C too: the time has passed.
         if tracker.now.loaded:

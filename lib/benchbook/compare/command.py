@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from benchbook import headless, paths
+from benchbook import notebook_run, paths
 from benchbook.analysis import formatting, results
 from benchbook.analysis.results import Results, Row, SystemSummary, Table, Trials
 from benchbook.compare import NOTEBOOK, address, comparison_json, history
@@ -126,7 +126,7 @@ def _page(asked: CompareParameters, found: Comparison, console: Console) -> Path
     # What makes pages takes a second to import.
     from benchbook.site import publish  # noqa: PLC0415
 
-    done = headless.execute(NOTEBOOK, asked.model_dump(), console)
+    done = notebook_run.execute(NOTEBOOK, asked.model_dump(), console)
     written = results.write(_results(found), done.notebook.with_suffix(".json"))
     return publish.publish(_name(found), done.notebook, written, paths.site_dir())
 

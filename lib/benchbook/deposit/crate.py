@@ -209,7 +209,7 @@ def _executed(campaign: Campaign) -> Mapping[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
-        fix = f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id} --anew"
+        fix = f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id}"
         raise BadInput("is not a notebook", file=path, fix=fix)
     return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbook import headless, paths
+from benchbook import notebook_run, paths
 from benchbook.analysis import results
 from benchbook.analysis.formatting import ratio
 from benchbook.analysis.results import Results, Trials
@@ -59,7 +59,7 @@ def _page(found: ReportHistory, console: Console) -> Path:
     from benchbook.site import publish  # noqa: PLC0415
 
     given = {"report": found.report, "inventory": found.inventory, "profile": found.profile}
-    done = headless.execute(NOTEBOOK, given, console)
+    done = notebook_run.execute(NOTEBOOK, given, console)
     written = results.write(_results(found), done.notebook.with_suffix(".json"))
     return publish.publish(f"{HISTORY}{found.report}", done.notebook, written, paths.site_dir())
 

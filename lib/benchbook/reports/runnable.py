@@ -6,14 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from benchbook import parameters, paths
-from benchbook.campaign import design
 from benchbook.errors import BadInput
-from benchbook.frames.schema import as_level
 from benchbook.given import user_file
 from benchbook.given.named import one_of, slip_of
-from benchbook.parameters import Parameters
 from benchbook.published.tables import Published
-from benchbook.reports import drawn
 from benchbook.reports.kind import Kind
 from benchbook.reports.kinds import kind_of
 
@@ -38,7 +34,6 @@ def check(published: Published, ledger: Ledger | None) -> None:
         return
     asked = parameters.check(kind.Parameters, name, parameters.defaults(name))
     kind.check_load(published, asked.allow)
-    check_drawn(published, kind, asked)
 
 
 def placeholders(report: str) -> dict[str, int]:
@@ -65,19 +60,3 @@ def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked:
             if meant := slip_of(name, names):
                 key, problem = f"{claim.id}.not_here", "no campaign asks for anything under this name"
                 raise BadInput(problem, file=file, key=key, value=name, fix=f"write {meant}")
-
-
-def check_drawn(published: Published, kind: Kind[Any], asked: Parameters) -> None:
-    """Raises BadInput for a name in a figure of the report's notebook that none of its tables has.
-
-    `asked` are the notebook's own parameters: a run that is narrower draws no more.
-    """
-    name = published.report.name
-    trials = design.plan(kind.cells(published, asked), 1, seed=1, asked={})
-    rows = [row for table in kind.tables(published, [], trials) for row in table.rows]
-    if not rows:
-        # Nothing is run, which others say.
-        return
-    levels = {level for row in rows for level in (row.model_extra or {})}
-    levels |= {"table", "system", *map(as_level, levels)}
-    drawn.check(paths.notebook(name), {row.metric for row in rows}, levels)

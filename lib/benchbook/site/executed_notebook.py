@@ -28,7 +28,7 @@ def load(path: Path) -> NotebookNode:
     try:
         notebook: NotebookNode = nbformat.read(path, as_version=4)
     except (ValueError, KeyError, AttributeError, TypeError) as problem:
-        fix = "draw it anew (`benchbook site --anew`), or remove the file"
+        fix = "draw it anew (`benchbook site`), or remove the file"
         raise BadInput("is not a notebook", file=path, key="the file", value=str(problem), fix=fix) from problem
     if failure(notebook) is None:
         _mark_stop(notebook)

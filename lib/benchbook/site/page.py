@@ -15,7 +15,6 @@ from pathlib import Path
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
-from nbformat.v4 import new_notebook
 from traitlets.config import Config
 
 from benchbook.site.executed_notebook import NotebookError, failure
@@ -89,11 +88,6 @@ def with_pictures_at(page: Page, share: float) -> Page:
     if share == 1.0:
         return page
     return replace(page, body=smaller(page.body, share), best=smaller(page.best, share))
-
-
-def warm_up() -> None:
-    """Compile the templates by which notebooks become HTML."""
-    _export(new_notebook())
 
 
 def _export(notebook: NotebookNode) -> str:

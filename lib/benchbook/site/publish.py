@@ -158,13 +158,6 @@ def _others(site: Path, front: Results) -> list[tuple[str, str]]:
     ]
 
 
-def warm_up() -> None:
-    """Compile what every page is made with, for all copies of this process that are about to make one."""
-    page.warm_up()
-    for name in ("macros.html.j2", "page.html.j2", "index.html.j2", "glossary.html.j2"):
-        _environment().get_template(name)
-
-
 def rendered(template: str, **values: object) -> str:
     """A page of the site from one of its templates, in its style."""
     return _environment().get_template(template).render(**values)

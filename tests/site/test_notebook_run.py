@@ -7,7 +7,6 @@ import io
 import json
 import os
 import shutil
-import threading
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from nbformat import v4
 from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 
-from benchbook import headless, restage
+from benchbook import notebook_run, pipeline
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import NotWritten
-from benchbook.headless import Executed
-from benchbook.site import executed_notebook, executing, kernel_death
+from benchbook.notebook_run import Executed
+from benchbook.site import executed_notebook
 
 
 def told(text: str) -> None:
@@ -39,33 +38,15 @@ def executed(monkeypatch: pytest.MonkeyPatch, raised: Exception, *progress: str)
             told(text)
         raise raised
 
-    monkeypatch.setattr(executing, "papermill", play)
-    return headless.execute("r", {}, Console(quiet=True))
+    monkeypatch.setattr(notebook_run, "run_cells", play)
+    return notebook_run.execute("r", {}, Console(quiet=True))
 
 
 def raising(name: str, said: str = "said") -> PapermillExecutionError:
     return PapermillExecutionError(3, 4, "book.run()", name, said, [])
 
 
-def test_what_waits_for_the_last_load_is_done_beside_the_rest_of_the_notebook_and_once(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    called, ended = threading.Semaphore(0), []
-
-    def play(*_: object) -> None:
-        told(LOADING)
-        ended.append(called.acquire(blocking=False))
-        told(FINISHED + FINISHED)
-        ended.append(called.acquire(timeout=30))
-
-    monkeypatch.setattr(executing, "papermill", play)
-    headless.execute("r", {}, Console(quiet=True), after_loads=called.release)
-    assert ended == [False, True]
-    assert not called.acquire(blocking=False)
-
-
 LOADING = json.dumps(asdict(Progress(total=4, loaded=True))) + "\n"
-FINISHED = json.dumps(asdict(Progress(total=4, loaded=True, finished=True))) + "\n"
 PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
 
 
@@ -82,7 +63,7 @@ PREPARING = json.dumps(asdict(Progress(total=4))) + "\n"
         ("ZeroDivisionError", PREPARING, 1),
         ("NotWritten", PREPARING, 2),
         ("NotWritten", LOADING, 1),
-        (kernel_death.NAME, LOADING, 1),
+        (notebook_run.KERNEL_DIED, LOADING, 1),
     ],
 )
 def test_bad_input_ends_with_2_before_any_load_and_everything_else_with_1(
@@ -90,11 +71,11 @@ def test_bad_input_ends_with_2_before_any_load_and_everything_else_with_1(
 ) -> None:
     found = executed(monkeypatch, raising(name), progress)
     assert (found.status, found.problem) == (status, f"{name}: said")
-    assert found.killed == (name == kernel_death.NAME)
+    assert found.killed == (name == notebook_run.KERNEL_DIED)
 
 
 def test_a_line_that_a_killed_kernel_did_not_end_is_no_matter(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = executed(monkeypatch, raising(kernel_death.NAME), LOADING, '{"campaign": "c1"}\n', LOADING[:20])
+    found = executed(monkeypatch, RuntimeError("Kernel died"), LOADING, '{"campaign": "c1"}\n', LOADING[:20])
     assert (found.status, found.campaign) == (1, home.path / "data" / "runs" / "r" / "c1")
 
 
@@ -128,9 +109,9 @@ def test_what_the_disk_of_the_records_does_not_take_stays_aside_and_is_named(
         target.write_text("its cells")
         raise raising("NotWritten", "the record cannot be written")
 
-    monkeypatch.setattr(executing, "papermill", play)
+    monkeypatch.setattr(notebook_run, "run_cells", play)
     monkeypatch.setattr(shutil, "copyfile", copyfile)
-    found = headless.execute("r", {}, Console(quiet=True))
+    found = notebook_run.execute("r", {}, Console(quiet=True))
     assert (found.status, found.notebook.read_text()) == (1, "its cells")
     assert home.path not in found.notebook.parents
     assert found.problem
@@ -143,7 +124,7 @@ def test_what_the_disk_of_the_records_does_not_take_stays_aside_and_is_named(
 
 # Stacks as IPython prints them: code of a package outside, called by ours, that calls another one's.
 KERNEL = "\x1b[36mFile \x1b[39m\x1b[32m{}:{}\x1b[39m, in \x1b[36mcalled\x1b[39m()\n\x1b[32m---> \x1b[39mx"
-OURS, YOURS = (str(Path(headless.__file__).parent / "campaign/run.py"), 20), ("/srv/mine/server.py", 42)
+OURS, YOURS = (str(Path(notebook_run.__file__).parent / "campaign/run.py"), 20), ("/srv/mine/server.py", 42)
 THEIRS, PYTHON = ("/srv/.venv/lib/python3.11/site-packages/pandas/core.py", 7), (json.__file__, 9)
 
 
@@ -179,9 +160,9 @@ def test_where_only_the_notebook_broke_the_way_to_its_page_is_said(
     if not whole:
         shutil.rmtree(next((folder / "trials").glob("r*")))
     broke = broken_in(folder)
-    monkeypatch.setattr(headless, "execute", lambda *_, **__: broke)
+    monkeypatch.setattr(notebook_run, "execute", lambda *_, **__: broke)
     console = Console(file=io.StringIO(), width=200)
-    assert restage.replay("dtm_mysql", "", console, anew=True) == 1
+    assert pipeline.replay("dtm_mysql", "", console) == 1
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert ("every trial is recorded: mend that, and `benchbook site dtm_mysql` makes the page" in said) is whole
 
@@ -198,8 +179,8 @@ def test_a_replay_from_the_command_line_asks_no_host(home: Home, monkeypatch: py
         given.update(asked)
         return broken_in(folder)
 
-    monkeypatch.setattr(headless, "execute", execute)
-    assert restage.restage("dtm_mysql", {"replay": True, "inventory": "gone"}, Console(quiet=True)) == 1
+    monkeypatch.setattr(notebook_run, "execute", execute)
+    assert pipeline.run_report("dtm_mysql", {"replay": True, "inventory": "gone"}, Console(quiet=True)) == 1
     assert (given["replay"], given["campaign"]) == (True, kept.name)
 
 
@@ -213,9 +194,9 @@ def test_a_notebook_that_is_broken_off_is_kept_and_nothing_stays_aside(
         target.write_text("its cells")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(executing, "papermill", play)
+    monkeypatch.setattr(notebook_run, "run_cells", play)
     with pytest.raises(KeyboardInterrupt):
-        headless.execute("r", {}, Console(quiet=True))
+        notebook_run.execute("r", {}, Console(quiet=True))
     assert not seen[0].parent.exists()
     (kept,) = (home.path / "data/runs/r/executed").iterdir()
     assert kept.read_text() == "its cells"
@@ -226,18 +207,8 @@ def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
     for cell in cells[1:3]:
         cell.metadata["papermill"] = {"start_time": "2026-11-22T11:00:00"}
     notebook = v4.new_notebook(cells=cells)
-    kernel_death.mark(notebook)
+    notebook_run.mark_kernel_death(notebook)
     assert [len(cell.outputs) for cell in cells[1:]] == [0, 1, 0]
     failure = executed_notebook.failure(notebook)
     assert failure
     assert failure.text.startswith("KernelDied: the notebook's kernel was killed, or ran out of memory.")
-
-
-def test_the_kernels_of_two_runs_have_sockets_of_their_own(home, monkeypatch):
-    told = []
-    monkeypatch.setattr(executing, "execute_notebook", lambda *_, config, **__: told.append(config))
-    for _ in range(2):
-        executing.papermill("dtm_mysql", {}, home.path / "out.ipynb")
-    ips = {config["KernelManager"]["ip"] for config in told}
-    assert len(ips) == 2
-    assert all(Path(ip).is_absolute() for ip in ips)

@@ -1,4 +1,4 @@
-"""Runs a report's notebook headlessly by papermill, shows its progress on the terminal, and says how it ended."""
+"""Run a notebook by papermill, show its progress on the terminal, and say how it ended."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import nbformat
 import psutil
+from nbformat import NotebookNode, v4
+from papermill import execute_notebook
+from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
+from traitlets.config import Config
 
 from benchbook import paths, plugins
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
@@ -25,63 +30,69 @@ from benchbook.errors import BadInput, BenchbookError, NothingRecorded, NotWritt
 from benchbook.given import guard
 from benchbook.hosts.about import Json
 
-# Executed notebooks of runs that ended before they had a campaign: so many stay, for who looks for the reason.
+# Executed notebooks of runs that ended before they had a campaign: the last few stay, to look for the reason.
 KEPT = 10
+KERNEL_DIED = "KernelDied"
+_DIED = (
+    "the notebook's kernel was killed, or ran out of memory. What it had recorded stays: run the same again, and only "
+    "the rest is run"
+)
 # Of a stack as IPython prints it.
 _COLOUR, _FRAME = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"^File (.+):(\d+), in ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Executed:
-    """An executed notebook; `campaign` is None when it ended before it had one, `problem` when it ended well.
+    """An executed notebook; `campaign` is None when it ended before it had one.
 
-    One that was `killed` has left on the hosts what ran there.
+    `error` is the name of the exception's class, `problem` the sentence for a user: nothing when it ended well.
     """
 
     notebook: Path
     campaign: Path | None
     status: int
     problem: str | None
-    killed: bool = False
+    error: str = ""
+
+    @property
+    def killed(self) -> bool:
+        """Whether the kernel was killed: then it has left on the hosts what ran there."""
+        return self.error == KERNEL_DIED
 
 
-def execute(
-    report: str,
-    parameters: Mapping[str, object],
-    console: Console,
-    *,
-    forked: bool = False,
-    after_loads: Callable[[], object] = lambda: None,
-) -> Executed:
+def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
     With its campaign, as executed.ipynb; without one, in the folder `executed` beside the report's campaigns. Where
-    neither takes it any more, it stays in a temporary folder, which `problem` names. Its exit status is 2 for bad
-    input, if no load had begun. `forked`: its kernel is a copy of this process. `after_loads` is called once in a
-    thread, when the hosts are left, while the notebook shows what was measured. Raises NotWritten, and NothingRecorded
-    before a load.
+    neither can be written, it stays in a temporary folder, which `problem` names. The exit status is 2 for bad input,
+    if no load had begun. Raise NotWritten, and NothingRecorded before a load.
     """
-    # It takes a second to import, and who compares two campaigns, say, may want no page of it.
-    from benchbook.site import executing, forked_kernel  # noqa: PLC0415
-
-    name, problem = "", None
+    error, problem = "", None
     with (
-        _following(console, after_loads) as follower,
+        _following(console) as follower,
         _nothing_before_loads(follower),
-        _meanwhile(_own_file(paths.runs_dir(report) / "executed")) as (target, aside),
-        forked_kernel.options(forked=forked) as options,
+        _written_aside(_own_file(paths.runs_dir(report) / "executed")) as (target, aside),
     ):
         try:
-            executing.papermill(report, parameters, aside, **options)
-        except executing.CellFailed as failed:
-            name, problem = failed.ename, f"{failed.ename}: {failed.evalue}{_where(failed.traceback)}"
+            run_cells(paths.notebook(report), parameters, aside)
+        except PapermillExecutionError as failed:
+            error, problem = failed.ename, f"{failed.ename}: {failed.evalue}{_where(failed.traceback)}"
             if guard.debugging():
                 console.print("\n".join(failed.traceback), markup=False, highlight=False)
+        except RuntimeError as dead:
+            # nbclient's DeadKernelError, and what jupyter_client says of one that died before its first answer.
+            if not str(dead).startswith("Kernel died"):
+                raise
+            error, problem = KERNEL_DIED, f"{KERNEL_DIED}: {_DIED}"
+            if aside.exists():
+                notebook = nbformat.read(aside, as_version=4)
+                mark_kernel_death(notebook)
+                nbformat.write(notebook, aside)
         finally:
             _end_kernels()
         follower.look()
         campaign = paths.runs_dir(report) / follower.campaign if follower.campaign else None
-        status = 0 if problem is None else 1 if follower.loaded else _status(name)
+        status = 0 if problem is None else 1 if follower.loaded else _status(error)
         # A run that bad input stopped has measured nothing: the notebook of an earlier one stays with the campaign.
         kept = target
         if campaign and campaign.is_dir() and status != BadInput.exit_status:
@@ -91,7 +102,43 @@ def execute(
         except NotWritten as full:
             kept, status = aside, status or 1
             problem = "\n".join(filter(None, (problem, f"{full}. The executed notebook is {aside}")))
-    return Executed(kept, campaign, status, problem, killed=name == executing.KERNEL_DIED)
+    return Executed(kept, campaign, status, problem, error)
+
+
+def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) -> None:
+    """Execute a notebook into `target` by papermill.
+
+    Raise PapermillExecutionError for a cell that failed, RuntimeError for a kernel that died, and BadInput for a file
+    that cannot be run.
+    """
+    with tempfile.TemporaryDirectory(prefix="benchbook-") as sockets:
+        # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
+        # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
+        config = {
+            "KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"},
+            "NotebookClient": {"extra_arguments": ["--IPKernelApp.log_level=50"]},
+        }
+        try:
+            execute_notebook(
+                str(notebook),
+                str(target),
+                parameters=dict(parameters),
+                cwd=str(paths.home()),
+                progress_bar=False,
+                config=Config(config),
+            )
+        except (KeyError, ValueError) as problem:
+            # What a cell raises comes as PapermillExecutionError: this is about the file, and the kernel that it names.
+            key, fix = "metadata.kernelspec", "open it in Jupyter, choose the kernel `Python 3`, and save it"
+            raise BadInput("papermill cannot run it", file=notebook, key=key, value=str(problem), fix=fix) from problem
+
+
+def mark_kernel_death(notebook: NotebookNode) -> None:
+    """Leave the error in the last cell that was begun, or in the first one: papermill leaves none."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    begun = [cell for cell in code if cell.metadata.get("papermill", {}).get("start_time")]
+    error = v4.new_output("error", ename=KERNEL_DIED, evalue=_DIED, traceback=[f"{KERNEL_DIED}: {_DIED}"])
+    (begun or code[:1])[-1].outputs.append(error)
 
 
 @contextmanager
@@ -118,7 +165,7 @@ def _own_file(folder: Path) -> Path:
 
 
 @contextmanager
-def _meanwhile(target: Path) -> Iterator[tuple[Path, Path]]:
+def _written_aside(target: Path) -> Iterator[tuple[Path, Path]]:
     """`target`, and a temporary file to write meanwhile: the disk of the records may fill while a notebook runs.
 
     A notebook that breaks off is moved to `target` as well, if that can be.
@@ -189,7 +236,7 @@ class _Follower:
 
     def __init__(self, path: Path, console: Console) -> None:
         self.path, self.console = path, console
-        self.campaign, self.loaded, self.finished = "", False, False
+        self.campaign, self.loaded = "", False
         self._offset, self._looking = 0, threading.Lock()
         self._bar = Bar(
             BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"), console=console, transient=True
@@ -214,7 +261,6 @@ class _Follower:
             return
         progress = Progress(**said)
         self.loaded |= progress.loaded
-        self.finished |= progress.finished
         self._bar.update(
             self._task,
             total=progress.total,
@@ -236,18 +282,15 @@ class _Follower:
 
 
 @contextmanager
-def _following(console: Console, after_loads: Callable[[], object]) -> Iterator[_Follower]:
+def _following(console: Console) -> Iterator[_Follower]:
     with tempfile.TemporaryDirectory(prefix="benchbook-") as folder:
         path = Path(folder) / "progress.jsonl"
         path.touch()
         follower, over = _Follower(path, console), threading.Event()
-        beside = threading.Thread(target=after_loads, name="after-loads", daemon=True)
 
         def follow() -> None:
             while not over.wait(0.2):
                 follower.look()
-                if follower.finished and beside.ident is None:
-                    beside.start()
 
         thread = threading.Thread(target=follow, daemon=True)
         os.environ[PROGRESS_FILE] = str(path)
@@ -258,7 +301,5 @@ def _following(console: Console, after_loads: Callable[[], object]) -> Iterator[
             finally:
                 over.set()
                 thread.join()
-                if beside.ident is not None:
-                    beside.join()
                 follower.look()
                 os.environ.pop(PROGRESS_FILE, None)
