@@ -6,7 +6,9 @@ import os
 import signal
 import socket
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ shared = ("database", "driver", "faulty", "in_memory", "kit", "packages", "recor
 pytest.register_assert_rewrite(*shared)
 
 import database as databases
-from kit import INVENTORY, TESTS, Home, end_runs
+from kit import INVENTORY, ROOT, TESTS, Home, end_runs
 
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -34,6 +36,17 @@ sys.dont_write_bytecode = False
 # Long files of servers whose names come late: in their turn they would begin when others have little left to do.
 FIRST = ("workloads/test_gotpc_real.py", "reports/test_dm_faults.py", "systems/test_tidb_cluster_real.py")
 _FIRST = {(TESTS / name).resolve(strict=True) for name in FIRST}
+
+
+def pytest_configure() -> None:
+    """The kit finds its own parts by entry points, as they were when it was installed."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    installed = distribution("benchbook").entry_points
+    for group, parts in wanted.items():
+        if {point.name: point.value for point in installed.select(group=group)} != parts:
+            pytest.exit(
+                f"{group} of pyproject.toml has changed since the kit was installed here: run `env/setup python`"
+            )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

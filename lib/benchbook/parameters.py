@@ -27,7 +27,7 @@ class Parameters(BaseModel):
     """What every report's notebook can be told. 0, "" and [] mean: as the profile or the report says.
 
     `again`: a finished campaign is measured anew; without, it is opened. `allow` names workloads and options of the
-    report that its load generator does not know, and that may be run all the same (workloads.allowed).
+    report that its load generator does not know, and that may be run all the same (workloads.option_allowlist).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)

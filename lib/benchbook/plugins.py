@@ -1,7 +1,7 @@
 """Finds what the kit is made of by entry points, its own parts and those of installed packages alike.
 
     benchbook.systems      name -> class of benchbook.systems.base.System, or of another NamedServer
-    benchbook.workloads    name -> class of benchbook.workloads.generator.LoadGenerator
+    benchbook.workloads    name -> class of benchbook.workloads.base.LoadGenerator
     benchbook.probes       name -> module of plain Python that is sent to hosts (benchbook.probes.probe_file)
     benchbook.kinds        name -> class of benchbook.reports.kind.Kind
     benchbook.hypotheses   name -> class of benchbook.claims.hypothesis.Hypothesis
@@ -34,7 +34,7 @@ _PARTS = {
         ("benchbook.systems.named_server:NamedServer", ("name",)),
         ("benchbook.systems.base:System", ("protocol",)),
     ),
-    "workloads": (("benchbook.workloads.generator:LoadGenerator", ("name", "program", "protocols", "Size")),),
+    "workloads": (("benchbook.workloads.base:LoadGenerator", ("name", "program", "protocols", "Size")),),
     "kinds": (("benchbook.reports.kind:Kind", ("Parameters",)),),
     "hypotheses": (("benchbook.claims.hypothesis:Hypothesis", ()),),
 }

@@ -15,7 +15,7 @@ from benchbook.hosts import inventory as inventory_file
 from benchbook.hosts.inventory import Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
-from benchbook.workloads.generator import generator
+from benchbook.workloads.base import generator
 from benchbook.yamlfile import load_yaml
 
 NET = "127.0.90"

@@ -38,8 +38,8 @@ from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import KneeTrials
 from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
-from benchbook.workloads.pgbench_generator import Pgbench
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads.pgbench import Pgbench
+from benchbook.workloads.sysbench import Sysbench
 
 NAME = "tidb_v7_1_3_sysbench"
 TEN = Slo(p99_ms=10)

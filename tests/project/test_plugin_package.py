@@ -222,7 +222,7 @@ def test_a_profile_s_section_for_the_generator_is_checked_by_its_own_model(
 import json
 from benchbook.errors import BadInput
 from benchbook.profiles import load_profile
-from benchbook.workloads.generator import generator
+from benchbook.workloads.base import generator
 try:
     generator("redis_benchmark").size_in(load_profile("tiny"))
 except BadInput as problem:
@@ -233,7 +233,7 @@ except BadInput as problem:
 
 BASES = {
     "systems": "benchbook.systems.base.System",
-    "workloads": "benchbook.workloads.generator.LoadGenerator",
+    "workloads": "benchbook.workloads.base.LoadGenerator",
     "kinds": "benchbook.reports.kind.Kind",
     "hypotheses": "benchbook.claims.hypothesis.Hypothesis",
 }
@@ -316,14 +316,12 @@ def test_a_part_is_called_as_its_entry_point_says(home: Home, tmp_path: Path) ->
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[benchbook.workloads]\nbench = mine_part:Bench\n")
-    text = (
-        "from benchbook.workloads.sysbench_generator import Sysbench\n\n\nclass Bench(Sysbench):\n    name = 'bensh'\n"
-    )
+    text = "from benchbook.workloads.sysbench import Sysbench\n\n\nclass Bench(Sysbench):\n    name = 'bensh'\n"
     (tmp_path / "mine_part.py").write_text(text)
     code = """
 import json
 from benchbook.errors import BadInput
-from benchbook.workloads.generator import generator
+from benchbook.workloads.base import generator
 try:
     generator("bench")
 except BadInput as problem:

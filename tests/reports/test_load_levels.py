@@ -15,7 +15,7 @@ from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports.load.by_workload_kind import ByWorkloadKind
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
-from benchbook.workloads.pgbench_generator import Pgbench
+from benchbook.workloads.pgbench import Pgbench
 
 PLAIN, BY_WORKLOAD = LoadKind(), ByWorkloadKind()
 

@@ -24,7 +24,7 @@ from benchbook.reports.saga.ladder import SagaLadder, ab_version
 from benchbook.reports.saga.rung import Rung
 from benchbook.reports.saga.settling import Still
 from benchbook.systems import counters
-from benchbook.workloads import ab_command
+from benchbook.workloads import ab
 from benchbook.workloads.ab import AbSummary
 
 PUBLISHED = published.load("dtm_mysql")
@@ -113,18 +113,16 @@ def _two_clients(lab: Inventory) -> Inventory:
 
 
 def test_the_command_line_of_a_load() -> None:
-    command = ab_command.for_requests(
-        "/usr/bin/ab", "http://h:1/saga?a=1&b=2", concurrency=10, requests=500, longest_s=60
-    )
-    assert ab_command.shown(command) == "/usr/bin/ab -l -s 90 -n 500 -c 10 http://h:1/saga?a=1&b=2"
-    few = ab_command.for_requests("ab", "u", concurrency=10, requests=3, longest_s=60)
-    assert "-n 20 -c 10" in ab_command.shown(few), "ab refuses fewer requests than clients"
-    assert "-t 2 -n 50000000 -c 4" in ab_command.shown(ab_command.for_seconds("ab", "u", concurrency=4, seconds=2))
+    command = ab.for_requests("/usr/bin/ab", "http://h:1/saga?a=1&b=2", concurrency=10, requests=500, longest_s=60)
+    assert ab.shown(command) == "/usr/bin/ab -l -s 90 -n 500 -c 10 http://h:1/saga?a=1&b=2"
+    few = ab.for_requests("ab", "u", concurrency=10, requests=3, longest_s=60)
+    assert "-n 20 -c 10" in ab.shown(few), "ab refuses fewer requests than clients"
+    assert "-t 2 -n 50000000 -c 4" in ab.shown(ab.for_seconds("ab", "u", concurrency=4, seconds=2))
 
 
 def test_progress_is_the_rate_between_the_tenths_that_ab_announces() -> None:
     moments, rates = iter([0.0, 2.0, 2.5, 4.0]), []
-    progress = ab_command.AbProgress(lambda s, rate: rates.append((s, rate)), clock=lambda: next(moments))
+    progress = ab.AbProgress(lambda s, rate: rates.append((s, rate)), clock=lambda: next(moments))
     for part in (b"Benchmarking h\nCompleted 100 requests\n", b"Compl", b"eted 300 requests\n"):
         progress(part)
     assert rates == [(2.0, 50.0), (4.0, 100.0)]

@@ -14,7 +14,7 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems.base import About, System
-from benchbook.workloads.generator import LoadGenerator
+from benchbook.workloads.base import LoadGenerator
 from benchbook.workloads.sysbench import Dataset
 
 

@@ -47,7 +47,7 @@ from benchbook.reports.transfer.transfer_summary import (
 from benchbook.systems import mongo
 from benchbook.transfer import peer
 from benchbook.transfer.settings import MongoEndpoint
-from benchbook.workloads.generator import check_end
+from benchbook.workloads.base import check_end
 
 LEVELS: dict[str, str | int | float] = {
     "source_threads": 5, "target_threads": 15, "cache_bucket_size": 32, "cache_bucket_num": 33, "data_batch_size": 128,

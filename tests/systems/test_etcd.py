@@ -26,9 +26,9 @@ from benchbook.reports.quorum.lost_member import around
 from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
 from benchbook.reports.quorum.quorum_trials import Killing
 from benchbook.systems.etcd_api import one_leader
-from benchbook.workloads import etcd_output
+from benchbook.workloads import etcd_benchmark
+from benchbook.workloads.base import Load, Ran, generator
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize, lost_or_unasked
-from benchbook.workloads.generator import Load, Ran, generator
 
 PRINTED_BY = FIXTURES / "etcd"
 ENDS = [Endpoint(f"127.0.83.{i}", 2379, protocol="etcd") for i in (1, 2, 3)]
@@ -81,17 +81,17 @@ def test_the_bar_tells_the_rate_five_times_a_second() -> None:
     load, text = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1), printed("put_50")
     told = [found for line in text.replace("\r", "\n").splitlines() if (found := load.rate_in(line))]
     assert [second for second, _ in told[:3]] == [0.0, 0.2, 0.4]
-    assert sum(rate * etcd_output.BAR_EVERY_S for _, rate in told) == pytest.approx(10_000)
+    assert sum(rate * etcd_benchmark.BAR_EVERY_S for _, rate in told) == pytest.approx(10_000)
     series = made("put_50").series
     # Between the first bar and the last but one; the load began as long before its end as it says.
     assert len(series) == len(told) - 2
     assert series.t.iloc[0] == pytest.approx(1795370010 - 10_000 / 3762.195 + 0.2, abs=0.001)
-    assert series.value.sum() * etcd_output.BAR_EVERY_S == etcd_output.parse(text).done[-2]
+    assert series.value.sum() * etcd_benchmark.BAR_EVERY_S == etcd_benchmark.parse(text).done[-2]
 
 
 def test_requests_that_failed_are_counted_and_named() -> None:
     """10,000 puts to three members; the leader was killed 1.2 s after the start, and started again 2 s later."""
-    output = etcd_output.parse(printed("leader_killed"))
+    output = etcd_benchmark.parse(printed("leader_killed"))
     assert output.errors == {
         "rpc error: code = Unavailable desc = error reading from server: EOF": 20,
         "etcdserver: request timed out, possibly due to previous leader failure": 10,
@@ -103,9 +103,10 @@ def test_requests_that_failed_are_counted_and_named() -> None:
 
 def test_what_is_missing_is_named_and_what_failed_altogether_is_told() -> None:
     with pytest.raises(OutputNotParseable, match="Total"):
-        etcd_output.parse("bench with linearizable range\n")
+        etcd_benchmark.parse("bench with linearizable range\n")
     load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
-    assert load.failure("\nError distribution:\n  [7]\tEOF\n") == "7 requests: EOF"
+    failed = "\nError distribution:\n  [7]\tEOF\n  [9]\tetcdserver: request timed out\n"
+    assert load.failure(failed) == "etcdserver: request timed out (9 requests); EOF (7 requests)"
     assert load.failure(printed("put_50")) is None
 
 

@@ -27,8 +27,8 @@ from benchbook.profiles import load_profile
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems.existing_server import MARKER, EndpointSystem
 from benchbook.systems.sql import queries, query
-from benchbook.workloads.generator import Load, LoadGenerator, Store
-from benchbook.workloads.sysbench_generator import Sysbench, SysbenchSize
+from benchbook.workloads.base import Load, LoadGenerator, Store
+from benchbook.workloads.sysbench import Sysbench, SysbenchSize
 
 pytestmark = pytest.mark.real
 

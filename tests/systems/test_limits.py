@@ -19,9 +19,9 @@ from benchbook.systems.limits import CONNECTIONS, STATEMENTS, Limit
 from benchbook.systems.mariadb import MariaDB
 from benchbook.systems.pgbouncer import PgBouncer
 from benchbook.systems.postgresql import PostgreSQL
-from benchbook.workloads.generator import Load, LoadGenerator
-from benchbook.workloads.pgbench_generator import Pgbench, PgbenchSize
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads.base import Load, LoadGenerator
+from benchbook.workloads.pgbench import Pgbench, PgbenchSize
+from benchbook.workloads.sysbench import Sysbench
 
 NOBODY: Any = None
 END = Endpoint("192.0.2.1", 3306, "root", "")

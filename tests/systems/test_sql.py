@@ -20,11 +20,11 @@ from benchbook.systems import mysql_system, psql, sql, statements, tidb_server
 from benchbook.systems.base import System
 from benchbook.systems.mysql_system import MysqlSystem
 from benchbook.systems.postgresql import PostgreSQL
-from benchbook.workloads import gotpc_books, gotpc_login
-from benchbook.workloads.generator import LoadGenerator
-from benchbook.workloads.gotpc_generator import GoTpc, GoTpcSize
-from benchbook.workloads.pgbench_generator import Pgbench, PgbenchSize
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads import go_tpc
+from benchbook.workloads.base import LoadGenerator
+from benchbook.workloads.go_tpc import GoTpc, GoTpcSize
+from benchbook.workloads.pgbench import Pgbench, PgbenchSize
+from benchbook.workloads.sysbench import Sysbench
 
 END = Endpoint("127.0.78.1", 4000, "root", "s3cret")
 NOBODY = cast(RemoteHost, None)
@@ -131,8 +131,8 @@ def test_every_table_is_counted_by_a_statement_of_its_own(asked: Asked, system: 
 
 @pytest.mark.parametrize(("end", "verb"), [(END, "ANALYZE TABLE"), (POSTGRES, "VACUUM (ANALYZE)")])
 def test_statistics_are_collected_table_by_table(asked: Asked, end: Endpoint, verb: str) -> None:
-    gotpc_books.analyse(NOBODY, end, "tpcc", 60_600.0)
-    assert asked.found == [(f"{verb} {table}", 60_600.0) for table in gotpc_books.TABLES]
+    go_tpc.analyse(NOBODY, end, "tpcc", 60_600.0)
+    assert asked.found == [(f"{verb} {table}", 60_600.0) for table in go_tpc.TABLES]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
     ended = SimpleNamespace(reason="exited", exit=0, signal=None, from_outside=lambda who: None)
     job = SimpleNamespace(wait=lambda **_: ended, stdout=lambda: b"", stderr=lambda: "", host=SimpleNamespace(name="h"))
     session = SimpleNamespace(following=lambda *_: nullcontext(job))
-    monkeypatch.setattr(gotpc_login, "let_in", lambda *_: nullcontext())
+    monkeypatch.setattr(go_tpc, "let_in", lambda *_: nullcontext())
     load.programs["client"] = load.program
     store = SimpleNamespace(
         copies=lambda: [END],
@@ -251,7 +251,7 @@ def test_every_psql_has_a_password_file_of_its_own_that_goes_with_it() -> None:
 
 
 def test_so_has_every_check_of_go_tpc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gotpc_books, "indexed", lambda *_: nullcontext())
+    monkeypatch.setattr(go_tpc, "history_index", lambda *_: nullcontext())
     seen: list[str] = []
 
     def answer(argv: list[str], timeout: float) -> Result:

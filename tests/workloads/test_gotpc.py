@@ -12,7 +12,7 @@ import pytest
 from kit import FIXTURES, ROOT
 from records import record
 
-from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Command, Ended, remote_program
@@ -20,10 +20,9 @@ from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of
-from benchbook.workloads import allowed, gotpc_books, gotpc_login, gotpc_output
-from benchbook.workloads.generator import Load, Ran, generator
-from benchbook.workloads.gotpc_books import OrderBooks
-from benchbook.workloads.gotpc_generator import GoTpc, GoTpcSize
+from benchbook.workloads import go_tpc, option_allowlist
+from benchbook.workloads.base import Load, Ran, generator
+from benchbook.workloads.go_tpc import GoTpc, GoTpcSize, OrderBooks
 
 PRINTED_BY = FIXTURES / "gotpc"
 REPORT = "tidb_v7_1_3_tpcc"
@@ -123,7 +122,7 @@ def test_keying_and_think_times_are_no_transactions() -> None:
     text = waited("1795384962.743", "Current") + every + waited("1795384964.782", "Summary")
     assert made(text).summary == made(every).summary
     assert made(text).series.equals(made(every).series)
-    assert gotpc_output.told(waited("1795384962.743", "Current").rstrip()) is None
+    assert go_tpc.rate_at(waited("1795384962.743", "Current").rstrip()) is None
 
 
 def test_what_a_record_answers_for() -> None:
@@ -145,12 +144,12 @@ def test_what_a_record_answers_for() -> None:
 def test_errors_that_are_passed_over_are_no_end_and_others_are() -> None:
     """A thread of a load without `--ignore-error` ends at its first error; go-tpc itself then ends with status 0."""
     passed = "1795370000.1 [2026-11-22 21:00:00] execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
-    assert gotpc_output.failure(passed) is None
+    assert go_tpc.failure(passed) is None
     ended = "1795370000.1 execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
-    assert gotpc_output.failure(ended) == "execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
-    assert gotpc_output.failure("Error: unknown flag: --warehose\n") == "Error: unknown flag: --warehose"
+    assert go_tpc.failure(ended) == "execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
+    assert go_tpc.failure("Error: unknown flag: --warehose\n") == "Error: unknown flag: --warehose"
     wrong = "execute check failed, err check warehouse 1 at condition 3.3.2.8 failed"
-    assert gotpc_output.failure(f"begin to check warehouse 1 at condition 3.3.2.8\n{wrong}\nFinished\n") == wrong
+    assert go_tpc.failure(f"begin to check warehouse 1 at condition 3.3.2.8\n{wrong}\nFinished\n") == wrong
 
 
 def test_a_server_that_is_gone_is_a_rate_of_nothing() -> None:
@@ -163,12 +162,26 @@ def test_a_server_that_is_gone_is_a_rate_of_nothing() -> None:
 
 def test_the_conditions_that_were_asked_by_warehouse() -> None:
     said = [f"begin to check warehouse {w} at condition 3.3.2.{n}" for w in (2, 1) for n in (10, 9, 1)]
-    assert gotpc_books.checked("\n".join(said)) == {w: ["3.3.2.1", "3.3.2.9", "3.3.2.10"] for w in (1, 2)}
+    assert go_tpc.checked("\n".join(said)) == {w: ["3.3.2.1", "3.3.2.9", "3.3.2.10"] for w in (1, 2)}
 
 
 def test_a_load_without_a_new_order_has_no_tpmc() -> None:
     with pytest.raises(OutputNotParseable, match="no summary"):
-        gotpc_output.parse("1795370009.0 Finished\n")
+        go_tpc.parse("1795370009.0 Finished\n")
+
+
+def test_where_no_new_order_was_done_the_error_that_came_most_often_is_told_first() -> None:
+    def failed(why: str) -> str:
+        return f"1795370000.1 [2026-11-22 21:00:00] execute run failed, err exec SELECT 1 failed {why}\n"
+
+    row = {"Prefix": "[Summary] ", "Operation": "NEW_ORDER_ERR", "Count": 3, "TPM": "60.0", "Sum(ms)": "9.0",
+           "Takes(s)": "3.0", "50th(ms)": "1.0", "90th(ms)": "1.0", "95th(ms)": "1.0", "99th(ms)": "1.0",
+           "Max(ms)": "1.0"}  # fmt: skip
+    text = failed("Error 1205: Lock wait") + failed("Error 1146: Table") * 2 + f"1795370003.0 {json.dumps([row])}\n"
+    with pytest.raises(
+        WorkloadFailed, match=r"^go-tpc: Error 1146: Table \(2 times\); Error 1205: Lock wait \(1 times\): not one"
+    ):
+        go_tpc.parse(text)
 
 
 # -- its books --------------------------------------------------------------------------------------------------------
@@ -238,12 +251,12 @@ def test_no_password_is_on_it() -> None:
 def test_tls_is_what_the_inventory_says() -> None:
     """Of itself go-tpc has it wherever the server offers it, and never for PostgreSQL."""
     safe = [Endpoint(end.address, end.port, end.user, tls=True, protocol=end.protocol) for end in (MYSQL, POSTGRES)]
-    said = [gotpc_login.login(end).words[-1] for end in safe]
+    said = [go_tpc._login(end).words[-1] for end in safe]
     assert said == ["--conn-params=tls=true", "--conn-params=sslmode=require"]
 
 
 def test_an_authority_of_the_inventory_s_vouches_in_place_of_the_machine_s() -> None:
-    asked = gotpc_login.login(Endpoint(MYSQL.address, MYSQL.port, MYSQL.user, tls=True, tls_ca="a certificate"))
+    asked = go_tpc._login(Endpoint(MYSQL.address, MYSQL.port, MYSQL.user, tls=True, tls_ca="a certificate"))
     assert (asked.env, asked.secrets) == ({"SSL_CERT_FILE": "ca.pem"}, {"ca.pem": "a certificate"})
 
 
@@ -257,10 +270,10 @@ def test_a_report_may_choose_what_is_known(option: str, ok: bool) -> None:
     published = load(REPORT, ROOT / "data" / "published")
     design = [each.model_copy(update={"options": [option]}) for each in published.report.design]
     if ok:
-        allowed.check(GoTpc, design, [], Path("report.yaml"))
+        option_allowlist.check(GoTpc, design, [], Path("report.yaml"))
     else:
         with pytest.raises(BadInput, match="go_tpc does not know this option"):
-            allowed.check(GoTpc, design, [], Path("report.yaml"))
+            option_allowlist.check(GoTpc, design, [], Path("report.yaml"))
 
 
 # -- what declares it --------------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems import psql, sql
-from benchbook.workloads.gotpc_generator import DATABASE, GoTpc, GoTpcSize
-from benchbook.workloads.gotpc_login import ACCOUNT
+from benchbook.workloads.go_tpc import ACCOUNT, DATABASE, GoTpc, GoTpcSize
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 Rates = Callable[[float, float], None]

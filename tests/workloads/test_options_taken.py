@@ -18,11 +18,11 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.whole_command import Result
 from benchbook.profiles import SysbenchSize, load_profile
 from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.workloads.base import LoadGenerator
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark
-from benchbook.workloads.generator import LoadGenerator
-from benchbook.workloads.gotpc_generator import GoTpc
-from benchbook.workloads.pgbench_generator import Pgbench
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads.go_tpc import GoTpc
+from benchbook.workloads.pgbench import Pgbench
+from benchbook.workloads.sysbench import Sysbench
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

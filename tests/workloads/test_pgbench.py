@@ -21,10 +21,9 @@ from benchbook.probes import probe_file
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.systems import psql
-from benchbook.workloads import allowed, pgbench_output
-from benchbook.workloads.generator import Load, Ran, generator
-from benchbook.workloads.pgbench_books import Books
-from benchbook.workloads.pgbench_generator import Pgbench, PgbenchSize
+from benchbook.workloads import option_allowlist, pgbench
+from benchbook.workloads.base import Load, Ran, generator
+from benchbook.workloads.pgbench import Books, Pgbench, PgbenchSize
 
 PRINTED_BY = FIXTURES / "pgbench"
 END = Endpoint("127.0.78.1", 5432, "ann", "it's:a\\secret", protocol="pgsql")
@@ -38,7 +37,7 @@ def printed(name: str) -> str:
 
 
 def test_the_published_output_of_an_old_version_has_both_rates() -> None:
-    output = pgbench_output.parse(printed("select_only_13"))
+    output = pgbench.parse(printed("select_only_13"))
     assert output.figures == {
         "threads": 16, "events": 16000, "latency_mean_ms": 0.115, "tps": 142314.859075, "tps_connecting": 139443.955722,
     }  # fmt: skip
@@ -48,7 +47,7 @@ def test_the_published_output_of_an_old_version_has_both_rates() -> None:
 
 def test_what_today_s_version_prints_with_the_times_that_are_added() -> None:
     """A recorded load of two clients through PgBouncer; every transaction that was counted was logged."""
-    output = pgbench_output.parse(printed("select_only_15"))
+    output = pgbench.parse(printed("select_only_15"))
     assert {name: output.figures[name] for name in ("threads", "events", "failed", "latency_mean_ms", "tps")} == {
         "threads": 2, "events": 15197, "failed": 0, "latency_mean_ms": 0.257, "tps": 7694.461476,
     }  # fmt: skip
@@ -62,7 +61,7 @@ def test_what_today_s_version_prints_with_the_times_that_are_added() -> None:
 
 
 def test_an_offered_rate_has_its_lag_and_counts_its_retries() -> None:
-    output = pgbench_output.parse(printed("tpcb_rate_15"))
+    output = pgbench.parse(printed("tpcb_rate_15"))
     assert {name: output.figures[name] for name in ("events", "retries", "lag_mean_ms", "tps", "latency_mean_ms")} == {
         "events": 596, "retries": 0, "lag_mean_ms": 0.367, "tps": 199.619049, "latency_mean_ms": 2.488,
     }  # fmt: skip
@@ -70,7 +69,7 @@ def test_an_offered_rate_has_its_lag_and_counts_its_retries() -> None:
 
 
 def test_connecting_for_each_transaction_is_part_of_the_rate() -> None:
-    output = pgbench_output.parse(printed("connect_15"))
+    output = pgbench.parse(printed("connect_15"))
     assert (output.figures["tps"], output.figures["reconnect_mean_ms"]) == (153.719078, 6.035)
     assert output.figures["tps_connecting"] == output.figures["tps"]
 
@@ -92,23 +91,23 @@ def test_little_s_law_counts_the_time_of_connecting_again() -> None:
     ],
 )
 def test_what_pgbench_calls_an_error_is_told(name: str, said: str) -> None:
-    assert said in str(pgbench_output.failure(printed(name)))
+    assert said in str(pgbench.failure(printed(name)))
 
 
 def test_a_load_that_was_over_before_its_clients_were_in_says_so() -> None:
     """pgbench then ends with status 0, and prints no latency."""
     text = printed("tpcb_rate_15").replace("processed: 596", "processed: 0").partition("latency average")[0]
-    assert pgbench_output.failure(text) == "not one transaction was done: connecting took all of the time"
+    assert pgbench.failure(text) == "not one transaction was done: connecting took all of the time"
 
 
 def test_a_good_load_has_no_error() -> None:
-    assert pgbench_output.failure(printed("tpcb_rate_15")) is None
+    assert pgbench.failure(printed("tpcb_rate_15")) is None
 
 
 def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
     """And back from when pgbench ended, not from when its log was read (half a second later in `made`)."""
     series = made(printed("select_only_15")).series
-    ended = pgbench_output.parse(printed("select_only_15")).ended
+    ended = pgbench.parse(printed("select_only_15")).ended
     assert [t - ended for t in series[series.metric == "tps"].t] == pytest.approx([-1.0, 0.0], abs=0.001)
 
 
@@ -117,7 +116,7 @@ def test_what_it_says_of_the_time_in_which_clients_connected_is_none_of_the_load
     text = printed("select_only_15").replace("connection time = 25.531 ms", "connection time = 1025.531 ms")
     assert "1025.531" in text
     found = made(text)
-    output = pgbench_output.parse(text)
+    output = pgbench.parse(text)
     (line,) = found.series[found.series.metric == "tps"].itertuples()
     assert line.value == 9152.8
     # It ends with the load: what reads the log afterwards is none of it either.
@@ -140,18 +139,18 @@ def test_what_it_says_of_the_time_in_which_clients_connected_is_none_of_the_load
     ],
 )
 def test_a_line_of_progress(line: str, expected: tuple[float, ...]) -> None:
-    seen = pgbench_output.parse_progress(line)
+    seen = pgbench.parse_progress(line)
     assert seen
     assert (seen.t, seen.tps, seen.latency_ms, seen.failed, seen.retries) == expected
 
 
 def test_any_other_line_is_no_progress() -> None:
-    assert pgbench_output.parse_progress("starting vacuum...end.") is None
+    assert pgbench.parse_progress("starting vacuum...end.") is None
 
 
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(OutputNotParseable, match="number of transactions actually processed"):
-        pgbench_output.parse("number of clients: 2\n")
+        pgbench.parse("number of clients: 2\n")
 
 
 # -- how long its transactions took -----------------------------------------------------------------------------------
@@ -241,10 +240,10 @@ def test_a_report_may_choose_what_is_known(option: str, ok: bool) -> None:
     published = load("pgcat_pgbench", ROOT / "data" / "published")
     design = [each.model_copy(update={"options": [option]}) for each in published.report.design]
     if ok:
-        allowed.check(Pgbench, design, [], Path("report.yaml"))
+        option_allowlist.check(Pgbench, design, [], Path("report.yaml"))
     else:
         with pytest.raises(BadInput, match="pgbench does not know this option"):
-            allowed.check(Pgbench, design, [], Path("report.yaml"))
+            option_allowlist.check(Pgbench, design, [], Path("report.yaml"))
 
 
 class Client:
@@ -292,3 +291,18 @@ def test_the_probes_declare_their_units_and_watch_servers(name: str, unit: str) 
     assert probe.of_server
     counted = "xact_commit" if name == "postgresql" else "total_xact_count"
     assert probe.metrics[counted].unit == unit
+
+
+def test_the_failure_that_came_most_often_is_told_first_where_nothing_was_done() -> None:
+    """As pgbench 15 prints it with --failures-detailed; of aborted clients, the words that most of them had."""
+    none = (
+        "number of transactions actually processed: 0\nnumber of failed transactions: 312 (100.000%)\n"
+        "number of serialization failures: 300 (96.154%)\nnumber of deadlock failures: 12 (3.846%)\n"
+    )
+    assert pgbench.failure(none) == "300 serialization failures, 12 deadlock failures: not one transaction was done"
+    aborted = [
+        f'pgbench: error: client {n} script 0 aborted in command 4 query 0: ERROR:  relation "{name}" does not exist'
+        for n, name in enumerate(["x", "pgbench_history", "pgbench_history"])
+    ]
+    said = 'pgbench: error: aborted in command 4 query 0: ERROR:  relation "pgbench_history" does not exist (2 times); '
+    assert str(pgbench.failure("\n".join(aborted))).startswith(said)

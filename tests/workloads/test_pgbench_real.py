@@ -15,7 +15,7 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems import psql
-from benchbook.workloads.pgbench_generator import DATABASE, Pgbench, PgbenchSize
+from benchbook.workloads.pgbench import DATABASE, Pgbench, PgbenchSize
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

@@ -12,8 +12,8 @@ from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.jobs import Command, Ended
 from benchbook.profiles import SysbenchSize
-from benchbook.workloads.generator import Outcome, Ran
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads.base import Outcome, Ran
+from benchbook.workloads.sysbench import Sysbench
 
 SIZE = SysbenchSize.model_construct(tables=1, table_size=1000, time_s=10, prepare_threads=1, rate=0)
 TPS = {"tps": Quantity(value=2, unit="1/s")}

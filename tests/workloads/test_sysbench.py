@@ -10,7 +10,7 @@ from kit import FIXTURES, INVENTORY, ROOT, Home
 
 from benchbook import published
 from benchbook.campaign.design import Cell, plan
-from benchbook.errors import BadInput, WorkloadFailed
+from benchbook.errors import BadInput, HostUnusable, WorkloadFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.jobs import Ended
@@ -19,9 +19,8 @@ from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
 from benchbook.reports.planning import Asking, at_published_levels, trials
 from benchbook.workloads import sysbench
-from benchbook.workloads.generator import RateReader
-from benchbook.workloads.sysbench_output import parse
-from benchbook.workloads.sysbench_stream import check_end, interval_series, summarise
+from benchbook.workloads.clients import RateReader
+from benchbook.workloads.sysbench_output import check_ended, interval_series, parse, quantities
 
 NAME = "tidb_v7_1_3_sysbench"
 PRINTED = (FIXTURES / "sysbench" / "read_write.txt").read_text()
@@ -76,9 +75,10 @@ def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Ho
 def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
     made = report.LoadKind().experiment(tables, asked_for(), profile, lab)
-    assert made.generator.given["mysql-ignore-errors"] == "1062,2013,8028,9007"
-    assert made.generator.given["auto-inc"] == "false"
-    assert "db-driver" not in made.generator.given
+    assert sysbench.options_of(made.generator.options)["mysql-ignore-errors"] == "1062,2013,8028,9007"
+    options = sysbench.options_of(made.generator.options)
+    assert options["auto-inc"] == "false"
+    assert "db-driver" not in options
     with pytest.raises(BadInput, match="unknown system"):
         report.LoadKind().experiment(tables, asked_for(system="tibd"), profile, lab)
 
@@ -187,16 +187,16 @@ def ended(reason: str = "exited", status: int | None = 0, signal: int | None = N
 )
 def test_an_end_that_is_none_of_its_own_is_a_failure_with_its_output(end: Ended, said: str) -> None:
     with pytest.raises(WorkloadFailed, match=said) as caught:
-        check_end(end, "[ 1s ] ...\nFATAL: oh\n")
+        check_ended(end, "[ 1s ] ...\nFATAL: oh\n")
     assert getattr(caught.value, "output", "").endswith("FATAL: oh\n")
 
 
 def test_a_good_end_is_nothing_to_speak_of() -> None:
-    check_end(ended(), PRINTED)
+    check_ended(ended(), PRINTED)
 
 
 def test_every_figure_of_the_summary_has_its_unit() -> None:
-    summary = summarise(parse(PRINTED))
+    summary = quantities(parse(PRINTED))
     units = {name: quantity.unit for name, quantity in summary.items()}
     assert (units["tps"], units["qps"], units["p95_ms"], units["total_time_s"], units["events"]) == (
         "1/s",
@@ -315,6 +315,31 @@ def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_statu
     with pytest.raises(
         WorkloadFailed, match=r"^sysbench ended with status 0: FATAL: unable to connect to MySQL server"
     ) as caught:
-        check_end(ended, printed)
+        check_ended(ended, printed)
     assert caught.value.output == printed
-    check_end(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")
+    check_ended(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"),
+    [
+        ("sysbench 0.4.12", True),
+        ("sysbench 0.5", True),
+        ("sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)", False),
+        ("sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)", False),
+    ],
+)
+def test_versions_before_1_0_are_refused_before_the_first_load(version: str, refused: bool) -> None:
+    client = SimpleNamespace(
+        name="a",
+        inventory=SimpleNamespace(file="env/hosts/x.yaml", program=lambda name: name),
+        require_program=lambda name, package: "/opt/sysbench",
+        run=lambda argv: SimpleNamespace(stdout=f"{version}\n"),
+    )
+    generator = sysbench.Sysbench(cast(Any, None), [], 1)
+    if not refused:
+        assert generator.find(cast(Any, client)) == version
+        return
+    told = rf"programs.sysbench: {version} on host a is too old.*/opt/sysbench.*install sysbench 1.0"
+    with pytest.raises(HostUnusable, match=told):
+        generator.find(cast(Any, client))

@@ -25,11 +25,19 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.workloads.crowd import Crowd, _Summed, shares
-from benchbook.workloads.generator import Ran
-from benchbook.workloads.merging import ALL, ONE_OF_SEVERAL, merged, proof_of, series_of
-from benchbook.workloads.sysbench_output import IntervalLine, Output, parse
-from benchbook.workloads.sysbench_stream import rate_in
+from benchbook.workloads.base import Ran
+from benchbook.workloads.clients import DistributedLoad, _Summed, shares
+from benchbook.workloads.sysbench_output import (
+    ALL,
+    ONE_OF_SEVERAL,
+    IntervalLine,
+    Output,
+    clients_proof,
+    load_series,
+    merged,
+    parse,
+    rate_in,
+)
 
 PRINTED = (FIXTURES / "sysbench" / "read_write.txt").read_text()
 ONE = parse(PRINTED)
@@ -95,15 +103,15 @@ def ran(client: str, ended: float) -> Ran:
 
 def test_the_series_has_the_load_and_each_client_and_the_record_how_far_apart_they_began() -> None:
     both, parts = [ran("a", 1010.0), ran("b", 1012.75)], outputs()
-    rows = series_of(both, parts, merged(parts))
+    rows = load_series(both, parts, merged(parts))
     tps = rows[rows.metric == "tps"]
     assert list(tps[tps.source == "sysbench"].value) == [10, 9.5]
     assert set(tps[tps.source == "sysbench"].host) == {ALL}
     assert list(tps[(tps.source == ONE_OF_SEVERAL) & (tps.host == "b")].value) == [1, 0.5, 0.5]
     # 1010 - 10 s and 1012.75 - 12.5 s.
-    assert proof_of(both, parts)["apart_s"] == pytest.approx(0.25)
-    assert proof_of(both, parts)["clients"] == {"a": {"threads": 4, "tps": 9.0}, "b": {"threads": 3, "tps": 0.8}}
-    assert proof_of(both[:1], parts[:1]) == {}
+    assert clients_proof(both, parts)["apart_s"] == pytest.approx(0.25)
+    assert clients_proof(both, parts)["clients"] == {"a": {"threads": 4, "tps": 9.0}, "b": {"threads": 3, "tps": 0.8}}
+    assert clients_proof(both[:1], parts[:1]) == {}
 
 
 def test_of_several_clients_the_busiest_is_judged() -> None:
@@ -225,5 +233,5 @@ def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
         waits = Command(["python3", "-c", WAITS, "{job}"], timeout_s=70)
         commands = [(host, waits) for host in session.with_role("client")]
         with pytest.raises(ConnectionLost):
-            Crowd(session, "sysbench", commands, rate_in)
+            DistributedLoad(session, "sysbench", commands, rate_in)
         assert not lab_home.processes(WAITS)

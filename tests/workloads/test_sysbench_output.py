@@ -6,9 +6,12 @@ import re
 
 import pytest
 from kit import FIXTURES
+from records import record
 
+from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
-from benchbook.workloads.sysbench_output import IntervalLine, failure, parse, parse_interval
+from benchbook.workloads.sysbench import Sysbench
+from benchbook.workloads.sysbench_output import IntervalLine, failure, parse, parse_interval, quantities
 
 PRINTED_BY = FIXTURES / "sysbench"
 WHOLE = ["read_write", "insert", "rate"]
@@ -96,12 +99,6 @@ def test_a_run_without_its_histogram_is_refused(name: str) -> None:
         parse(without)
 
 
-def test_no_event_is_no_measurement() -> None:
-    text = printed("rate").replace("total number of events:              985", "total number of events:              0")
-    with pytest.raises(OutputNotParseable, match="0 events"):
-        parse(text)
-
-
 def test_a_fatal_line_beside_a_whole_report_is_a_failure() -> None:
     with pytest.raises(WorkloadFailed, match="FATAL: Threads"):
         parse(printed("insert") + "FATAL: Threads initialization failed!\n")
@@ -133,3 +130,64 @@ def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
 )
 def test_other_lines_are_no_intervals(line: str) -> None:
     assert parse_interval(line) is None
+
+
+def as_1_1(text: str) -> str:
+    """Return the output as sysbench 1.1 prints it (src/sysbench.c, report_cumulative of 1.1.0)."""
+    seconds, events = re.search(r"total time: +([\d.]+)s\n +total number of events: +(\d+)", text).groups()  # type: ignore[union-attr]
+    throughput = (
+        f"Throughput:\n    events/s (eps):                      {float(events) / float(seconds):.4f}\n"
+        f"    time elapsed:                        {seconds}s\n    total number of events:              {events}\n"
+    )
+    text = text.replace("sysbench 1.0.20", "sysbench 1.1.0-df89d34")
+    return re.sub(r"General statistics:\n.*\n.*\n", throughput, text)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_sysbench_1_1_is_read_to_the_same_figures(name: str) -> None:
+    newer = as_1_1(printed(name))
+    assert "total time" not in newer
+    assert parse(newer) == parse(printed(name))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[   1s] threads: 8, tps: 53.00, reads: 823.96, writes: 231.99, response time: 270.70ms (95%), errors: 0.00",
+        "         approx.  95 percentile:             270.70ms",
+        "sysbench 0.5:  multi-threaded system evaluation benchmark",
+    ],
+)
+def test_the_output_of_older_versions_is_refused_by_name(line: str) -> None:
+    with pytest.raises(OutputNotParseable, match=r"sysbench 0\.5 or older"):
+        parse(f"{line}\nNumber of threads: 8\n")
+
+
+def without_events(text: str, errors: int) -> str:
+    text = re.sub(r"total number of events: +\d+", "total number of events:              0", text)
+    return re.sub(r"ignored errors: +\d+", f"ignored errors:                      {errors}", text)
+
+
+def test_where_nothing_was_done_the_errors_are_told_first() -> None:
+    with pytest.raises(WorkloadFailed, match=r"^sysbench: 19,820 errors were ignored .* not one transaction was done"):
+        parse(without_events(printed("rate"), 19_820))
+    with pytest.raises(WorkloadFailed, match=r"not one transaction ended within 2\.0043 s, and it tells of no error"):
+        parse(without_events(printed("rate"), 0))
+
+
+def test_the_error_that_came_most_often_is_the_first_to_be_told() -> None:
+    text = "FATAL: rare\n" + "FATAL: often\n" * 3 + "FATAL: rare too\n"
+    assert failure(text) == "FATAL: often (3 times); FATAL: rare; FATAL: rare too"
+
+
+def test_a_percentile_at_the_end_of_its_histogram_is_a_lower_bound() -> None:
+    """sysbench counts what took longer than 100 s as 100 s (seen of 1.0.20)."""
+
+    def of(p95_ms: float) -> list[str]:
+        figures = {**quantities(parse(printed("rate"))), "p95_ms": Quantity(value=p95_ms, unit="ms")}
+        kept = record(levels={"workload": "oltp_insert", "threads": 1}, summary=figures)
+        return [check.found for check in Sysbench.record_checks(kept) if check.check == "latency range"]
+
+    assert of(99_999.0) == []
+    (found,) = of(100_000.0)
+    assert found.startswith("p95_ms: 100 s is where sysbench's histogram ends")

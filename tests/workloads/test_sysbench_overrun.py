@@ -19,9 +19,9 @@ from benchbook.knee.slo import Slo
 from benchbook.plots import knee_plot, mime
 from benchbook.profiles import SysbenchSize
 from benchbook.reports.driving import Driver
-from benchbook.workloads import sysbench_overrun
-from benchbook.workloads.generator import Ran
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads import sysbench_output
+from benchbook.workloads.base import Ran
+from benchbook.workloads.sysbench import Sysbench
 
 # Of the real one: oltp_read_write on MariaDB 10.11, one thread at 45,000 transactions/s.
 FULL = (FIXTURES / "sysbench" / "queue_full.txt").read_text()
@@ -37,7 +37,7 @@ def driver(*, may_overrun: bool) -> Driver:
 
 
 def test_its_rates_until_then_are_known_and_no_latency_is() -> None:
-    found = sysbench_overrun.outcome([ran()])
+    found = sysbench_output.queue_full([ran()])
     assert found is not None
     # (448.44 + 449.21) / 2
     assert found.summary["tps"].value == pytest.approx(448.825)
@@ -50,7 +50,7 @@ def test_its_rates_until_then_are_known_and_no_latency_is() -> None:
 
 def test_clients_are_added_and_one_that_was_stopped_meanwhile_too() -> None:
     stopped = FULL.partition("FATAL")[0]
-    found = sysbench_overrun.outcome([ran(), ran(stopped, "b", "stopped", None)])
+    found = sysbench_output.queue_full([ran(), ran(stopped, "b", "stopped", None)])
     assert found is not None
     assert found.summary["tps"].value == pytest.approx(2 * 448.825)
     assert set(found.proof["clients"]) == {"a", "b"}
@@ -66,7 +66,7 @@ def test_clients_are_added_and_one_that_was_stopped_meanwhile_too() -> None:
     ],
 )
 def test_any_other_end_is_the_failure_that_it_was(text: str) -> None:
-    assert sysbench_overrun.outcome([ran(text)]) is None
+    assert sysbench_output.queue_full([ran(text)]) is None
     with pytest.raises(WorkloadFailed, match="ended with status 1"):
         driver(may_overrun=True)._outcome([ran(text)])
 
@@ -79,7 +79,7 @@ def test_it_is_an_answer_in_a_search_and_a_failure_elsewhere() -> None:
 
 def test_its_rate_is_one_that_broke_the_latency() -> None:
     """45,000/s were offered and 449/s answered: one such load decides."""
-    found = sysbench_overrun.outcome([ran()])
+    found = sysbench_output.queue_full([ran()])
     assert found is not None
     kept = record(levels={"workload": "a", "threads": 1, "rate": 45_000}, summary=found.summary, proof=found.proof)
     load = knee_search.offered(kept.model_copy(update={"histogram": []}))
@@ -90,7 +90,7 @@ def test_its_rate_is_one_that_broke_the_latency() -> None:
 
 
 def test_a_figure_has_it_at_its_upper_edge() -> None:
-    found = sysbench_overrun.outcome([ran()])
+    found = sysbench_output.queue_full([ran()])
     assert found is not None
     kept = record(levels={"workload": "a", "threads": 1, "rate": 45_000}, summary=found.summary)
     full = knee_search.offered(kept.model_copy(update={"histogram": []}))

@@ -25,8 +25,8 @@ from benchbook.profiles import Profile
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.blame import Living, blaming
-from benchbook.workloads.crowd import Crowd, shares
-from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran
+from benchbook.workloads.clients import DistributedLoad, shares
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class Driver:
     def warm(self, system: System, levels: Mapping[str, Level]) -> None:
         """The load, of which nothing is kept. Raises TrialFailed."""
         with blaming(system):
-            crowd = self._crowd(system, levels)
-            self._checked(crowd.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s))
+            load = self._start_load(system, levels)
+            self._checked(load.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s))
 
     def measure(
         self,
@@ -141,18 +141,18 @@ class Driver:
                 self.generator.before(self.clients[0], system)
             with watching(self.session, self.probes(system)) as watched:
                 with phase("start"):
-                    crowd = self._crowd(system, levels)
-                watcher = RateWatcher(judged, lambda: crowd.stop(self.generator.stop_file)) if judged else None
+                    load = self._start_load(system, levels)
+                watcher = RateWatcher(judged, lambda: load.stop(self.generator.stop_file)) if judged else None
                 with phase("load"):
-                    ran = crowd.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
+                    ran = load.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
             with phase("figures"), blaming_disks((*self.clients, *system.hosts)):
                 outcome = self._outcome(ran)
             with phase("prove"):
                 proof = self.generator.prove(self.clients[0], system, levels, outcome)
         return self._measurement(ran, outcome, watched, {**proof, **({"stopping": watcher.proof()} if watcher else {})})
 
-    def _crowd(self, system: System, levels: Mapping[str, Level]) -> Crowd:
-        return Crowd(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
+    def _start_load(self, system: System, levels: Mapping[str, Level]) -> DistributedLoad:
+        return DistributedLoad(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
 
     def _outcome(self, ran: Sequence[Ran]) -> Outcome:
         return self._checked(ran) or self.generator.read(ran)

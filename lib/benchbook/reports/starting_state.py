@@ -15,7 +15,7 @@ from benchbook.errors import BadInput, BenchbookError, HostUnusable, SystemFaile
 from benchbook.hosts.about import Json
 from benchbook.systems.base import System
 from benchbook.systems.blame import blaming
-from benchbook.workloads.generator import LoadGenerator
+from benchbook.workloads.base import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from pydantic import Field
@@ -13,21 +13,17 @@ from pydantic import Field
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import WorkloadFailed
+from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import etcd_api
-from benchbook.workloads import etcd_output
-from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store
 
 BUILD = "etcd"
 KEY, VALUE_BYTES = "YOUR_KEY", 256
@@ -45,6 +41,78 @@ KILLED = {name for name in COMMANDS if name.endswith("_killed")}
 CLIENTS_PER_CONNECTION = 10
 # Of its clients so many must be in a request at a time; the others wait for the tool, which is then what is measured.
 LEAST_BUSY, MOST_FAILED = 0.85, 0.01
+
+
+# -- its output: a bar while it runs, and a report at its end ---------------------------------------------------------
+
+# The bar is drawn anew so often (pb.v1, DEFAULT_REFRESH_RATE), whatever becomes of the load.
+BAR_EVERY_S = 0.2
+_BAR = re.compile(r"^ *(\d+) / \d+ +[\d.]+%")
+_NUMBER = r"([\d.e+-]+)"
+# name of the figure -> how the report prints it; times are in seconds.
+_TIMES = {
+    "total_time_s": rf"Total:\s+{_NUMBER} secs",
+    "latency_max_ms": rf"Slowest:\s+{_NUMBER} secs",
+    "latency_min_ms": rf"Fastest:\s+{_NUMBER} secs",
+    "latency_mean_ms": rf"Average:\s+{_NUMBER} secs",
+    "latency_stddev_ms": rf"Stddev:\s+{_NUMBER} secs",
+    "p50_ms": rf"\b50% in {_NUMBER} secs",
+    "p95_ms": rf"\b95% in {_NUMBER} secs",
+    "p99_ms": rf"\b99% in {_NUMBER} secs",
+}
+_TPS = rf"Requests/sec:\s+{_NUMBER}"
+_BUCKET = re.compile(rf"^  {_NUMBER} \[(\d+)\]\t\|", re.MULTILINE)
+_ERROR = re.compile(r"^  \[(\d+)\]\t(.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class EtcdOutput:
+    """All that one run has printed.
+
+    `figures` by the names of a record's summary; `events` are requests that were answered without an error, of which
+    `histogram` holds (upper bound in ms, count). `errors` are the others, by what was answered. `done` is how many
+    requests had been answered each time that the bar was drawn.
+    """
+
+    figures: dict[str, float]
+    histogram: list[tuple[float, int]]
+    errors: dict[str, int]
+    done: list[int]
+
+    @property
+    def failed(self) -> int:
+        return sum(self.errors.values())
+
+
+def done_in(line: str) -> int | None:
+    """How many requests a drawn bar counts; None for any other line."""
+    match = _BAR.match(line)
+    return int(match[1]) if match else None
+
+
+def parse(text: str) -> EtcdOutput:
+    """Raises OutputNotParseable, naming what is missing."""
+    figures = {name: _figure(pattern, text) * (1000 if name.endswith("_ms") else 1) for name, pattern in _TIMES.items()}
+    histogram = [(float(upper) * 1000, int(count)) for upper, count in _BUCKET.findall(text) if int(count)]
+    figures |= {"tps": _figure(_TPS, text), "events": float(sum(count for _, count in histogram))}
+    done = [count for line in re.split(r"[\r\n]", text) if (count := done_in(line)) is not None]
+    return EtcdOutput(figures, histogram, errors(text), done)
+
+
+def errors(text: str) -> dict[str, int]:
+    """Return how many requests failed by what was answered, the most frequent first."""
+    found = [(int(count), answer) for count, answer in _ERROR.findall(text.partition("Error distribution:")[2])]
+    return {answer: count for count, answer in sorted(found, reverse=True)}
+
+
+def _figure(pattern: str, text: str) -> float:
+    match = re.search(pattern, text)
+    if match is None:
+        raise OutputNotParseable(f"the output of etcd's benchmark has no {pattern!r}")
+    return float(match[1])
+
+
+# -- the generator ----------------------------------------------------------------------------------------------------
 
 
 class EtcdSize(LoadSize):
@@ -129,21 +197,21 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     def rate_in(self, line: str) -> tuple[float, float] | None:
         """The bar counts requests, and is drawn at a steady pace."""
-        done = etcd_output.done_in(line)
+        done = done_in(line)
         if done is None:
             return None
-        rate, self._done = (done - self._done) / etcd_output.BAR_EVERY_S, done
+        rate, self._done = (done - self._done) / BAR_EVERY_S, done
         self._told += 1
-        return (self._told - 1) * etcd_output.BAR_EVERY_S, rate
+        return (self._told - 1) * BAR_EVERY_S, rate
 
     def failure(self, text: str) -> str | None:
         """Requests that fail are counted by the record; where every one did, nothing was measured."""
-        said = etcd_output.errors(text) if "Requests/sec:" not in text else {}
-        return "; ".join(f"{count} requests: {what}" for what, count in said.items()) or None
+        failed = errors(text) if "Requests/sec:" not in text else {}
+        return "; ".join(f"{what} ({count:,} requests)" for what, count in failed.items()) or None
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
-        output = etcd_output.parse(one.text)
+        output = parse(one.text)
         values = {**output.figures, "failed": float(output.failed)}
         summary = {name: Quantity(value=value, unit=_unit(name)) for name, value in values.items()}
         proof = {"errors": output.errors} if output.errors else {}
@@ -203,9 +271,9 @@ def _unit(name: str) -> str:
     return {"tps": "1/s", "total_time_s": "s"}.get(name, "ms" if name.endswith("_ms") else "1")
 
 
-def _series(ran: Ran, output: etcd_output.EtcdOutput) -> pd.DataFrame:
+def _series(ran: Ran, output: EtcdOutput) -> pd.DataFrame:
     """The rates between two drawn bars; the last bar is drawn at the end, at no steady pace."""
-    begin, every = ran.ended.ended - output.figures["total_time_s"], etcd_output.BAR_EVERY_S
+    begin, every = ran.ended.ended - output.figures["total_time_s"], BAR_EVERY_S
     steady = output.done[:-1]
     rates = [(b - a) / every for a, b in pairwise(steady)]
     rows = [(begin + (i + 1) * every, ran.client, "etcd_benchmark", "tps", r, "1/s") for i, r in enumerate(rates)]

@@ -1,21 +1,28 @@
-"""sysbench: the published command lines, parameterised."""
+"""sysbench as a load generator: the published command lines, parameterised; its tables prepared and counted."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from benchbook.errors import HIDDEN, BadInput
+from benchbook.analysis import checks
+from benchbook.analysis.checks import Check
+from benchbook.campaign.record import Record
+from benchbook.errors import HIDDEN, BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.jobs import Command, Job, remote_program
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import Profile, SysbenchSize
 from benchbook.systems import tls
-from benchbook.workloads.generator import one_port
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+from benchbook.systems.limits import CONNECTIONS, STATEMENTS
+from benchbook.systems.statements import reading_s
+from benchbook.workloads import sysbench_output
+from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store, one_port
+from benchbook.workloads.sysbench_output import LONGEST_MS, QUEUE_FULL_AFTER_S
 
 # sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
 DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
@@ -38,8 +45,9 @@ OPTIONS = frozenset(
     range-size reconnect secondary simple_ranges simple-ranges skip_trx skip-trx sum_ranges sum-ranges validate
     warmup-time""".split()
 )
+_IGNORED = "mysql-ignore-errors"
 # Statements that a thread of these prepares for each table, and how many of them are of ranges.
-PREPARED = {
+_PREPARED = {
     "oltp_delete": (1, 0),
     "oltp_point_select": (1, 0),
     "oltp_read_only": (5, 4),
@@ -50,8 +58,11 @@ PREPARED = {
 }
 # What makes it cut a value of its configuration file (seen of 1.0.20): blanks, commas, `#` and quotes at the ends.
 _CUT = re.compile(r"\s|,|^[#'\"]|['\"]$")
+# A line of remote/reads_options.lua: name, type and value of an option.
+_READ = re.compile(r"^read\t(\w+)\t(\w+)\t(.*)$", re.MULTILINE)
+_VERSION = re.compile(r"^sysbench (\d+)\.(\d+)")
 # How long sysbench may take beyond its load: connecting, and finishing the transactions under way.
-SLACK_S = 120
+_SLACK_S = 120
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class SysbenchLoad:
-    """One run: a workload of sysbench's own Lua scripts; `rate` is the offered transactions/s, 0 = closed loop.
+    """One run of one of sysbench's Lua scripts; `rate` is the offered transactions/s, 0 = closed loop.
 
     With a rate, a thread of sysbench's own puts transactions into a queue by a Poisson schedule, which waits for no
     answer; their time counts from then on (seen of 1.0.20: 20-ms events of 2 threads at 200/s took up to 1,640 ms
@@ -86,37 +97,91 @@ class SysbenchLoad:
     script: str = ""
 
 
-def options_of(printed: Iterable[str]) -> dict[str, str]:
-    """Printed options (`--name=value`) by name, without how to connect, which is ours to say."""
-    pairs = [option.lstrip("-").partition("=") for option in printed if option.startswith("--")]
+# -- command lines --------------------------------------------------------------------------------------------------
+
+
+def prepare(program: str, endpoint: Endpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
+    """Return the command that fills one server with the dataset."""
+    argv = [
+        program,
+        "oltp_common",
+        "--config-file={job}/password.cnf",
+        f"--threads={min(threads, dataset.tables)}",
+        *_target([endpoint], dataset.database),
+        "prepare",
+        f"--tables={dataset.tables}",
+        f"--table-size={dataset.table_size}",
+        f"--rand-seed={seed}",
+    ]
+    # 2,000 rows/s is slower than any server seen; the limit only ends what hangs.
+    longest_s = 600 + dataset.tables * dataset.table_size / 2000
+    return Command(argv, timeout_s=longest_s, env=_environment(endpoint), secrets=_secrets(endpoint))
+
+
+def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Command:
+    """Return the command that drives the load; threads are spread over the servers in turn."""
+    argv = [
+        program,
+        load.script or load.workload,
+        "run",
+        "--config-file={job}/password.cnf",
+        *_target(endpoints, load.dataset.database),
+        f"--threads={load.threads}",
+        f"--time={load.time_s}",
+        "--report-interval=1",
+        f"--tables={load.dataset.tables}",
+        f"--table-size={load.dataset.table_size}",
+        "--histogram=on",
+        *option_words(load.options),
+        *([f"--rate={load.rate}"] if load.rate else []),
+    ]
+    env = {**_environment(endpoints[0]), **({"BENCHBOOK_WORKLOAD": load.workload} if load.script else {})}
+    return Command(argv, timeout_s=load.time_s + _SLACK_S, env=env, secrets=_secrets(endpoints[0]))
+
+
+def options_of(words: Iterable[str]) -> dict[str, str]:
+    """Return printed options (`--name=value`) by name, without how to connect, which is ours to say."""
+    pairs = [option.lstrip("-").partition("=") for option in words if option.startswith("--")]
     return {name: value for name, _, value in pairs if name != "db-driver"}
 
 
-def printed(options: Mapping[str, str]) -> list[str]:
-    """Options as words. A switch without a value stays one: `--skip-trx=` is no option to sysbench."""
+def option_words(options: Mapping[str, str]) -> list[str]:
+    """Return options as words. A switch without a value stays one: `--skip-trx=` is no option to sysbench."""
     return [f"--{name}={value}" if value else f"--{name}" for name, value in options.items()]
 
 
-def prepared(workload: str, tables: int, options: Mapping[str, str]) -> int:
-    """Statements that one thread keeps prepared on its server; 0 where that is not known."""
-    if options.get("db-ps-mode") == "disable":
-        return 0
-    every, of_ranges = PREPARED.get(workload, (0, 0))
-    ranges = options.get("range-selects", options.get("range_selects", "on")) in ("", "on", "true", "1")
-    return tables * (every if ranges else every - of_ranges)
-
-
-def find(client: RemoteHost) -> tuple[str, str]:
-    """sysbench on the client host: its path and what it calls itself. Raises HostUnusable where it is missing."""
-    program = client.require_program("sysbench", package="sysbench")
-    return program, client.run([program, "--version"]).stdout.strip()
-
-
 def also_ignoring(options: Mapping[str, str], errors: Sequence[int]) -> dict[str, str]:
-    """The options with these server errors added to those that `mysql-ignore-errors` names, unless these are `all`."""
-    named = [code for code in options.get("mysql-ignore-errors", "").split(",") if code]
+    """Return the options with these server errors added to those that they ignore, unless that is `all` already."""
+    named = [code for code in options.get(_IGNORED, "").split(",") if code]
     codes = dict.fromkeys(named if "all" in named else [*named, *map(str, errors)])
-    return {**options, **({"mysql-ignore-errors": ",".join(codes)} if codes else {})}
+    return {**options, **({_IGNORED: ",".join(codes)} if codes else {})}
+
+
+def misread(options: Mapping[str, str], printed: str) -> str:
+    """Return which option sysbench reads otherwise than it is written, as a clause; "" where there is none.
+
+    `printed` is the output of remote/reads_options.lua. Of a number sysbench takes what stands before the first
+    character that is none, and says nothing of it: `abc` is 0, `2K` is 2.
+    """
+    read = {name: (kind, value) for name, kind, value in _READ.findall(printed)}
+    for name, written in options.items():
+        kind, value = read.get(name.replace("-", "_"), ("", ""))
+        # Lua prints 14 digits.
+        if written and kind == "number" and not math.isclose(_number(written), float(value), rel_tol=1e-12):
+            return f"reads --{name}={written} as {value}"
+    codes = options.get(_IGNORED, "").split(",") if options.get(_IGNORED) else []
+    if wrong := [code for code in codes if code != "all" and not code.isdecimal()]:
+        return f"has no server error {wrong[0]!r} to ignore (--{_IGNORED} takes numbers, or all)"
+    return ""
+
+
+def _number(written: str) -> float:
+    """Read a number as C and Lua do; not a number for what is none."""
+    with suppress(ValueError):
+        return float(int(written, 0))
+    with suppress(ValueError):
+        return float(written)
+    return math.nan
 
 
 def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
@@ -146,13 +211,13 @@ def _driver(endpoint: Endpoint) -> str:
 
 
 def _environment(endpoint: Endpoint) -> dict[str, str]:
-    """For TLS; a job runs in the folder of its files."""
-    asked = {"pgsql": {"PGSSLMODE": "require"}, "mysql": {"OPENSSL_CONF": _OPENSSL}}
-    return asked[_driver(endpoint)] if endpoint.tls else {}
+    """Return what TLS needs; a job runs in the folder of its files."""
+    needed = {"pgsql": {"PGSSLMODE": "require"}, "mysql": {"OPENSSL_CONF": _OPENSSL}}
+    return needed[_driver(endpoint)] if endpoint.tls else {}
 
 
 def _secrets(endpoint: Endpoint) -> dict[str, str]:
-    """The password goes by a file that only the login can read: arguments stand in every process list.
+    """Return the files that only the login can read: a password on a command line stands in every process list.
 
     For TLS to MySQL sysbench 1.0 takes three files of the folder that it runs in, and nothing less. Of these a server
     refuses the client's certificate where it sees it, so the fourth has OpenSSL keep that back.
@@ -166,9 +231,9 @@ def _secrets(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _written(endpoint: Endpoint) -> str:
-    """The password as sysbench's configuration file takes it: in quotes where it would be cut, as at a blank.
+    """Write the password as sysbench's configuration file takes it: in quotes where it would be cut, as at a blank.
 
-    There is no way to write one that holds both kinds of quotes and needs them. Raises BadInput.
+    There is no way to write one that holds both kinds of quotes and needs them.
     """
     if not _CUT.search(endpoint.password):
         return endpoint.password
@@ -183,40 +248,132 @@ def _written(endpoint: Endpoint) -> str:
     )
 
 
-def prepare(program: str, endpoint: Endpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
-    """Fill one server with the dataset."""
-    argv = [
-        program,
-        "oltp_common",
-        "--config-file={job}/password.cnf",
-        f"--threads={min(threads, dataset.tables)}",
-        *_target([endpoint], dataset.database),
-        "prepare",
-        f"--tables={dataset.tables}",
-        f"--table-size={dataset.table_size}",
-        f"--rand-seed={seed}",
-    ]
-    # 2,000 rows/s is slower than any server seen; the limit only ends what hangs.
-    longest_s = 600 + dataset.tables * dataset.table_size / 2000
-    return Command(argv, timeout_s=longest_s, env=_environment(endpoint), secrets=_secrets(endpoint))
+# -- the generator --------------------------------------------------------------------------------------------------
 
 
-def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Command:
-    """Drive the load; threads are spread over the servers in turn."""
-    argv = [
-        program,
-        load.script or load.workload,
-        "run",
-        "--config-file={job}/password.cnf",
-        *_target(endpoints, load.dataset.database),
-        f"--threads={load.threads}",
-        f"--time={load.time_s}",
-        "--report-interval=1",
-        f"--tables={load.dataset.tables}",
-        f"--table-size={load.dataset.table_size}",
-        "--histogram=on",
-        *printed(load.options),
-        *([f"--rate={load.rate}"] if load.rate else []),
-    ]
-    env = {**_environment(endpoints[0]), **({"BENCHBOOK_WORKLOAD": load.workload} if load.script else {})}
-    return Command(argv, timeout_s=load.time_s + SLACK_S, env=env, secrets=_secrets(endpoints[0]))
+class Sysbench(LoadGenerator[SysbenchSize]):
+    """The workloads of sysbench's own Lua scripts; `options` are those of the published command line."""
+
+    name = "sysbench"
+    program = package = "sysbench"
+    protocols = tuple(DRIVERS)
+    Size = SysbenchSize
+    many_clients = open_loop = True
+    stop_file = STOP_FILE
+    prints_every_s = 1.0
+    workloads = SCRIPTS
+    known_options = OPTIONS
+
+    @classmethod
+    def size_in(cls, profile: Profile) -> SysbenchSize:
+        return profile.sysbench
+
+    @classmethod
+    def asked(cls, size: SysbenchSize) -> dict[str, object]:
+        return {"tables": size.tables, "table_size": size.table_size, "report_interval_s": 1}
+
+    def version(self, client: RemoteHost) -> str:
+        """Return its version. Raise HostUnusable for 0.4 and 0.5, which take other options and print no histogram."""
+        name = super().version(client)
+        found = _VERSION.match(name)
+        if found and int(found[1]) < 1:
+            raise HostUnusable(
+                f"{name} on host {client.name} is too old: its options and its output are others",
+                file=client.inventory.file,
+                key="programs.sysbench",
+                value=self.programs[client.name],
+                fix="install sysbench 1.0 or 1.1 there, or name its path here",
+            )
+        return name
+
+    # -- its data -----------------------------------------------------------------------------------------------
+
+    @property
+    def dataset(self) -> Dataset:
+        return Dataset(self.size.tables, self.size.table_size)
+
+    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+        store.make_database(client, self.dataset.database)
+        rows = self.dataset.tables * self.dataset.table_size
+        say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
+        program, threads = self.programs[client.name], self.size.prepare_threads
+        commands = [prepare(program, end, self.dataset, threads=threads, seed=self.seed) for end in store.copies()]
+        with ExitStack() as filling:
+            for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
+                self._await(job, say)
+        store.lay_out(client, self.dataset.database, self._tables)
+        self._count(client, store)
+
+    @property
+    def _tables(self) -> list[str]:
+        return [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
+
+    def _await(self, job: Job, say: Callable[[str], None]) -> None:
+        tables = [0]
+
+        def count(data: bytes) -> None:
+            tables[0] += data.count(b"Inserting")
+            say(f"preparing: table {tables[0]} of {self.dataset.tables}")
+
+        ended = job.wait(on_output=count)
+        printed = job.stdout().decode(errors="replace") + job.stderr()
+        sysbench_output.check_ended(ended, printed, f"sysbench prepare on {job.host.name}")
+
+    def _count(self, client: RemoteHost, store: Store) -> None:
+        """Raise SystemFailed unless every table of every server holds as many rows as were asked for."""
+        data, tables = self.dataset, self._tables
+        for endpoint in store.endpoints():
+            counts = store.row_counts(client, endpoint, data.database, tables, reading_s(data.table_size))
+            wrong = {name: rows for name, rows in counts.items() if rows != data.table_size}
+            if wrong:
+                raise SystemFailed(f"{endpoint}: after prepare, tables do not hold {data.table_size} rows: {wrong}")
+
+    # -- its loads ----------------------------------------------------------------------------------------------
+
+    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+        script = client.push(remote_program("workloads", "reads_options.lua"))
+        words = option_words(options_of(self.options))
+        return ["env", f"BENCHBOOK_WORKLOAD={workload}", self.programs[client.name], script, *words, "options"]
+
+    def misread(self, printed: str) -> str:
+        return misread(options_of(self.options), printed)
+
+    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+        options = also_ignoring(options_of(self.options), load.retried_errors)
+        script = client.push(remote_program("workloads", "stoppable.lua")) if load.stoppable else ""
+        part = SysbenchLoad(
+            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options, script
+        )
+        return run(self.programs[client.name], endpoints, part)
+
+    def holds(self, load: Load, servers: int) -> dict[str, int]:
+        """Return connections, and the statements that are prepared once for each of them (0 where not known)."""
+        held, options = super().holds(load, servers), options_of(self.options)
+        every, of_ranges = _PREPARED.get(str(load.levels["workload"]), (0, 0))
+        if options.get("range-selects", options.get("range_selects", "on")) not in ("", "on", "true", "1"):
+            every -= of_ranges
+        if options.get("db-ps-mode") == "disable":
+            every = 0
+        return {**held, STATEMENTS: held[CONNECTIONS] * self.dataset.tables * every}
+
+    def rate_in(self, line: str) -> tuple[float, float] | None:
+        return sysbench_output.rate_in(line)
+
+    def failure(self, text: str) -> str | None:
+        return sysbench_output.failure(text)
+
+    def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        return sysbench_output.outcome(ran)
+
+    def overrun(self, ran: Sequence[Ran]) -> Outcome | None:
+        return sysbench_output.queue_full(ran)
+
+    @classmethod
+    def record_checks(cls, record: Record) -> list[Check]:
+        """Return Little's law, ignored errors and latencies beyond its histogram; of a full queue, when it was full."""
+        if (after_s := record.proof.get(QUEUE_FULL_AFTER_S)) is not None:
+            found = f"full after {after_s:g} s: more was offered than the server takes"
+            return [Check(record.id, "queue", ok=True, found=found)]
+        capped = [name for name, each in record.summary.items() if name[0] == "p" and each.value >= LONGEST_MS]
+        beyond = f"{', '.join(capped)}: 100 s is where sysbench's histogram ends, so that it took this long or longer"
+        return [*checks.of_sysbench(record), *([Check(record.id, "latency range", False, beyond)] if capped else [])]

@@ -25,8 +25,8 @@ from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.mysql_family import OnMysql
-from benchbook.workloads import allowed, sysbench
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads import option_allowlist, sysbench
+from benchbook.workloads.sysbench import Sysbench
 
 # Of the upstream's transactions, what may fail: small tables make concurrent writers meet.
 ERRORS = 0.01
@@ -184,7 +184,7 @@ class DmKind(Kind[ReplicationParameters]):
         for design in published.report.design:
             # Of dumps and loads, the published options are mydumper's, and stay words.
             given = [option for option in design.options if option.startswith("--")]
-            allowed.check_options(Sysbench, design, given, allow, file)
+            option_allowlist.check_options(Sysbench, design, given, allow, file)
 
     def builds(self, published: Published, parameters: ReplicationParameters) -> list[str]:
         """Systems of this run that are built from source, and the upstreams that are fetched."""

@@ -24,7 +24,7 @@ from benchbook.systems.sql import executing, queries
 from benchbook.systems.statements import reading_s
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
-from benchbook.workloads.sysbench_stream import check_end
+from benchbook.workloads.sysbench_output import check_ended
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Pipeline:
         with self.session.following(self.client, "prepare", command) as job:
             ended = job.wait()
             printed = job.stdout().decode(errors="replace") + job.stderr()
-        check_end(ended, printed, f"sysbench prepare on {self.client.name}")
+        check_ended(ended, printed, f"sysbench prepare on {self.client.name}")
         counts = [f"SELECT COUNT(*) FROM sbtest{table}" for table in range(1, dataset.tables + 1)]
         found = queries(self.client, endpoint, counts, database=database, timeout_s=reading_s(rows))
         for table, ((count,),) in enumerate(found, 1):

@@ -21,7 +21,7 @@ from benchbook.reports.dm import dm_summary, dump_statements, worker_log
 from benchbook.reports.dm.task import TASK
 from benchbook.systems import dm_config
 from benchbook.workloads import sysbench_output
-from benchbook.workloads.sysbench_stream import interval_series
+from benchbook.workloads.sysbench_output import interval_series
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,9 @@ from benchbook.reports.dm.task_watch import TaskWatch
 from benchbook.systems import binlog, dm_config
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
-from benchbook.workloads.generator import RateReader
-from benchbook.workloads.sysbench_generator import Sysbench
-from benchbook.workloads.sysbench_stream import check_end, rate_in
+from benchbook.workloads.clients import RateReader
+from benchbook.workloads.sysbench import Sysbench
+from benchbook.workloads.sysbench_output import check_ended, rate_in
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
 # Per row: binlog upstream and its copy in the relay log (five events), and the row's text in a dump.
@@ -75,7 +75,7 @@ class DmReplication:
         with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb, timed_here=True)
             client = session.with_role("client")[0]
-            self._load_generator = Sysbench(self.profile.sysbench, sysbench.printed(self.options), self.seed)
+            self._load_generator = Sysbench(self.profile.sysbench, sysbench.option_words(self.options), self.seed)
             version, program = self._load_generator.find(client), self._load_generator.programs[client.name]
             self._pipelines = {
                 name: Pipeline(session, self.profile, self.databases, self.seed, program, upstream)
@@ -230,7 +230,7 @@ class DmReplication:
             ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
             text, complaint = reader.text, job.stderr()
         self._watch.look()
-        check_end(ended, text + complaint)
+        check_ended(ended, text + complaint)
         return command.typed, ended, text + complaint
 
     def _rate(self, trial: Trial) -> int:

@@ -30,8 +30,8 @@ from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
-from benchbook.workloads import allowed
-from benchbook.workloads.generator import LoadGenerator, generator
+from benchbook.workloads import option_allowlist
+from benchbook.workloads.base import LoadGenerator, generator
 
 # The load generator of a report whose design names none, and of records that name none.
 DEFAULT = "sysbench"
@@ -218,8 +218,8 @@ class LoadKind(Kind[LoadParameters]):
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
         """Raises BadInput for a workload, an option or a factor of the report that its load generator does not know."""
         file, load = paths.published_dir(published.report.name) / "report.yaml", load_of(published)
-        allowed.check(load, published.report.design, allow, file)
-        allowed.check_levels(load, published.report.design, {THREADS, *self.own_factors}, file)
+        option_allowlist.check(load, published.report.design, allow, file)
+        option_allowlist.check_levels(load, published.report.design, {THREADS, *self.own_factors}, file)
 
     def knee(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory

@@ -30,7 +30,7 @@ from benchbook.reports.starting_state import StartingState
 from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.limits import CONNECTIONS
-from benchbook.workloads.generator import LoadGenerator
+from benchbook.workloads.base import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

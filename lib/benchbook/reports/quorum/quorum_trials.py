@@ -14,7 +14,7 @@ from benchbook.hosts.clocks import clock_offset
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.quorum.lost_member import around
 from benchbook.systems.quorum import Quorum
-from benchbook.workloads.etcd_output import BAR_EVERY_S
+from benchbook.workloads.etcd_benchmark import BAR_EVERY_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

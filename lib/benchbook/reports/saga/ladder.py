@@ -36,9 +36,9 @@ from benchbook.systems.blame import blaming
 from benchbook.systems.dtm import Dtm, load_schemas, store_purpose
 from benchbook.systems.innodb_server import InnodbServer
 from benchbook.systems.saga_service import RETRIED, SagaService
-from benchbook.workloads import ab, ab_command
-from benchbook.workloads.generator import check_end
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads import ab
+from benchbook.workloads.base import check_end
+from benchbook.workloads.sysbench import Sysbench
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -189,12 +189,12 @@ class SagaLadder:
         with phase("reset"):
             # They empty tables of their own, side by side.
             together(self._dtm.forget, self._business.reset)
-        command = ab_command.for_requests(
+        command = ab.for_requests(
             self._ab,
             load.url,
             concurrency=concurrency,
             requests=requests,
-            longest_s=20 * self.time_s + ab_command.REQUEST_TIMEOUT_S,
+            longest_s=20 * self.time_s + ab.REQUEST_TIMEOUT_S,
         )
         with watching(self._session, self._driver.probes(self._store)) as watched:
             with phase("prove"):
@@ -222,7 +222,7 @@ class SagaLadder:
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
     ) -> tuple[Ended, str, Json]:
         """Run ab to its end; returns how it ended, what it printed, and what a killed DTM left and took to recover."""
-        reader = ab_command.AbProgress(on_rate)
+        reader = ab.AbProgress(on_rate)
         with ExitStack() as stack:
             with phase("start"):
                 job = stack.enter_context(self._session.following(self.client, "ab", command))
@@ -297,7 +297,7 @@ class SagaLadder:
         proof["invariants"] = saga_summary.invariants(rung, proof)
         self._refuse(rung, proof, text, why=stats["first_failure"])
         return Measurement(
-            command=ab_command.shown(command),
+            command=ab.shown(command),
             client=self.client.name,
             started=ended.started,
             ended=ended.ended,

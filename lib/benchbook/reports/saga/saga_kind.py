@@ -28,8 +28,8 @@ from benchbook.reports.saga.rung import CEILING, Rung
 from benchbook.reports.saga.saga_tables import FAILING, LADDER
 from benchbook.stats.latency import little
 from benchbook.systems.dtm import Dtm
-from benchbook.workloads import allowed
-from benchbook.workloads.sysbench_generator import Sysbench
+from benchbook.workloads import option_allowlist
+from benchbook.workloads.sysbench import Sysbench
 
 
 class SagaParameters(OnMysql):
@@ -156,7 +156,7 @@ class SagaKind(Kind[SagaParameters]):
         """Raises BadInput for an option of sysbench alone, which is the first design, that it does not know."""
         alone = stated.design(published)[0]
         file = paths.published_dir(published.report.name) / "report.yaml"
-        allowed.check_options(Sysbench, alone, alone.options, allow, file)
+        option_allowlist.check_options(Sysbench, alone, alone.options, allow, file)
 
     def builds(self, published: Published, parameters: SagaParameters) -> list[str]:
         """DTM and the business service come from one module; their databases may be fetched."""

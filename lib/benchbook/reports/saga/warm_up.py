@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benchbook.hosts.jobs import Command
-from benchbook.workloads import ab, ab_command
+from benchbook.workloads import ab
 
 # Of the whole warm-up, where the servers run and have answered the same before: their connections are open already, and
 # some requests for each of the load's clients find the code and the data that they need near again.
@@ -47,13 +47,13 @@ class WarmUp:
         """What is to be run before this load."""
         rate = self._rates.get(load)
         if rate is None or self._cold:
-            return ab_command.for_seconds(self.program, load.url, concurrency=load.concurrency, seconds=self.seconds)
-        return ab_command.for_requests(
+            return ab.for_seconds(self.program, load.url, concurrency=load.concurrency, seconds=self.seconds)
+        return ab.for_requests(
             self.program,
             load.url,
             concurrency=load.concurrency,
             requests=round(rate * self.seconds * AGAIN),
-            longest_s=self.seconds + ab_command.REQUEST_TIMEOUT_S,
+            longest_s=self.seconds + ab.REQUEST_TIMEOUT_S,
         )
 
     def requests(self, load: LoadAsked, printed: str) -> int:

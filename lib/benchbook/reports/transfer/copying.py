@@ -33,7 +33,7 @@ from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rat
 from benchbook.systems import mongo
 from benchbook.systems.blame import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
-from benchbook.workloads.generator import check_end
+from benchbook.workloads.base import check_end
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

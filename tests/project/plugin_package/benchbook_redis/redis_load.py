@@ -18,7 +18,7 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize
-from benchbook.workloads.generator import Load, LoadGenerator, Outcome, Ran, Store
+from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store
 
 FILL = "for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('key:%012d', i), string.rep('x', ARGV[2])) end"
 RATE_EVERY_S = 0.25

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchbook.errors import BadInput
 from benchbook.published.report_file import TableDesign
-from benchbook.workloads.generator import LoadGenerator
+from benchbook.workloads.base import LoadGenerator
 
 # `--name` or `--name=value` with a value that is no path, no list of words and no place to be filled in.
 _PLAIN = re.compile(r"--(?P<name>[a-z][a-z0-9_-]*)(?:=[A-Za-z0-9_.,:+-]*)?")

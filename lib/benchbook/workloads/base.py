@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pandas as pd
 
@@ -19,21 +20,18 @@ from benchbook import plugins
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed
+from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed, cut
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
 from benchbook.systems.limits import CONNECTIONS
 from benchbook.systems.statements import ANSWERED_S
 from benchbook.yamlfile import validate
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
 
 GROUP = "workloads"
 # A line that says what is wrong with an option.
@@ -134,7 +132,7 @@ class LoadGenerator(ABC, Generic[S]):
     Size: type[S]
     many_clients: ClassVar[bool] = False
     stop_file: ClassVar[str] = ""
-    # What a report may choose (workloads.allowed): anything else is refused unless the user allows it by name.
+    # What a report may choose (workloads.option_allowlist): anything else is refused unless the user allows it by name.
     workloads: ClassVar[frozenset[str]] = frozenset()
     known_options: ClassVar[frozenset[str]] = frozenset()
     levels: ClassVar[frozenset[str]] = frozenset()
@@ -203,24 +201,24 @@ class LoadGenerator(ABC, Generic[S]):
         argv = [] if asked in self._taken else self.reading_options(client, workload)
         if not argv:
             return
-        told = client.run(argv, check=False)
-        said = told.stderr + told.stdout
+        done = client.run(argv, check=False)
+        printed = done.stderr + done.stdout
         # go-tpc says what is wrong and ends with 0.
-        if told.status or self.failure(said):
-            found = _COMPLAINT.search(said)
-            problem = f"refuses this: {(found[0] if found else said).strip()}"
+        if done.status or self.failure(printed):
+            found = _COMPLAINT.search(printed)
+            problem = f"refuses this: {(found[0] if found else printed).strip()}"
             fix = f"take it out of the report, or have a version of {self.name} on the clients that knows it"
         else:
-            problem, fix = self.misread(told.stdout), "correct it in the report's design"
+            problem, fix = self.misread(done.stdout), "correct it in the report's design"
         if problem:
             where, given = f"{self.programs[client.name]} on {client.name}", " ".join(self.options)
             raise BadInput(f"{where} {problem}", key=f"design, options of {workload}", value=given, fix=fix)
         self._taken.add(asked)
 
-    def misread(self, said: str) -> str:
-        """What `reading_options` printed of an option that was read otherwise than it is written, as a clause.
+    def misread(self, printed: str) -> str:
+        """Return which option the program reads otherwise than it is written, as a clause; "" where none is known.
 
-        Empty where none was, or where the program does not tell.
+        `printed` is what the command line of `reading_options` printed.
         """
         return ""
 
@@ -341,6 +339,12 @@ def _lack(found: object) -> str:
     return f"a series without {', '.join(missing)}" if len(series) and missing else ""
 
 
+def most_frequent(messages: Iterable[str], most: int = 4) -> str:
+    """Return these messages in one line, the most frequent first, each once and with how often it came; "" of none."""
+    counted = Counter(messages).most_common(most)
+    return "; ".join(f"{cut(text)} ({n:,} times)" if n > 1 else cut(text) for text, n in counted)
+
+
 def check_end(
     ended: Ended, text: str, name: str, failure: Callable[[str], str | None], good: Sequence[int] = (0,)
 ) -> None:
@@ -365,28 +369,3 @@ def one_port(endpoints: Sequence[Endpoint], program: str) -> int:
         problem = f"{program} connects to one port on all servers"
         raise BadInput(problem, key="systems.*.port", value=sorted(ports), fix=fix)
     return ports.pop()
-
-
-class RateReader:
-    """Cuts a job's output into lines as it comes and passes on the rates that `rate_in` finds in them.
-
-    A carriage return ends a line too: some programs write one rate over the other.
-    """
-
-    def __init__(
-        self, rate_in: Callable[[str], tuple[float, float] | None], on_rate: Callable[[float, float], None]
-    ) -> None:
-        self._rate_in, self._on_rate, self._rest = rate_in, on_rate, ""
-        self._parts: list[str] = []
-
-    def __call__(self, data: bytes) -> None:
-        text = data.decode(errors="replace")
-        self._parts.append(text)
-        *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
-        for second, rate in filter(None, map(self._rate_in, lines)):
-            self._on_rate(second, rate)
-
-    @property
-    def text(self) -> str:
-        """All that has come so far."""
-        return "".join(self._parts)

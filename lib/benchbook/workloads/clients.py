@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.jobs import Command, Job
-from benchbook.workloads.generator import Ran, RateReader
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.workloads.base import Ran
 
 
 def shares(total: int, clients: int) -> list[int]:
@@ -24,7 +21,32 @@ def shares(total: int, clients: int) -> list[int]:
     return [each + (index < over) for index in range(clients)]
 
 
-class Crowd:
+class RateReader:
+    """Cuts a job's output into lines as it comes and passes on the rates that `rate_in` finds in them.
+
+    A carriage return ends a line too: some programs write one rate over the other.
+    """
+
+    def __init__(
+        self, rate_in: Callable[[str], tuple[float, float] | None], on_rate: Callable[[float, float], None]
+    ) -> None:
+        self._rate_in, self._on_rate, self._rest = rate_in, on_rate, ""
+        self._parts: list[str] = []
+
+    def __call__(self, data: bytes) -> None:
+        text = data.decode(errors="replace")
+        self._parts.append(text)
+        *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
+        for second, rate in filter(None, map(self._rate_in, lines)):
+            self._on_rate(second, rate)
+
+    @property
+    def text(self) -> str:
+        """All that has come so far."""
+        return "".join(self._parts)
+
+
+class DistributedLoad:
     """Jobs of one load, one on each client, started together as `name`.
 
     `rate_in` finds second and rate in a line that is printed while the load runs.

@@ -1,10 +1,14 @@
-"""pgbench as a load generator: PostgreSQL's own, with its built-in scripts."""
+"""pgbench as a load generator: PostgreSQL's own, with its built-in scripts; its output of version 9.6 and later.
+
+The proof of a load are pgbench's own books: what must be equal in its tables whenever no transaction is under way.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
 
 import pandas as pd
 from pydantic import Field
@@ -12,23 +16,18 @@ from pydantic import Field
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import SystemFailed, WorkloadFailed
+from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import Command, program_on
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats.latency import percentile
 from benchbook.systems import psql
 from benchbook.systems.statements import reading_s
-from benchbook.workloads import pgbench_books, pgbench_output
-from benchbook.workloads.generator import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
-from benchbook.workloads.pgbench_books import Books
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end, most_frequent
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
@@ -39,6 +38,177 @@ UNITS = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_tim
 CONNECTS_PER_S = 64
 # Of the transactions so many may fail before a record's check says so.
 MOST_FAILED = 0.01
+
+
+# -- its output -------------------------------------------------------------------------------------------------------
+
+_NUMBER = r"([\d.]+|-?nan)"
+_PROGRESS = re.compile(rf"^progress: ([\d.]+) s, {_NUMBER} tps, lat {_NUMBER} ms stddev {_NUMBER}", re.IGNORECASE)
+# What follows on the line differs by version and options: ", 0 failed, lag 0.242 ms, 0 retried, 0 retries".
+_COUNTED = re.compile(r", (\d+) (failed|retries)\b")
+# name of the figure -> how the closing report prints it; the first group is the figure.
+_FIGURES = {
+    "threads": r"number of clients: (\d+)",
+    "events": r"number of transactions actually processed: (\d+)",
+    "latency_mean_ms": r"latency average = ([\d.]+) ms",
+}
+_OPTIONAL = {
+    "failed": r"number of failed transactions: (\d+)",
+    "retries": r"total number of retries: (\d+)",
+    "latency_stddev_ms": r"latency stddev = ([\d.]+) ms",
+    "lag_mean_ms": r"rate limit schedule lag: avg ([\d.]+)",
+    "connecting_ms": r"initial connection time = ([\d.]+) ms",
+    "reconnect_mean_ms": r"average connection time = ([\d.]+) ms",
+}
+# Since 14 only this one is printed; before, both were. With --connect it holds the time of connecting again.
+_TPS = r"tps = ([\d.]+) \((?:excluding connections establishing|without initial connection time|including reconn.*)\)"
+_TPS_CONNECTING = r"tps = ([\d.]+) \(including connections establishing\)"
+_FATAL = re.compile(r"^pgbench: (?:fatal|error): .*|^.*Run was aborted.*", re.MULTILINE)
+# What differs from one client to the next in what is the same error.
+_CLIENT = re.compile(r"client \d+ (?:script \d+ )?")
+# With --failures-detailed (15 and later).
+_FAILED_KINDS = re.compile(r"^number of (serialization|deadlock) failures: (\d+)", re.MULTILINE)
+_NONE_DONE = re.compile(r"^number of transactions actually processed: 0\b", re.MULTILINE)
+_MARK = "benchbook: "
+
+
+@dataclass(frozen=True)
+class ProgressLine:
+    """One line of `--progress`: seconds since the load began, and the rates and times since the line before."""
+
+    t: float
+    tps: float
+    latency_ms: float
+    failed: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True)
+class PgbenchOutput:
+    """All that one run has printed.
+
+    `figures`: as the closing report says them, by the names of a record's summary; `tps` is without, `tps_connecting`
+    with the time in which the clients connected. `histogram` holds (upper bound in ms, count) of the transactions that
+    were logged; `ended` is when the load did (s since the epoch, by the client's clock; 0 where nobody said).
+    """
+
+    figures: dict[str, float]
+    progress: list[ProgressLine]
+    histogram: list[tuple[float, int]] = field(default_factory=list)
+    ended: float = 0.0
+
+    @property
+    def total_time_s(self) -> float:
+        """Seconds of load, without those in which the clients connected."""
+        return self.figures["events"] / self.figures["tps"] if self.figures["tps"] else 0.0
+
+
+def parse_progress(line: str) -> ProgressLine | None:
+    """A line of progress; None for any other. Where nothing was done, times are printed as nan: they become 0."""
+    match = _PROGRESS.match(line)
+    if match is None:
+        return None
+    tps, latency = (0.0 if "nan" in match[i].lower() else float(match[i]) for i in (2, 3))
+    counted = {name: int(count) for count, name in _COUNTED.findall(line)}
+    return ProgressLine(float(match[1]), tps, latency, counted.get("failed", 0), counted.get("retries", 0))
+
+
+def failure(text: str) -> str | None:
+    """Return what pgbench itself calls fatal, the most frequent first; None if nothing is."""
+    messages = [_CLIENT.sub("", line) for line in _FATAL.findall(text)]
+    if messages or not _NONE_DONE.search(text):
+        return most_frequent(messages) or None
+    failed = re.search(_OPTIONAL["failed"], text)
+    if failed and int(failed[1]):
+        kinds = sorted(((int(n), kind) for kind, n in _FAILED_KINDS.findall(text) if int(n)), reverse=True)
+        named = ", ".join(f"{n:,} {kind} failures" for n, kind in kinds) or f"{int(failed[1]):,} transactions failed"
+        return f"{named}: not one transaction was done"
+    # Its time runs from when its clients begin to connect.
+    return "not one transaction was done: connecting took all of the time"
+
+
+def parse(text: str) -> PgbenchOutput:
+    """Raises OutputNotParseable, naming what is missing."""
+    figures = {name: _figure(pattern, text) for name, pattern in _FIGURES.items()}
+    found = {name: match for name, pattern in _OPTIONAL.items() if (match := re.search(pattern, text))}
+    figures |= {name: float(match[1]) for name, match in found.items()}
+    figures["tps"] = _figure(_TPS, text)
+    figures["tps_connecting"] = _with_connecting(figures, text)
+    progress = [line for line in map(parse_progress, text.splitlines()) if line]
+    histogram, ended = _added(text)
+    return PgbenchOutput(figures, progress, histogram, ended)
+
+
+def _figure(pattern: str, text: str) -> float:
+    match = re.search(pattern, text)
+    if match is None:
+        raise OutputNotParseable(f"pgbench's output has no {pattern!r}")
+    return float(match[1])
+
+
+def _with_connecting(figures: dict[str, float], text: str) -> float:
+    """As old versions print it: transactions over all of the time, that in which the clients connected among it."""
+    if match := re.search(_TPS_CONNECTING, text):
+        return float(match[1])
+    events, tps = figures["events"], figures["tps"]
+    return events / (events / tps + figures.get("connecting_ms", 0.0) / 1000) if tps else 0.0
+
+
+def _added(text: str) -> tuple[list[tuple[float, int]], float]:
+    """What pgbench_timed.py has printed at the end, if it ran: buckets in ms, and when the load ended."""
+    lines = [line for line in text.splitlines() if line.startswith(_MARK)]
+    if not lines:
+        return [], 0.0
+    said = json.loads(lines[-1].removeprefix(_MARK))
+    return [(us / 1000, count) for us, count in said["buckets_us"]], float(said["ended"])
+
+
+# -- its books --------------------------------------------------------------------------------------------------------
+
+_SUMS = (
+    "SELECT (SELECT sum(abalance) FROM pgbench_accounts), (SELECT sum(tbalance) FROM pgbench_tellers), "
+    "(SELECT sum(bbalance) FROM pgbench_branches), coalesce(sum(delta), 0), count(*) FROM pgbench_history"
+)
+
+
+@dataclass(frozen=True)
+class Books:
+    """Sums of the balances, sum of the deltas in the history, and how many rows it has.
+
+    `tpcb_like` books every delta to an account, a teller, a branch and the history; `simple_update` to an account and
+    the history. Before any load all are 0, and the history is empty (postgresql.org/docs, pgbench, "What is the
+    transaction actually performed").
+    """
+
+    accounts: int
+    tellers: int
+    branches: int
+    history: int
+    rows: int
+
+    def wrong(self, before: Books, workload: str, events: int) -> str:
+        """What does not fit after a load of so many transactions; empty where all does."""
+        moved = {name: value - asdict(before)[name] for name, value in asdict(self).items()}
+        booked = {"tpcb_like": ("accounts", "tellers", "branches"), "simple_update": ("accounts",)}.get(workload, ())
+        said = [f"{name} changed by {moved[name]:,}, not by {expected:,}"
+                for name in ("accounts", "tellers", "branches")
+                if moved[name] != (expected := moved["history"] if name in booked else 0)]  # fmt: skip
+        written = events if booked else 0
+        if moved["rows"] != written:
+            said.append(f"the history has {moved['rows']:,} new rows after {written:,} transactions that wrote")
+        return "; ".join(said)
+
+
+def read_books(client: RemoteHost, endpoint: Endpoint, database: str, timeout_s: float) -> Books:
+    """The books of one server; to add them up may take `timeout_s`. Raises SystemFailed."""
+    (sums,) = psql.query(client, endpoint, _SUMS, database=database, timeout_s=timeout_s)
+    accounts, tellers, branches, history, rows = sums
+    if "" in (accounts, tellers, branches):
+        raise SystemFailed(f"{endpoint}: pgbench's tables are empty")
+    return Books(int(accounts), int(tellers), int(branches), int(history), int(rows))
+
+
+# -- the generator ----------------------------------------------------------------------------------------------------
 
 
 class PgbenchSize(LoadSize):
@@ -143,15 +313,15 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         return super().holds(load, 1)
 
     def rate_in(self, line: str) -> tuple[float, float] | None:
-        seen = pgbench_output.parse_progress(line)
+        seen = parse_progress(line)
         return (seen.t, seen.tps) if seen else None
 
     def failure(self, text: str) -> str | None:
-        return pgbench_output.failure(text)
+        return failure(text)
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
-        output = pgbench_output.parse(one.text)
+        output = parse(one.text)
         return Outcome(_summary(output), _series(one, output), output.histogram, ended=output.ended or None)
 
     # -- after it -------------------------------------------------------------------------------------------------
@@ -162,13 +332,13 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         return reading_s(10 * self.size.scale * ROWS)
 
     def before(self, client: RemoteHost, store: Store) -> None:
-        self._books = {str(end): pgbench_books.read(client, end, DATABASE, self._read_s) for end in store.copies()}
+        self._books = {str(end): read_books(client, end, DATABASE, self._read_s) for end in store.copies()}
 
     def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         workload, events = str(levels["workload"]), int(outcome.summary["events"].value)
         said = {}
         for end in store.copies():
-            after = pgbench_books.read(client, end, DATABASE, self._read_s)
+            after = read_books(client, end, DATABASE, self._read_s)
             if wrong := after.wrong(self._books[str(end)], workload, events):
                 raise WorkloadFailed(f"{end}: pgbench's books do not balance after {events:,} transactions: {wrong}")
             said[str(end)] = {"before": asdict(self._books[str(end)]), "after": asdict(after)}
@@ -197,7 +367,7 @@ def _with_reconnecting(record: Record) -> Record:
     return record.model_copy(update={"summary": {**record.summary, "latency_mean_ms": both}})
 
 
-def _summary(output: pgbench_output.PgbenchOutput) -> dict[str, Quantity]:
+def _summary(output: PgbenchOutput) -> dict[str, Quantity]:
     values = {"failed": 0.0, "retries": 0.0, **output.figures, "total_time_s": output.total_time_s}
     if output.histogram:
         shares = {name: percentile(output.histogram, share, beyond=0).value for name, share in _PERCENTILES.items()}
@@ -210,7 +380,7 @@ def _summary(output: pgbench_output.PgbenchOutput) -> dict[str, Quantity]:
 _PERCENTILES = {"p50_ms": 50.0, "p95_ms": 95.0, "p99_ms": 99.0}
 
 
-def _series(ran: Ran, output: pgbench_output.PgbenchOutput) -> pd.DataFrame:
+def _series(ran: Ran, output: PgbenchOutput) -> pd.DataFrame:
     """The lines of progress as rows of the long table. pgbench counts from when its clients begin to connect.
 
     What it says of a time in which they still did is none of the load.
