@@ -81,8 +81,8 @@ jupyter: setup-report ## open the project in JupyterLab; the address is printed
 new: setup-python ## lay down a report of your own: make new REPORT=my_report (KIND=versions: two versions side by side)
 	@$(BENCHBOOK) new $(REPORT) $(KIND:%=--kind %)
 
-bench: setup-report ## measure the kit's own cost: BENCH= one of those that it lists
-	@$(BENCHBOOK) bench $(BENCH)
+bench: setup-report ## measure the kit itself: BENCH= one of those that it lists
+	@.venv/bin/python -m benchmarks $(BENCH)
 
 site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site

@@ -276,20 +276,6 @@ def new(
 
 
 @app.command()
-def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Which; without a name, they are listed.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them: more than an hour.")] = False,
-) -> None:
-    """Measure what the kit itself costs, in ratios taken in one run; without a name, list what can be measured."""
-    from benchbook.bench import benchmarks
-
-    if names or every:
-        benchmarks.run(names or benchmarks.BENCHMARKS, console)
-    else:
-        benchmarks.print_all(console)
-
-
-@app.command()
 def faults(
     seed: Annotated[int, typer.Option(help="The same seed draws the same rounds.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, help="How many; as many in each phase.")] = 25,

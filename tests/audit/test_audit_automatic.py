@@ -12,7 +12,6 @@ from packages import column, facts, package, write
 from benchbook.audit.dead_declarations import refuse_dead
 from benchbook.audit.findings import Audit, untouched
 from benchbook.audit.whole import audit
-from benchbook.bench import planted_errors_bench as bench
 from benchbook.errors import BadInput
 from benchbook.published.tables import load
 
@@ -231,12 +230,3 @@ def test_ladders_that_are_consistent_by_construction_have_no_finding(tmp_path: P
     chance = random.Random(20)
     wrong = {seed: ids(one) for seed in range(100) if (one := found(tmp_path, ladder(chance))).findings}
     assert wrong == {}
-
-
-def test_the_audit_finds_the_share_of_planted_slips_that_it_did(tmp_path: Path) -> None:
-    slips = bench.measure(["dm_1_0_alpha", "tidb_v7_1_3_sysbench"], share=0.1)
-    by_kind = bench.recall(slips, "kind").recall
-    # Measured: 14 of 14, 7 of 7, and 33 of 36 of all kinds together.
-    assert by_kind["unit slip"] >= 0.9
-    assert by_kind["decimal shift"] >= 0.9
-    assert slips.found.mean() >= 0.85

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from in_memory import InMemory
 from kit import Home
+from known_queue import observed, on_simulated, searched, simulated, true_knee
 from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis import checks
-from benchbook.bench.knee_bench import on_simulated, searched
-from benchbook.bench.known_queue import driven, observed, serving, simulated, true_knee
 from benchbook.book import open_report
 from benchbook.campaign import knee_search
 from benchbook.campaign import store as campaigns
@@ -195,7 +194,7 @@ def test_the_simulated_queue_is_the_textbook_s() -> None:
 
 
 def test_the_knee_of_simulated_servers_is_found_within_five_percent() -> None:
-    """Twenty capacities; 1,000 of them: `benchbook bench knee_coverage`."""
+    """Twenty capacities."""
     found = [on_simulated(seed) for seed in range(20)]
     ratios = [one.rate / true if one.rate else math.nan for one, true in found]
     assert sum(abs(ratio - 1) <= 0.05 for ratio in ratios) >= 19
@@ -210,19 +209,6 @@ def test_answers_count_from_when_they_were_due() -> None:
     # 3,000 are due after the first second, which does not count; 1,000 of them wait up to 1 s, evenly.
     assert load.p99_ms == pytest.approx(970, abs=3)
     assert load.achieved == pytest.approx(1000, abs=1)
-
-
-@pytest.mark.real
-def test_a_real_server_answers_what_it_can_and_the_client_keeps_its_schedule() -> None:
-    rng = np.random.default_rng(1)
-    with serving(500, 1) as port:
-        over = driven(port, 1000, seconds=1.5, rng=rng)
-        under = driven(port, 100, seconds=1.5, rng=rng)
-    assert over.saturated
-    assert over.achieved < 700
-    # Half of the requests are never answered in time: the others have waited for hundreds of milliseconds.
-    assert over.p99_ms is None or over.p99_ms > 300
-    assert not under.saturated
 
 
 # -- as trials --------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import pytest
 from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory
 
 from benchbook import cli, notebook_run, pipeline
-from benchbook.bench import benchmarks
 from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
 from benchbook.errors import BadInput, counted
@@ -371,32 +369,3 @@ def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again
     monkeypatch.setattr(pipeline, "_run", lambda *_: done.pop(0))
     monkeypatch.setattr(pipeline, "_publish", lambda report, executed, console: executed.status)
     asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}
-    assert pipeline.run_report(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)
-
-
-def test_benchmarks_are_listed_and_only_those_that_were_asked_for_are_run(
-    home: Home, ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[str] = []
-
-    def step(name: str) -> Callable[[object], dict[str, float]]:
-        def measure(_: object) -> dict[str, float]:
-            """the time of
-            nothing"""
-            ran.append(name)
-            return {"seconds": 0.5}
-
-        return measure
-
-    monkeypatch.setattr(benchmarks, "BENCHMARKS", {"one": step("one"), "two": step("two")})
-    status, said = ends("bench")
-    assert (status, ran) == (0, [])
-    assert re.search(r"one +the time of nothing +never\s+two +the time of nothing +never", said), said
-    status, said = ends("bench", "one", "three")
-    assert (status, ran) == (2, []), "names are looked at before anything is measured"
-    assert "three" in said
-    assert ends("bench", "one")[0] == 0
-    assert ran == ["one"]
-    assert re.search(r"one +the time of nothing +20\d\d-.*Z\s+two +the time of nothing +never", ends("bench")[1])
-    assert ends("bench", "--all")[0] == 0
-    assert ran == ["one", "one", "two"]

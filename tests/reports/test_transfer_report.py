@@ -18,7 +18,6 @@ from records import record
 from benchbook import published
 from benchbook.analysis import circumstances
 from benchbook.analysis.results import Measured
-from benchbook.bench import transfer_bench
 from benchbook.campaign import design
 from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Quantity, Record
@@ -491,25 +490,6 @@ def test_a_transfer_begins_with_its_copying_and_not_so_much_later_as_its_program
     spans = {"total_time_s": 10.0, "idle_s": 20.0}
     ran = record("r1", summary={name: Quantity(value=value, unit="s") for name, value in spans.items()})
     assert load_began(ran.model_copy(update={"started": 100.0, "ended": 135.0})) == 105.0
-
-
-# -- bench ------------------------------------------------------------------------------------------------------------
-
-
-def test_ratios_of_pairs_by_hand() -> None:
-    def summary(rate: float, cpu: float) -> transfer_bench.Summary:
-        servers = {"source_cores": 1.2, "target_cores": 0.4, "total_time_s": 10, "documents": 100_000}
-        figures = {"wall_qps": rate, "cpu_s_per_million": cpu, **servers}
-        return {name: Quantity(value=value, unit="1") for name, value in figures.items()}
-
-    pairs = [(summary(200, 10), summary(100, 20)), (summary(800, 20), summary(100, 40))]
-    found = transfer_bench.compared(pairs, machine=2)
-    assert found["rate_ratio"]["ratio"] == pytest.approx(4)  # the geometric mean of 2 and 8
-    assert found["cpu_ratio"] == pytest.approx({"ratio": 0.5, "low": 0.5, "high": 0.5})
-    assert found["cpu_s_per_million"]["mongodump"]["value"] == 30
-    # 16 s of CPU for 100,000 documents: on 2 cores 12,500 documents/s at most, where they had 100/s.
-    assert found["servers_cpu_s_per_million"]["pymongo"]["value"] == pytest.approx(160)
-    assert found["rate_ratio_bound"]["ratio"] == pytest.approx(125)
 
 
 def test_the_levels_of_the_peer_are_not_those_of_a_published_table(report: published.Published) -> None:

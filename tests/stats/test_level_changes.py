@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchbook.bench.e_divisive import e_divisive
-from benchbook.bench.history_bench import made, scored, simulated
 from benchbook.errors import BadInput
 from benchbook.stats.level_changes import level_changes, searched
 
@@ -85,28 +83,25 @@ def test_values_that_are_no_numbers_are_refused() -> None:
         level_changes(WAVE, alpha=2)
 
 
+def _campaigns(dice: np.random.Generator, step: float, at: int) -> np.ndarray:
+    """Log means of 40 campaigns at 3% noise, with a step at one of them."""
+    logs = 0.03 * dice.standard_normal(40)
+    logs[at:] += step
+    return logs
+
+
 def test_false_alarms_are_as_rare_as_asked() -> None:
-    rows = simulated(0.0, 0, heavy=False, series=300)
+    dice = np.random.default_rng(1)
+    series = [_campaigns(dice, 0.0, 40) for _ in range(300)]
     # 5% of 300 and three standard errors.
-    assert rows["kit, 5% a series"]["series_with_false"] <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
-    assert rows["kit, 0.1% a series"]["series_with_false"] <= 0.01
+    assert np.mean([bool(level_changes(one, alpha=0.05)) for one in series]) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+    assert np.mean([bool(level_changes(one, alpha=0.001)) for one in series]) <= 0.01
 
 
 def test_planted_changes_are_found() -> None:
-    rows = simulated(0.1, 0, heavy=False, series=100)
-    assert rows["kit, 5% a series"]["found"] > 0.95
-    assert rows["kit, 0.1% a series"]["found"] > 0.9
-
-
-def test_the_bench_counts_what_it_planted() -> None:
-    logs, (at,) = made(np.random.default_rng(1), 0.1, 0, heavy=False)
-    assert abs(logs[at:].mean() - logs[:at].mean()) == pytest.approx(math.log(1.1), abs=0.03)
-    assert scored([9, 20, 31], [10, 30]) == (2, 1)
-    assert scored([10], [10, 12]) == (1, 0)
-    assert scored([], [10]) == (0, 0)
-
-
-def test_the_other_method_by_hand() -> None:
-    # E-divisive puts the split between the levels, and Welch's t test lets it stand.
-    assert e_divisive(np.array([*WAVE, *(WAVE + 1)])) == [10]
-    assert e_divisive(WAVE) == []
+    dice = np.random.default_rng(1)
+    places = [int(dice.integers(4, 37)) for _ in range(100)]
+    found = [[one.at for one in level_changes(_campaigns(dice, math.log(1.1), at), alpha=0.001)] for at in places]
+    assert (
+        np.mean([any(abs(one - at) <= 2 for one in changes) for changes, at in zip(found, places, strict=True)]) > 0.9
+    )

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from benchbook.analysis.repeatability import CELLS_ALPHA, DRIFT_ALPHA
-from benchbook.bench.repetitions_bench import shares
 from benchbook.stats.intervals import mean_interval
 from benchbook.stats.order_drift import order_drift
 from benchbook.stats.outlying import outlying
@@ -84,14 +83,3 @@ def test_two_levels_are_named() -> None:
 def test_a_single_cell_has_nothing_to_borrow_and_few_repetitions_say_nothing() -> None:
     assert outlying({"a": [0.0, 0.02, -0.3]}, alpha=CELLS_ALPHA) == []
     assert outlying({"a": [0.0]}, alpha=CELLS_ALPHA) == []
-
-
-@pytest.mark.parametrize("repetitions", [3, 7])
-def test_few_campaigns_without_any_show_one(repetitions: int) -> None:
-    """At most 5% are meant to: of 60, 7 or more have a chance of 3% at 5% (binomial)."""
-    assert shares("nothing", cells=16, repetitions=repetitions, campaigns=60)["any"] <= 6 / 60
-
-
-def test_most_campaigns_with_one_show_it() -> None:
-    assert shares("-2% each repetition", cells=16, repetitions=5, campaigns=20)["drift"] >= 0.8
-    assert shares("one repetition at 70%", cells=16, repetitions=5, campaigns=20)["odd cell"] >= 0.7

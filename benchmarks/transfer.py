@@ -1,4 +1,4 @@
-"""What our transfer costs beside `mongodump | mongorestore`: part of `make bench`, on the same servers in one run."""
+"""What our transfer costs beside `mongodump | mongorestore`, on the same servers in one run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CACHES = (2, 4, 8, 16)
 Summary = dict[str, Quantity]
 
 
-def transfer(console: Console) -> dict[str, object]:
+def measure(console: Console) -> dict[str, object]:
     """documents/s of our transfer over those of mongodump | mongorestore, CPU, the bound, memory by cache size"""
     ours, theirs = _trial("pymongo", "bench", DEFAULTS), _trial("mongodump", PEER_TABLE, PEER_LEVELS)
     with _running() as experiment:

@@ -1,0 +1,1 @@
+"""What the kit itself costs: `make bench` lists and runs these."""

@@ -1,1 +1,0 @@
-"""What the kit itself costs: `make bench`."""
