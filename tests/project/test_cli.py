@@ -370,4 +370,3 @@ def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again
     monkeypatch.setattr(pipeline, "_publish", lambda report, executed, console: executed.status)
     asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}
     assert pipeline.run_report(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)
-
