@@ -17,6 +17,8 @@ CAMPAIGN ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
 TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore etcd gotpc
 PYTEST_ARGS ?=
+# More for `make faults`, as "--seed 7 --rounds 40 --budget 1h".
+FAULTS_ARGS ?=
 # More for JupyterLab, as --port=8899.
 JUPYTER_ARGS ?=
 # Each worker takes a file at a time, and has labs of its own. A test of real servers waits half of the time: with four on
@@ -24,7 +26,7 @@ JUPYTER_ARGS ?=
 PYTEST_WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
 # `make report report=x`, or REPORTS=x, would run everything. What is no setting of ours, make or env/setup may know.
-settings := REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS
+settings := FAULTS_ARGS REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS
 passed_on := SHELL MAKE% BENCHBOOK BENCHBOOK_% CONDA_PREFIX PATH XDG_CACHE_HOME TMPDIR
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 unknown := $(strip $(filter-out $(settings) $(passed_on),$(given)))
@@ -41,7 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/benchbook/mypy
 BENCHBOOK := .venv/bin/python -m benchbook
 
-.PHONY: help new report batch test lint style lab lab-down jupyter bench site archive clean setup setup-python setup-report setup-test
+.PHONY: help new report batch test lint style lab lab-down jupyter bench faults site archive clean setup setup-python setup-report setup-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +85,9 @@ new: setup-python ## lay down a report of your own: make new REPORT=my_report (K
 
 bench: setup-report ## measure the kit itself: BENCH= one of those that it lists
 	@.venv/bin/python -m benchmarks $(BENCH)
+
+faults: setup-test ## break processes, disks, host keys and logins in real runs, and check what must hold (FAULTS_ARGS=--help)
+	@PYTHONPATH=tests/faults .venv/bin/python -m fault_campaign $(FAULTS_ARGS)
 
 site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site

@@ -276,31 +276,6 @@ def new(
 
 
 @app.command()
-def faults(
-    seed: Annotated[int, typer.Option(help="The same seed draws the same rounds.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, help="How many; as many in each phase.")] = 25,
-    budget: Annotated[str, typer.Option(help="No round begins after this: 90s, 20min, 2h.")] = "20min",
-    at_once: Annotated[int, typer.Option(min=1, help="Rounds side by side, each on hosts of its own.")] = 1,
-    only: Annotated[
-        list[int] | None, typer.Option("--round", help="Only this round of the draw, by its number; repeatable.")
-    ] = None,
-) -> None:
-    """Break one thing in a real run, round after round, and check what must hold; in labs of its own.
-
-    Processes are killed and stopped, disks filled, host keys swapped, second drivers started. Leaves
-    data/runs/faults.json and site/faults.html. Exit status: 0 all held, 1 something did not, 2 bad input.
-    """
-    from benchbook.faults import faults_command
-
-    found = faults_command.run(seed, rounds, budget, at_once, only or [], console)
-    # What makes pages takes seconds to import.
-    from benchbook.faults import faults_page
-
-    console.print(f"page: {faults_page.write(found, paths.site_dir())}", markup=False)
-    raise typer.Exit(1 if found.violated else 0)
-
-
-@app.command()
 def compare(  # noqa: PLR0913, PLR0917 - an option each
     a: Annotated[str, typer.Argument(help="The baseline: REPORT, REPORT~1 (one before its latest), an id, a folder.")],
     b: Annotated[

@@ -12,10 +12,10 @@ from typing import Any
 
 import psutil
 import pytest
+from fault_campaign import home as round_home
 from kit import OFFERED, PATIENCE_S, PROFILE, REPORT, Home, inventory, until, words_of
 
 from benchbook.campaign.store import Campaign
-from benchbook.faults import round_home
 
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(1500)]
 

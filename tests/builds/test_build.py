@@ -7,10 +7,10 @@ import subprocess
 import threading
 
 import pytest
+from fault_campaign import small_disks
 
 from benchbook.build import golang, programs
 from benchbook.errors import BadInput, NotWritten
-from benchbook.faults import small_disks
 
 RECIPE = """\
 description: a toy

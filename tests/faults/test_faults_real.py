@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from kit import Home, until
+from fault_campaign import __main__ as faults_command
+from fault_campaign import catalogue, process_table, small_disks
+from fault_campaign import draw as balanced_draw
+from fault_campaign.catalogue import Fault, Phase
+from fault_campaign.draw import PlannedRound
+from fault_campaign.home import LEASE_S
+from kit import ROOT, Home, until
 from rich.console import Console
-
-from benchbook.faults import balanced_draw, faults_command, process_table, small_disks
-from benchbook.faults import fault_catalogue as catalogue
-from benchbook.faults.balanced_draw import PlannedRound
-from benchbook.faults.fault_catalogue import Fault, Phase
-from benchbook.faults.round_home import LEASE_S
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 SEED = 7
-# A round of each phase, of those in which everything holds; `benchbook faults` plays them all.
+# A round of each phase, of those in which everything holds; `make faults` plays them all.
 ROUNDS: list[tuple[Phase, Fault]] = [
     ("load", Fault(catalogue.KILL, catalogue.GENERATOR)),
     ("prepare", Fault(catalogue.KILL, catalogue.GENERATOR)),
@@ -52,8 +55,15 @@ def test_an_interrupted_campaign_leaves_no_process_no_disk_and_no_folder(home: H
     can_mount = not small_disks.why_not()
     drawn = balanced_draw.draw(SEED, 60, lease_s=LEASE_S, without=() if can_mount else catalogue.ON_DISKS)
     number = next(one.number for one in drawn if not can_mount or one.fault.kind in catalogue.ON_DISKS)
-    words = ["faults", "--seed", str(SEED), "--rounds", "60", "--round", str(number)]
-    with home.start(*words, TMPDIR=str(folder)) as run:
+    words = ["--seed", str(SEED), "--rounds", "60", "--round", str(number)]
+    library = [str(ROOT / "lib"), str(ROOT / "tests" / "faults")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "fault_campaign", *words],
+        env={**home.environment, "PYTHONPATH": os.pathsep.join(library), "TMPDIR": str(folder)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as run:
         until(lambda: any(folder.glob("*/r*/home/.lab/*/*/sshd.pid")), "the hosts of the round are up")
         assert (str(folder) in mounts()) == can_mount
         run.send_signal(signal.SIGINT)

@@ -17,9 +17,8 @@ from typing import Any
 import psutil
 import pytest
 import yaml
+from fault_campaign import home as round_home
 from forked import forked
-
-from benchbook.faults import round_home
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from fault_campaign import small_disks
 from kit import Home, inventory
 
 from benchbook.errors import ConnectionLost, NotWritten
-from benchbook.faults import small_disks
 from benchbook.hosts import lab, taken_port
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost

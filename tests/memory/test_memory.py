@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from fault_campaign import small_disks
 from kit import FIXTURES, Home
 from schema_check import check
 
@@ -17,7 +18,6 @@ import benchbook
 from benchbook import paths
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
-from benchbook.faults import small_disks
 from benchbook.frames.schema import RUN_SCHEMAS
 from benchbook.memory.kept_table import TABLES
 

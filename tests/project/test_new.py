@@ -192,7 +192,7 @@ def test_a_bad_name_is_refused(home: Home, name: str) -> None:
     assert caught.value.value == name
 
 
-@pytest.mark.parametrize("name", ["index", "glossary", "faults", "batches", "history_mine", "compare_mine"])
+@pytest.mark.parametrize("name", ["index", "glossary", "batches", "history_mine", "compare_mine"])
 def test_a_name_that_the_site_has_for_itself_is_refused(home: Home, name: str) -> None:
     """The page of a report `index` was overwritten by the site's own."""
     with pytest.raises(BadInput, match="a page or a folder of its own") as caught:

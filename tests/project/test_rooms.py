@@ -39,7 +39,6 @@ LAYERS: list[tuple[str, set[str]]] = [
      {"book", "pipeline", "new", "overview", "importing", "deposit"}),
     ("What a user imports.", {"__init__"}),
     ("Many reports on many hosts, each a command of its own.", {"batch"}),
-    ("What holds when something breaks in a real run.", {"faults"}),
     ("The command line.", {"cli", "__main__"}),
 ]  # fmt: skip
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from benchbook.faults import fault_catalogue as catalogue
-from benchbook.faults.fault_catalogue import Fault, Phase
-from benchbook.faults.run_moments import Moment, moments
+from fault_campaign import catalogue
+from fault_campaign.catalogue import Fault, Phase
+from fault_campaign.moments import Moment, moments
 
 T = TypeVar("T")
 # Trials of the plan before the one that is hit, at most: two blocks of two.

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import psutil
 
-from benchbook.faults import fault_catalogue as catalogue
-from benchbook.faults import small_disks, victims
-from benchbook.faults.balanced_draw import PlannedRound
-from benchbook.faults.run_moments import RunSigns
+from fault_campaign import catalogue, small_disks, victims
+from fault_campaign.draw import PlannedRound
+from fault_campaign.moments import RunSigns
 
 # A disk stays full, and a key wrong, until the run has met it, or has recorded so many trials all the same; at most so
 # long.

@@ -15,10 +15,10 @@ from statistics import median
 from pydantic import Field
 
 from benchbook import paths
-from benchbook.faults.fault_catalogue import PHASES
-from benchbook.faults.fault_checker import INVARIANTS
 from benchbook.given.whole_file import replace_text
 from benchbook.yamlfile import Strict
+from fault_campaign.catalogue import PHASES
+from fault_campaign.checker import INVARIANTS
 
 
 class Broken(Strict):

@@ -1,9 +1,14 @@
-"""`python -m benchbook faults`: plays the rounds of a seed, shows each, and leaves their results and a page."""
+"""`make faults`: break one thing in a real run, round after round, and check what must hold; in labs of its own.
+
+Processes are killed and stopped, disks filled, host keys swapped, second drivers started. Leaves
+data/runs/faults.json. Exit status: 0 all held, 1 something did not, 2 bad input.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -11,16 +16,21 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from benchbook.errors import BadInput, counted
-from benchbook.faults import balanced_draw, fault_results, fault_round, small_disks
-from benchbook.faults.balanced_draw import PlannedRound
-from benchbook.faults.fault_catalogue import ON_DISKS, SECOND
-from benchbook.faults.fault_results import FaultResults, LeftOut, RoundResult
-from benchbook.faults.round_home import LEASE_S
+from benchbook.errors import BadInput, BenchbookError, counted
+from fault_campaign import draw as balanced_draw
+from fault_campaign import results as fault_results
+from fault_campaign import round as fault_round
+from fault_campaign import small_disks
+from fault_campaign.catalogue import ON_DISKS, SECOND
+from fault_campaign.draw import PlannedRound
+from fault_campaign.home import LEASE_S
+from fault_campaign.results import FaultResults, LeftOut, RoundResult
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h)")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -130,3 +140,31 @@ def _conclude(found: FaultResults, asked: int, console: Console) -> None:
 
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def main(
+    seed: Annotated[int, typer.Option(help="The same seed draws the same rounds.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, help="How many; as many in each phase.")] = 25,
+    budget: Annotated[str, typer.Option(help="No round begins after this: 90s, 20min, 2h.")] = "20min",
+    at_once: Annotated[int, typer.Option(min=1, help="Rounds side by side, each on hosts of its own.")] = 1,
+    only: Annotated[
+        list[int] | None, typer.Option("--round", help="Only this round of the draw, by its number; repeatable.")
+    ] = None,
+) -> None:
+    """Break one thing in a real run, round after round, and check what must hold; in labs of its own.
+
+    Leaves data/runs/faults.json. Exit status: 0 all held, 1 something did not, 2 bad input.
+    """
+    try:
+        found = run(seed, rounds, budget, at_once, only or [], Console())
+    except KeyboardInterrupt:
+        print("interrupted; the rounds that were played are in data/runs/faults.json", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except BenchbookError as problem:
+        print(problem, file=sys.stderr)
+        raise typer.Exit(problem.exit_status) from None
+    raise typer.Exit(1 if found.violated else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

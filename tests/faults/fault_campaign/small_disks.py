@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchbook.errors import BenchbookError
-from benchbook.faults.fault_catalogue import DISK_FULL, DISKS, INODES_FULL, READ_ONLY
-from benchbook.faults.round_home import CLIENT, SERVER, RoundHome
+from fault_campaign.catalogue import DISK_FULL, DISKS, INODES_FULL, READ_ONLY
+from fault_campaign.home import CLIENT, SERVER, RoundHome
 
 # Files beside the few hundred that a run makes there.
 _INODES = 4000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import psutil
 
-from benchbook.faults import fault_catalogue as catalogue
-from benchbook.faults.balanced_draw import PlannedRound
-from benchbook.faults.round_home import CLIENT, SERVER, RoundHome
-from benchbook.faults.run_moments import LOAD_JOB, PREPARE_JOB, PROBE_JOB, SERVER_JOB, RunSigns
+from fault_campaign import catalogue
+from fault_campaign.draw import PlannedRound
+from fault_campaign.home import CLIENT, SERVER, RoundHome
+from fault_campaign.moments import LOAD_JOB, PREPARE_JOB, PROBE_JOB, SERVER_JOB, RunSigns
 
 _HOST = {"client": CLIENT, "server": SERVER}
 

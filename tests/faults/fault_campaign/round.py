@@ -14,17 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbook.errors import BenchbookError
-from benchbook.faults import fault_catalogue as catalogue
-from benchbook.faults import fault_checker as checker
-from benchbook.faults import process_table, small_disks
-from benchbook.faults.balanced_draw import PlannedRound
-from benchbook.faults.fault_checker import KeptRecords, RoundSeen, RunSeen
-from benchbook.faults.fault_results import Broken, RoundResult
-from benchbook.faults.inflicting import Inflictor
-from benchbook.faults.lookout import Lookout
-from benchbook.faults.round_home import INVENTORY, LEASE_S, REPORT, TIME_S, RoundHome, free_net
-from benchbook.faults.run_moments import RunSigns
-from benchbook.faults.second_driver import SecondDriver
+from fault_campaign import catalogue, checker, process_table, small_disks
+from fault_campaign.checker import KeptRecords, RoundSeen, RunSeen
+from fault_campaign.draw import PlannedRound
+from fault_campaign.home import INVENTORY, LEASE_S, REPORT, TIME_S, RoundHome, free_net
+from fault_campaign.inflict import Inflictor
+from fault_campaign.moments import RunSigns
+from fault_campaign.results import Broken, RoundResult
+from fault_campaign.second_driver import SecondDriver
+from fault_campaign.watch import Lookout
 
 # A record is half written for some milliseconds only; what else is waited for stays as long as it takes to see it.
 LOOK_EVERY_S, LOOK_CLOSELY_S = 0.03, 0.004

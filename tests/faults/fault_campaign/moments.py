@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbook.faults import fault_catalogue as catalogue
-from benchbook.faults import process_table
-from benchbook.faults.fault_catalogue import Fault, Phase
-from benchbook.faults.round_home import CLIENT, SERVER, RoundHome
+from fault_campaign import catalogue, process_table
+from fault_campaign.catalogue import Fault, Phase
+from fault_campaign.home import CLIENT, SERVER, RoundHome
 
 LOAD_JOB, PREPARE_JOB, SERVER_JOB, PROBE_JOB = "sysbench", "prepare", "mariadb", "probe-host"
 

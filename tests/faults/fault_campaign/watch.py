@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from types import TracebackType
 
-from benchbook.faults import process_table
-from benchbook.faults.fault_checker import KeptRecords
-from benchbook.faults.round_home import RoundHome
-from benchbook.faults.run_moments import RunSigns
+from fault_campaign import process_table
+from fault_campaign.checker import KeptRecords
+from fault_campaign.home import RoundHome
+from fault_campaign.moments import RunSigns
 
 _EVERY_S = 0.5
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbook.faults import process_table
-from benchbook.faults.round_home import RoundHome
+from fault_campaign import process_table
+from fault_campaign.home import RoundHome
 
 Wait = Callable[[Callable[[], bool], float], bool]
 
