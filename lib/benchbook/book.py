@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from IPython.display import HTML
+from matplotlib.figure import Figure
+from seaborn.axisgrid import Grid
 
 from benchbook import paths, plots, published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
@@ -28,15 +29,12 @@ from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.frames.framed import Framed
 from benchbook.given.named import one_of
-from benchbook.given.whole_file import replace_bytes
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace
+from benchbook.plots import knee_plot, output
 from benchbook.profiles import Repeating, load_profile
 from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class TrialsFailed(BenchbookError):
@@ -197,11 +195,9 @@ class Book(Framed):
 
     def _shown_knee(self, recorded: Campaign) -> HTML:
         searches = knee_search.searched(recorded)
-        parts = [show.paragraph(plots.knee_plot.in_words(each)) for each in searches]
-        if not plots.knee_plot.frame(searches).empty:
-            figure = plots.knee_plot.drawn(searches)
-            alt, caption = plots.mime.words(figure)
-            parts.append(plots.picture.show(figure, alt, caption, save_as=self.figure_file("knee")))
+        parts = [show.paragraph(knee_plot.in_words(each)) for each in searches]
+        if not knee_plot.frame(searches).empty:
+            parts.append(output.picture(self.save_figure(knee_plot.drawn(searches), "knee")))
         with cpu_use.of_campaign(recorded) as use:
             environment, of_record = recorded.environment(), self.kind.record_checks
             found = checks.all_checks(recorded.records(), use, environment, of_record)
@@ -268,9 +264,13 @@ class Book(Framed):
         """Each published table beside what was measured, with intervals over repetitions."""
         return show.stack([*self._scaled(), show.beside(self.tables(), self.published)])
 
-    def keep(self, figure: Figure, name: str) -> Figure:
-        """Keep the figure beside the campaign, as figures/<name>.png; it is shown as it is. Raises NotWritten."""
-        replace_bytes(self.figure_file(name), plots.mime.png(figure, plots.mime.words(figure)[0]))
+    def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:
+        """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.
+
+        `alt` says what a figure of your own shows, to who cannot see it. Raise NotWritten.
+        """
+        figure = plots.described(drawn, alt, caption) if alt else drawn if isinstance(drawn, Figure) else drawn.figure
+        output.save(figure, self.figure_file(name))
         return figure
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
@@ -297,11 +297,10 @@ class Book(Framed):
         if metric != "cpu":
             self._check_sampled(mine, metric, source)
         frame = outcome.trial_series(mine, self.campaign.coded_series, self.environment, metric, source, [row, column])
-        figure = plots.timelines.time_series(frame, row=row, column=column, label=label)
+        drawn = plots.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
-        save = self.figure_file(f"{system}-{metric}-series")
         said = f"{system}: {label}, one line per repetition. {left_out}".strip()
-        return plots.picture.show(figure, alt, said, save_as=save)
+        return output.picture(self.save_figure(drawn, f"{system}-{metric}-series", alt, said))
 
     def _check_sampled(self, records: Sequence[Record], metric: str, source: str) -> None:
         """Raises BadInput where no trial has a sample of it; one that was over too soon may have none."""

@@ -19,7 +19,6 @@ from benchbook.campaign import record
 from benchbook.errors import BadInput
 from benchbook.frames import second_frame, trial_frames
 from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
-from benchbook.plots import mime
 
 TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 BASELINE, LATEST = "20261122T073108163287-f59da35b3bef", "20261122T091115497316-d03bde2ab846"
@@ -245,19 +244,6 @@ def test_the_law_is_fitted_to_each_curve() -> None:
 def test_a_name_that_does_not_exist_is_told_which_do(report: Book, call: object, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         call(report)  # type: ignore[operator]
-
-
-def test_of_more_values_than_colours_an_even_part_is_drawn_and_the_caption_says_so() -> None:
-    """100 numbers of threads, 12 colours: the first, the last, and ten between them."""
-    told = {"threads": range(1, 101), "workload": "w", "latency_ms": range(100)}
-    frame = pd.DataFrame({**told, "count": 1, "system": "s"})
-    for drawn in (plots.ecdf(frame), plots.relation(frame, "threads", "latency_ms")):
-        _, caption = mime.words(drawn)
-        assert caption.endswith("Of 100 values of threads 12 are shown, evenly chosen.")
-    names = [text.get_text() for text in plots.ecdf(frame).legends[0].get_texts()]
-    assert (len(names), names[0], names[-1]) == (12, "threads 1", "threads 100")
-    _, caption = mime.words(plots.ecdf(frame[:12]))
-    assert "evenly" not in caption
 
 
 def test_a_level_of_text_and_numbers_loses_no_value() -> None:

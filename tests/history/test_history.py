@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from kit import FIXTURES, Home
-from matplotlib.figure import Figure
 from rich.console import Console
+from seaborn import FacetGrid
 
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.compare import cells
@@ -23,7 +23,7 @@ from benchbook.errors import BadInput
 from benchbook.frames.schema import RUN_TRIALS, typed
 from benchbook.history import cell_history, history_command, history_view
 from benchbook.history.report_history import HistoryParameters, report_history
-from benchbook.plots import campaign_plot
+from benchbook.plots.history import over_campaigns
 
 TIDB = "tidb_v7_1_3_sysbench"
 LATEST = "20261122T091115497316-d03bde2ab846"
@@ -201,13 +201,12 @@ def test_intervals_relative_to_the_median_end_at_0(monkeypatch: pytest.MonkeyPat
     found = report_history(ASKED)
     wide = found.points.assign(low=-found.points["mean"], high=3 * found.points["mean"])
     drawn: list[pd.DataFrame] = []
-    draw = campaign_plot.draw
 
-    def kept(frame: pd.DataFrame, *others: Any) -> Figure:
+    def kept(frame: pd.DataFrame, *others: Any) -> FacetGrid:
         drawn.append(frame)
-        return draw(frame, *others)
+        return over_campaigns(frame, *others)
 
-    monkeypatch.setattr(campaign_plot, "draw", kept)
+    monkeypatch.setattr(history_view, "over_campaigns", kept)
     history_view.figures(replace(found, points=wide))
     assert set(pd.concat(drawn).low) == {0.0}
 
@@ -223,7 +222,7 @@ def test_intervals_relative_to_the_median_end_at_0(monkeypatch: pytest.MonkeyPat
 )
 def test_campaigns_of_one_day_are_told_apart_by_the_hour(campaigns: list[str], said: list[str]) -> None:
     frame = pd.DataFrame({"panel": "t", "line": "all", "campaign": campaigns, "value": 1.0, "low": 0.9, "high": 1.1})
-    figure = campaign_plot.draw(frame, frame.iloc[:0], campaigns)
+    figure = over_campaigns(frame, frame.iloc[:0], campaigns).figure
     figure.draw_without_rendering()
     assert [each.get_text() for each in figure.axes[0].get_xticklabels() if each.get_text()] == said
 

@@ -31,7 +31,7 @@ from benchbook.knee.offered_load import OfferedLoad, verdict
 from benchbook.knee.search import bracket
 from benchbook.knee.slo import Slo
 from benchbook.parameters import check, defaults
-from benchbook.plots import knee_plot
+from benchbook.plots import knee_plot, output
 from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -324,8 +324,7 @@ def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monke
 @pytest.mark.parametrize(("kept_ms", "named"), [(2.0, True), (50.0, False)])
 def test_a_figure_without_a_knee_names_none(kept_ms: float, named: bool) -> None:
     searches = [Searched(CELLS[0], [*loads(100, kept_ms), *loads(200, 50.0)], TEN, "it was ended")]
-    (legend,) = knee_plot.drawn(searches).legends
-    assert ("knee" in [text.get_text() for text in legend.get_texts()]) == named
+    assert (knee_plot.FOUND in output.words(knee_plot.drawn(searches))[1]) == named
 
 
 def test_a_level_of_rate_makes_a_record_one_of_an_open_loop() -> None:

@@ -14,12 +14,13 @@ import pytest
 from frictionless import Package, system
 from matplotlib.figure import Figure
 
-from benchbook import plots, published
+from benchbook import published
 from benchbook.analysis import circumstances, results
 from benchbook.analysis.results import Results
 from benchbook.campaign.origin import Origin
 from benchbook.campaign.store import latest
 from benchbook.errors import NotWritten
+from benchbook.plots import output
 from benchbook.site import downloads, measured_package
 
 ROWS: list[dict[str, Any]] = [
@@ -139,8 +140,8 @@ def test_a_disk_that_is_full_leaves_what_stood_there(found: Results, tmp_path: P
     """Half a zip took its place, and half a picture that of a figure: who downloaded them meanwhile could not tell."""
     measured_package.write(found, tmp_path)
     zipped, drawn = tmp_path / measured_package.NAME, tmp_path / "figures" / "a.png"
-    plots.picture.show(Figure(), "nothing", "", save_as=drawn)
-    before = {path: path.read_bytes() for path in (zipped, drawn)}
+    output.save(Figure(), drawn)
+    before = {path: path.read_bytes() for path in (zipped, drawn, drawn.with_suffix(".svg"))}
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     # No file may grow beyond this, which is less than either.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
@@ -148,8 +149,8 @@ def test_a_disk_that_is_full_leaves_what_stood_there(found: Results, tmp_path: P
         with pytest.raises(NotWritten, match=r"measured\.zip cannot be written: File too large"):
             measured_package.write(found, tmp_path)
         with pytest.raises(NotWritten, match=r"a\.png cannot be written: File too large"):
-            plots.picture.show(Figure(), "nothing", "", save_as=drawn)
+            output.save(Figure(), drawn)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert {path: path.read_bytes() for path in (zipped, drawn)} == before
+    assert {path: path.read_bytes() for path in before} == before
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(before)

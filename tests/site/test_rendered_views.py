@@ -25,7 +25,7 @@ from benchbook.book import Book
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
 from benchbook.errors import BadInput
-from benchbook.plots import mime
+from benchbook.plots import output
 from benchbook.reports.dm import dm_kind, dm_views
 from benchbook.reports.dm.task import LADDER
 from benchbook.reports.saga import ladder_plot, safety, saga_views
@@ -42,7 +42,7 @@ def replayed(runs: Path) -> Replayed:
 
 def alt(figure: Figure) -> str:
     """What a figure says of itself."""
-    return mime.words(figure)[0]
+    return output.words(figure)[0]
 
 
 def test_a_percentile_that_no_load_had_requests_enough_for_is_no_column_and_no_error(runs: Path) -> None:
@@ -135,9 +135,9 @@ def again(runs: Path, name: str, **values: float) -> None:
 
 def test_a_figure_of_one_repetition_of_several_says_so(replayed: Replayed, runs: Path) -> None:
     told = "the dotted line is the end of the load."
-    assert mime.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1].endswith(told)
+    assert output.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1].endswith(told)
     again(runs, "dm-oltp_insert-threads32-worker_count4-batch100")
-    caption = mime.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1]
+    caption = output.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1]
     assert caption.endswith(f"{told} Shown is repetition 1 of each sync.")
 
 
@@ -377,8 +377,8 @@ def test_figures_at_published_levels_say_which_levels_stand_for_them(runs: Path)
     heat = plots.heat(combinations, "qps", down="cache", across="threads")
     against = plots.relation(combinations, "qps", "memory_mb", colour="cache", panel="who", label="threads")
     said = "Levels are scaled by cores (2 cores here, 40 published), published → here: cache bucket size 64 → 64."
-    assert mime.words(heat)[1].endswith(said)
-    assert mime.words(against)[1].endswith(said)
+    assert output.words(heat)[1].endswith(said)
+    assert output.words(against)[1].endswith(said)
     assert said in Rendered(transfer_views.every_trial(report, "cpu.transfer", source="process", label="CPU").data).text
 
 

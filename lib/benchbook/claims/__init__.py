@@ -9,7 +9,7 @@ parts          one comparison and its claimed range                 own_drift  f
 spreads, figure_spreads, oddity   variances borrowed among parts, or figures, and who keeps its own
 decide         parts -> verdicts (Holm over a ledger), leanings     ahead      what further repetitions may decide
 room, level_steps                 whether the machine, or its scaled levels, could have shown it
-words          the sentences           section, claims_terminal, claims_plot   where they are shown
+words          the sentences           section, claims_terminal   where they are shown
 more           which cells need more repetitions
 judge          the whole way, from ledger and campaign to claims with verdicts
 """

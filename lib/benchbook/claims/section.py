@@ -11,10 +11,11 @@ from IPython.display import HTML
 
 from benchbook import plots
 from benchbook.analysis.results import JudgedClaim, Verdict
-from benchbook.claims import claims_plot
 from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import leans, number
 from benchbook.display import show
+from benchbook.frames import report_frames
+from benchbook.plots import output
 
 _HOW = (
     "An interval inside the claimed range reproduces the claim, one outside contradicts it. With many claims some "
@@ -67,10 +68,10 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:
         return table
     how = _HOW.format(error_rate(tested))
     where = folder / f"{name.replace(':', '_')}-claims.png"
-    drawn = plots.picture.show(
-        claims_plot.forest(tested), claims_plot.alt(tested), f"{name}: each claim's effect. {how}", save_as=where
-    )
-    return show.stack([drawn, table])
+    figure = plots.claims(report_frames.claims(tested))
+    alt, _ = output.words(figure)
+    output.save(plots.described(figure, alt, f"{name}: each claim's effect. {how}"), where)
+    return show.stack([output.picture(figure), table])
 
 
 def error_rate(claims: Sequence[JudgedClaim]) -> str:

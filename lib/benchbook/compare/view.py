@@ -19,6 +19,7 @@ from benchbook.compare.history import effect_rows
 from benchbook.compare.pair import Comparison, asked_for
 from benchbook.compare.request import CompareParameters
 from benchbook.display import show
+from benchbook.plots import output
 
 
 def open_comparison(namespace: Mapping[str, Any]) -> Comparison:
@@ -121,7 +122,7 @@ def figure(comparison: Comparison) -> HTML:
         f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
         "better for a rate, worse for a time. Intervals that leave the picture are cut."
     )
-    return plots.picture.show(plots.ratio_plot.draw(frame, margin=comparison.margin), _alt(comparison), caption)
+    return output.picture(plots.described(plots.ratios(frame, margin=comparison.margin), _alt(comparison), caption))
 
 
 def _alt(comparison: Comparison) -> str:

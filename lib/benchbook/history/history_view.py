@@ -16,6 +16,8 @@ from benchbook.display import show
 from benchbook.errors import counted
 from benchbook.history import NOTEBOOK
 from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
+from benchbook.plots import output
+from benchbook.plots.history import MOST_LINES, over_campaigns
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS
 
 # A table of more rows is not read; `ReportHistory.changes` has all.
@@ -106,7 +108,7 @@ def _figure(found: ReportHistory, metric: str, unit: str) -> HTML:
     # Nothing that is measured is below 0, but an interval of few repetitions can be wider than its mean.
     low = (kept.low / middle).clip(lower=0)
     frame = kept.assign(value=kept["mean"] / middle, low=low, high=kept.high / middle)
-    drawn = plots.campaign_plot.draw(frame, broken, found.campaigns.campaign.tolist())
+    drawn = over_campaigns(frame, broken, found.campaigns.campaign.tolist())
     said = [f"{row.panel}, {row.line}: {row.ratio:.2f} from {row.campaign}" for row in broken.itertuples()]
     none = _too_few(found) if found.too_few else "No level changed."
     changed = f"{'; '.join(said[:12])}." if said else none
@@ -115,7 +117,7 @@ def _figure(found: ReportHistory, metric: str, unit: str) -> HTML:
         f"{metric} ({unit}) of every campaign, relative to its cell's median, with 95% intervals over repetitions. "
         f"Lines: levels. Dotted: where one changed. {left_out}"
     )
-    return plots.picture.show(drawn, alt, caption.strip())
+    return output.picture(plots.described(drawn, alt, caption.strip()))
 
 
 def _lines(frame: pd.DataFrame) -> pd.DataFrame:
@@ -129,7 +131,7 @@ def _few(frame: pd.DataFrame, broken: set[tuple[str, str]]) -> tuple[pd.DataFram
     """At most as many lines as can be told apart, those that changed first; and what was left out, in words."""
     lines = frame.groupby("line", sort=False).panel.agg(list)
     order = sorted(lines.index, key=lambda line: not any((panel, line) in broken for panel in lines[line]))
-    kept = order[: plots.campaign_plot.MOST_LINES]
+    kept = order[:MOST_LINES]
     left = len(order) - len(kept)
     return frame[frame.line.isin(kept)], f"{left} more combinations of levels are not drawn." if left else ""
 

@@ -1,4 +1,4 @@
-"""Effects in rows, each with its interval: claims, cells of a comparison, rungs of a ladder."""
+"""Effects in rows, each with its interval: the claims of a report, the cells of a comparison, steps of a ladder."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from benchbook.plots.panels import Panels
-from benchbook.plots.quick_seaborn import sns
-from benchbook.plots.style import PUBLISHED, Look, laid_out, legend, styled
+from benchbook.analysis.formatting import number
+from benchbook.given.named import one_of
+from benchbook.plots.output import described, nothing
+from benchbook.plots.style import PUBLISHED, styled
 
-CLAIMED, PRINTED = "claimed range", "published"
 _BAND = "#bfd9e6"
+_TICK: dict[str, Any] = {"marker": "|", "color": "black", "markersize": 12, "markeredgewidth": 1.6}
 # Two marks in one row stand this far from its middle.
 _APART = 0.15
+# Ratios beyond these are off the picture: a published value would stand at a place that is not its own.
+_LEAST, _MOST = 1 / 1024, 1024.0
+_MOST_TICKS = 11
+_RATIO_TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -37,35 +43,152 @@ class Scale:
     title: str = ""
 
 
+# Colour and mark, by what is said of a row: no reader needs colours to tell them apart.
+Looks = Mapping[str, tuple[Any, str]]
+
+
+def _looks() -> dict[str, tuple[Any, str]]:
+    blue, orange, green, red = sns.color_palette("colorblind", 4)
+    return {
+        "reproduced": (green, "o"),
+        "contradicted": (red, "X"),
+        "inconclusive": (blue, "s"),
+        "slower": (red, "v"),
+        "faster": (blue, "^"),
+        "changed": (orange, "D"),
+        "equivalent": (green, "o"),
+        "not slower": (green, "^"),
+        "undecided": (PUBLISHED, "s"),
+        "not called": (PUBLISHED, "X"),
+    }
+
+
+def claims(frame: pd.DataFrame) -> Figure:
+    """Draw each claim's effect and interval against the range that the report claims, ratios above, correlations below.
+
+    `frame`: as `report.claims_frame()`; claims without an effect are left out.
+    """
+    for name in ("claim", "verdict", "unit", "effect", "region_low", "published"):
+        one_of(name, frame.columns, "column")
+    tested = frame[frame.unit.isin(["times", "tau"])]
+    if tested.empty:
+        return nothing("No claim was tested.")
+    several = tested.system.nunique() > 1
+    rows = tested.claim.astype(str) + (", " + tested.system.astype(str) if several else "")
+    names = {"verdict": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
+    drawn = tested.rename(columns={**names, "published": "printed", "unit": "panel"}).assign(row=rows)
+    drawn = drawn.sort_values("panel", ascending=False, kind="stable")
+    scales = {unit: _claim_scale(unit, part) for unit, part in drawn.groupby("panel", sort=False)}
+    parts = [
+        f"{row}: {verdict}, {number(effect)} (published {number(published)})"
+        for row, verdict, effect, published in zip(rows, tested.verdict, tested.effect, tested.published, strict=True)
+    ]
+    return described(
+        forest(drawn, scales, _looks()),
+        f"Effect of each claim against the claimed range. {'; '.join(parts)}.",
+        "A line per claim: the measured effect with its interval, widened for the number of claims. Shaded: the range "
+        "that the report claims. Tick: the published value.",
+    )
+
+
+def _claim_scale(unit: str, part: pd.DataFrame) -> Scale:
+    """Return a scale wide enough for effects, claimed ranges and published values; intervals may end in an arrow."""
+    if unit == "tau":
+        quarters = [-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0]
+        return Scale("Kendall's tau (1: the same order)", (-1.05, 1.05), ticks=quarters, log=False, at=0.0)
+    known = part[["value", "printed", "claimed_low", "claimed_high"]].to_numpy(float)
+    known = known[np.isfinite(known) & (known > 0)]
+    low, high = max(_LEAST, min([0.5, *known / 2])), min(_MOST, max([2.0, *known * 2]))
+    powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+    step = math.ceil(len(powers) / _MOST_TICKS)
+    ticks = [2.0**power for power in powers if power % step == 0]
+    return Scale("effect (ratio, log scale)", (low, high), ticks=ticks)
+
+
+def ratios(frame: pd.DataFrame, *, margin: float = 0.05) -> Figure:
+    """Draw B / A of every cell with its interval, a panel per metric; the band is the margin that does not matter.
+
+    `frame`: as `benchbook.ratios()`: [table, system, levels, metric, unit, ratio, low, high, called].
+    """
+    for name in ("ratio", "low", "high", "called"):
+        one_of(name, frame.columns, "column")
+    cells = frame.astype(dict.fromkeys(("table", "system", "levels", "metric", "unit", "called"), str))
+    cells = cells.assign(panel=cells.metric + " (" + cells.unit + ")", who=cells.called, value=cells.ratio)
+    parts = [part.assign(row=_cell_names(part)) for _, part in cells.groupby("panel", sort=False)]
+    scales = {str(part.panel.iloc[0]): _ratio_scale(part, margin) for part in parts}
+    said = f"Ratios B / A of {len(frame)} cells, {frame.ratio.min():.2f} to {frame.ratio.max():.2f}."
+    return described(
+        forest(pd.concat(parts), scales, _looks(), width=7.5, row_height=0.25),
+        said,
+        f"B / A with 95% intervals; grey: ±{margin:.0%}. {frame.attrs.get('sentence', '')}".strip(),
+    )
+
+
+def _ratio_scale(part: pd.DataFrame, margin: float) -> Scale:
+    """Reach around all ratios, and around their intervals as far as these do not dwarf the ratios."""
+    wide = max(1.25, part.ratio.max(), 1 / part.ratio.min())
+    reach = min(max(wide, part.high.max(), 1 / part.low.min()) if part.low.notna().any() else wide, 4 * wide)
+    low, high = max(0.1, 1 / (1.05 * reach)), min(10.0, 1.05 * reach)
+    ticks = [1.0]
+    # At most one per eighth of the axis.
+    for tick in sorted((t for t in _RATIO_TICKS if low <= t <= high), key=lambda t: abs(math.log(t))):
+        if all(abs(math.log(tick / other)) >= math.log(high / low) / 8 for other in ticks):
+            ticks.append(tick)
+    band, title = (1 - margin, 1 / (1 - margin)), str(part.panel.iloc[0])
+    return Scale("ratio B / A, log scale", (low, high), ticks=sorted(ticks), band=band, title=title)
+
+
+def _cell_names(part: pd.DataFrame) -> list[str]:
+    """Name each cell by table and system, where there are several, and by the levels in which its table varies."""
+    levels = {
+        name: set.intersection(*(set(text.split(", ")) for text in rows.levels)) for name, rows in part.groupby("table")
+    }
+    told = [column for column in ("table", "system") if part[column].nunique() > 1]
+    names = []
+    for row in part.to_dict("records"):
+        own = [level for level in str(row["levels"]).split(", ") if level not in levels[row["table"]]]
+        names.append(", ".join([*(str(row[column]) for column in told), *own]) or str(row["levels"]))
+    return names
+
+
 @styled()
 def forest(
-    frame: pd.DataFrame, scales: Mapping[str, Scale], looks: Mapping[str, Look], *, width: float, row_height: float
-) -> Figure:
-    """A panel per value of `panel` below each other, rows from top to bottom in their order of appearance.
+    frame: pd.DataFrame, scales: Mapping[str, Scale], looks: Looks, *, width: float = 8.2, row_height: float = 0.3
+) -> sns.FacetGrid:
+    """Draw a panel per value of `panel` below each other, rows from top to bottom in their order of appearance.
 
     `frame`: [panel, row, who, value, low, high]; who is a key of `looks`; several of them in a row stand apart.
     NaN for a bound: no interval; an infinite bound, or one outside of the scale, ends in an arrow. Optional columns
-    [claimed_low, claimed_high, printed]: a range shaded in the row, and a tick.
+    [claimed_low, claimed_high, printed]: a range shaded in the row, and a tick. `width`, `row_height`: inches.
     """
+    # A category would bring its names that no row has.
+    frame = frame.assign(who=frame.who.astype(str), row=frame.row.astype(str), panel=frame.panel.astype(str))
     shown = {who: look for who, look in looks.items() if who in set(frame.who)}
     rows = {panel: list(dict.fromkeys(part.row)) for panel, part in frame.groupby("panel", sort=False)}
     heights = [len(names) + 1.6 for names in rows.values()]
-    grid = Panels(
+    grid = sns.FacetGrid(
         frame, row="panel", row_order=list(rows), sharex=False, sharey=False, gridspec_kws={"height_ratios": heights}
     )
     for panel, axis in grid.axes_dict.items():
         part = frame[frame.panel == panel].reset_index(drop=True)
         _scale(axis, scales[str(panel)])
         _rows(axis, part.assign(y=_heights(part, rows[panel])), rows[panel], shown)
-        axis.set(xlabel=scales[str(panel)].label, ylabel="")
-    # A row as high in every panel, and room for axis labels and the legend.
+        axis.set(title="", xlabel=scales[str(panel)].label, ylabel="")
+        axis.set_title(scales[str(panel)].title, loc="left")
+    # A row as high in every panel, and room for axis labels.
     grid.figure.set_size_inches(width, row_height * sum(heights) + 0.8)
-    legend(grid.figure, shown, lines=False, more=_more(frame))
-    return laid_out(grid.figure)
+    grid.tight_layout()
+    marks = [Line2D([], [], color=c, marker=m, linestyle="none", label=who) for who, (c, m) in shown.items()]
+    if "claimed_low" in frame:
+        marks.append(Line2D([], [], color=_BAND, linewidth=8, label="claimed range"))
+    if "printed" in frame:
+        marks.append(Line2D([], [], **_TICK, linestyle="none", label="published"))
+    grid.figure.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=5, frameon=False)
+    return grid
 
 
 def _heights(part: pd.DataFrame, names: Sequence[str]) -> pd.Series[float]:
-    """Where each mark stands: at its row, and apart from another of that row."""
+    """Place each mark at its row, and apart from another of that row."""
     many = part.groupby("row").row.transform("size")
     within = part.groupby("row").cumcount()
     return part.row.map(names.index) + np.where(many > 1, (2 * within - (many - 1)) * _APART, 0.0)
@@ -82,25 +205,26 @@ def _scale(axis: Axes, scale: Scale) -> None:
     axis.axvline(scale.at, color="#888888", linewidth=0.9, zorder=1)
     if scale.band:
         axis.axvspan(*scale.band, color=PUBLISHED, alpha=0.15, linewidth=0)
-    # Seaborn's own title would name the column.
-    axis.set_title("")
-    axis.set_title(scale.title, loc="left")
 
 
-def _rows(axis: Axes, part: pd.DataFrame, names: Sequence[str], shown: Mapping[str, Look]) -> None:
+def _rows(axis: Axes, part: pd.DataFrame, names: Sequence[str], shown: Looks) -> None:
     left, right = axis.get_xlim()
     if "claimed_low" in part:
-        _claimed(axis, part)
-    for row in part.to_dict("records"):
-        _interval(axis, row["y"], row["low"], row["high"], shown[row["who"]].colour)
+        # Ranges open on one side reach to the edge.
+        low = part.claimed_low.astype(float).fillna(left).clip(left, right)
+        high = part.claimed_high.astype(float).fillna(right).clip(left, right)
+        known = part.claimed_low.notna() | part.claimed_high.notna()
+        axis.barh(part.y[known], (high - low)[known], left=low[known], height=0.76, color=_BAND, linewidth=0, zorder=0)
+    for y, who, low_end, high_end in zip(part.y, part.who, part.low, part.high, strict=True):
+        _interval(axis, y, low_end, high_end, shown[who][0])
     sns.scatterplot(
-        part.assign(value=part.value.clip(left, right)),
+        part.assign(value=part.value.astype(float).clip(left, right)),
         x="value",
         y="y",
         hue="who",
         style="who",
-        palette={who: look.colour for who, look in shown.items()},
-        markers={who: look.marker for who, look in shown.items()},
+        palette={who: colour for who, (colour, _) in shown.items()},
+        markers={who: marker for who, (_, marker) in shown.items()},
         s=42,
         zorder=4,
         clip_on=False,
@@ -108,22 +232,15 @@ def _rows(axis: Axes, part: pd.DataFrame, names: Sequence[str], shown: Mapping[s
         ax=axis,
     )
     if "printed" in part:
-        known = part.dropna(subset="printed")
-        axis.plot(known.printed.clip(left, right), known.y, **_TICK, zorder=3, linestyle="none")
+        printed = part[part.printed.notna()]
+        axis.plot(printed.printed.astype(float).clip(left, right), printed.y, **_TICK, zorder=3, linestyle="none")
     axis.set_yticks(range(len(names)), list(names))
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.grid(visible=False, axis="y")
 
 
-def _claimed(axis: Axes, part: pd.DataFrame) -> None:
-    """Ranges open on one side reach to the edge."""
-    left, right = axis.get_xlim()
-    low, high = part.claimed_low.fillna(left).clip(left, right), part.claimed_high.fillna(right).clip(left, right)
-    axis.barh(part.y, high - low, left=low, height=0.76, color=_BAND, linewidth=0, zorder=0)
-
-
-def _interval(axis: Axes, y: float, low: float, high: float, colour: str) -> None:
-    if math.isnan(low) or math.isnan(high):
+def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> None:
+    if pd.isna(low) or pd.isna(high):
         return
     left, right = axis.get_xlim()
     ends = [min(max(bound, left), right) for bound in (low, high)]
@@ -131,15 +248,3 @@ def _interval(axis: Axes, y: float, low: float, high: float, colour: str) -> Non
     for cut, edge, arrow in ((low < left, left, "<"), (high > right, right, ">")):
         if cut:
             axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3)
-
-
-_TICK: dict[str, Any] = {"marker": "|", "color": "black", "markersize": 12, "markeredgewidth": 1.6}
-
-
-def _more(frame: pd.DataFrame) -> list[Line2D]:
-    found = []
-    if "claimed_low" in frame:
-        found.append(Line2D([], [], color=_BAND, linewidth=8, label=CLAIMED))
-    if "printed" in frame:
-        found.append(Line2D([], [], **_TICK, linestyle="none", label=PRINTED))
-    return found

@@ -1,120 +1,84 @@
-"""The one look of all figures: colours and marks that differ for every reader, text sizes, one legend below."""
+"""The one look of all figures: seaborn's ticks and colour-blind palette, published values grey and dashed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import cycle
-from typing import Literal
+from typing import Any
 
-from matplotlib import rc_context
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
-from benchbook.plots.quick_seaborn import sns
-
-# Okabe & Ito (2008), Color Universal Design: told apart with any colour vision; markers differ as well.
+# Grey is no colour of the palette: what was published is never taken for a measurement.
 PUBLISHED = "#555555"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKERS = ("o", "D", "^", "v", "P", "X")
 DPI = 110
-# Two panels side by side stay readable on a phone.
-COLUMNS = 2
-PANEL_WIDTH = 3.5
+COLUMNS = 3
+HEIGHT, ASPECT = 2.3, 1.3
+MARKERS = ("o", "D", "^", "v", "P", "X")
 
 _AXES = {
     "axes.grid": True,
     "grid.color": "#e4e4e4",
-    "axes.edgecolor": "#222222",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "figure.facecolor": "white",
 }
-_SIZES = {
-    "axes.titlesize": 10,
-    "axes.labelsize": 9,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 5.5,
-}
+_SIZES = {"axes.titlesize": 9, "axes.labelsize": 9, "lines.markersize": 5.5, "legend.fontsize": 8}
 
 
-@dataclass(frozen=True)
-class Look:
-    """How one line or one kind of mark is drawn; `dash` as matplotlib's on-off sequence, () for a solid line."""
-
-    colour: str
-    marker: str
-    dash: tuple[float, ...] = ()
-
-
-AS_PUBLISHED = Look(PUBLISHED, "s", (4, 2))
+def set_theme() -> None:
+    """Give every figure of a notebook, drawn by seaborn or by `plots`, the look of the kit's pages."""
+    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc={**_AXES, **_SIZES})
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Seaborn's style and context, while a figure is made; also a decorator."""
-    # A title without a place is looked for a free one at each pass of a layout; no panel has ticks on top.
-    with sns.axes_style("ticks", rc=_AXES), sns.plotting_context("paper", rc=_SIZES), rc_context({"axes.titley": 1.0}):
+    """Draw in the kit's look inside the block, or inside a function that this decorates."""
+    with (
+        sns.axes_style("ticks", rc=_AXES),
+        sns.plotting_context("paper", rc=_SIZES),
+        sns.color_palette("colorblind"),
+    ):
         yield
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look per name, in their order, all different up to 36; "published" comes first, grey and dashed."""
-    wanted = list(dict.fromkeys(names))
-    found = {"published": AS_PUBLISHED} if "published" in wanted else {}
-    others = [name for name in wanted if name != "published"]
-    # Each further round of the colours has its marks one place on: the tenth repetition is not drawn as the fourth.
-    marks = [MARKERS[(place + place // len(COLOURS)) % len(MARKERS)] for place in range(len(others))]
-    known = zip(others, cycle(COLOURS), marks, strict=False)
-    return found | {name: Look(colour, marker) for name, colour, marker in known}
+def looks(names: Iterable[str], *, lines: bool = True) -> dict[str, Any]:
+    """Return seaborn's arguments that give each name a colour and a mark of its own, "published" grey and dashed.
 
-
-def legend(
-    figure: Figure,
-    shown: Mapping[str, Look],
-    *,
-    lines: bool = True,
-    more: Iterable[Line2D] = (),
-    where: Literal["outside lower center", "outside upper center"] = "outside lower center",
-) -> None:
-    """One legend for all panels, outside of them; `lines` of False: marks alone."""
-    handles = [_handle(name, look, line=lines) for name, look in shown.items()]
-    figure.legend(handles=[*handles, *more], loc=where, ncols=4, frameon=False)
-
-
-def _handle(name: str, look: Look, *, line: bool) -> Line2D:
-    found = Line2D([], [], color=look.colour, marker=look.marker, label=name)
-    if not line:
-        found.set_linestyle("none")
-    elif look.dash:
-        found.set_dashes(look.dash)
-    return found
-
-
-def laid_out(figure: Figure) -> Figure:
-    """The figure with room for its labels and for a legend outside of its panels.
-
-    What takes no room of its own is not asked for any: lines around a panel stand inside of its labels, and a label
-    without text needs no place. matplotlib works out all ticks of an axis anew for each such question.
+    For `hue` and `style` of one column. Colours repeat after ten names, marks after six: pairs after thirty.
     """
-    for panel in figure.axes:
-        for spine in panel.spines.values():
-            spine.set_in_layout(False)
-        for axis in (panel.xaxis, panel.yaxis):
-            if not axis.label.get_text():
-                axis.set_label_coords(0, 0)
-    figure.set_layout_engine("constrained")
-    return figure
+    order = list(dict.fromkeys(names))
+    others = [name for name in order if name != "published"]
+    colours = sns.color_palette("colorblind", 10)
+    palette: dict[str, Any] = {name: colours[i % 10] for i, name in enumerate(others)}
+    markers = {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(others)}
+    if "published" in order:
+        palette["published"], markers["published"] = PUBLISHED, "s"
+    dashes = {name: (4, 2) if name == "published" else "" for name in order}
+    given = {"hue_order": order, "style_order": order, "palette": palette, "markers": markers}
+    return {**given, "dashes": dashes} if lines else given
+
+
+def facets(count: int, *, columns: int = COLUMNS, height: float = HEIGHT, aspect: float = ASPECT) -> dict[str, Any]:
+    """Return seaborn's arguments for panels with scales of their own, `columns` in a row."""
+    return {
+        "col_wrap": max(1, min(columns, count)),
+        "height": height,
+        "aspect": aspect,
+        "facet_kws": {"sharex": False, "sharey": False, "legend_out": False},
+    }
+
+
+def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
+    """Move the grid's legend, where it has one, below its panels; `title` says what numbers in it are."""
+    if grid.legend is not None:
+        columns = 4 if title is None else 10
+        sns.move_legend(grid, "upper center", bbox_to_anchor=(0.5, 0.0), ncol=columns, title=title, frameon=False)
 
 
 def short_numbers(axis: Axes) -> None:
-    """12k in place of 12000 on the y axis; values below 1 as they are, because nobody reads 500m as a half."""
-    top = max(abs(end) for end in axis.get_ylim())
-    if top >= 1000:
-        axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+    """Write 12k for 12000 on an axis; values below 1 stay: nobody reads 500m as a half."""
+    for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
+        if max(map(abs, limits)) >= 10_000 or (one is axis.yaxis and max(map(abs, limits)) >= 1000):
+            one.set_major_formatter(EngFormatter(sep=""))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from seaborn import FacetGrid
 
 from benchbook import plots
+from benchbook.plots.forest import Scale, forest
+from benchbook.plots.style import looks
 from benchbook.reports.saga.rung import BASE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
@@ -31,8 +31,8 @@ def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
 def drawn(frame: pd.DataFrame) -> Figure:
     """The ladder with what it shows in words; `frame` as `relative` returns it."""
     if frame.empty:
-        return plots.no_figure.nothing(f"Nothing is relative to {BASE.label}: it was not measured.")
-    return plots.mime.described(
+        return plots.nothing(f"Nothing is relative to {BASE.label}: it was not measured.")
+    return plots.described(
         ladder(frame, list(dict.fromkeys(frame.measure)), base=BASE.label),
         in_words(frame),
         f"Each measure relative to its value at {BASE.label}, each rung at its knee. "
@@ -40,17 +40,17 @@ def drawn(frame: pd.DataFrame) -> Figure:
     )
 
 
-def ladder(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> Figure:
+def ladder(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> FacetGrid:
     """One panel per measure below each other, rungs from top to bottom; `frame` as `relative` returns it."""
     kept = frame[frame.measure.isin(measures)].assign(panel=lambda f: f.measure, row=lambda f: f.rung)
     # A rate below zero is none: the interval ends at the axis.
     kept = kept.assign(low=kept.low.clip(lower=0))
     ranges = {m: (0.0, 1.05 * float(np.nanmax(part[["value", "high"]]))) for m, part in kept.groupby("measure")}
-    scale = plots.forest.Scale
-    scales = {str(m): scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
-    looks = plots.style.looks(kept.who)
+    scales = {str(m): Scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
+    look = looks(kept.who)
+    marks = {who: (look["palette"][who], look["markers"][who]) for who in look["hue_order"]}
     order = sorted(kept.index, key=lambda i: (measures.index(kept.measure[i]), kept.who[i] != "published"))
-    return plots.forest.forest(kept.loc[order], scales, looks, width=6.4, row_height=0.28)
+    return forest(kept.loc[order], scales, marks, width=6.4, row_height=0.28)
 
 
 def in_words(frame: pd.DataFrame) -> str:

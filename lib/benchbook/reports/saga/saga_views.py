@@ -19,6 +19,7 @@ from benchbook.analysis.results import Measured
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
+from benchbook.plots import output
 from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
@@ -55,7 +56,7 @@ def swept(trials: pd.DataFrame, metric: str) -> Figure:
     `trials`: as `by_clients` returns them.
     """
     if trials.concurrency.nunique() < 2:
-        return plots.no_figure.nothing("One number of clients was measured: the table above has all there is.")
+        return plots.nothing("One number of clients was measured: the table above has all there is.")
     return plots.repetitions(trials, metric, x="concurrency", panel="rung")
 
 
@@ -232,9 +233,9 @@ def _every_trial(report: Recorded, records: list[Record], metric: str, source: s
     mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
     names = ["mode", "sql_per_branch"]
     frame = outcome.trial_series(mine, report.campaign.coded_series, report.environment, metric, source, names)
-    figure = plots.timelines.time_series(frame, row="mode", column="sql_per_branch", label=label)
+    drawn = plots.time_series(frame, row="mode", column="sql_per_branch", label=label)
     of, name = (f"{mine[0].system}: ", f"{mine[0].system}-") if several else ("", "")
     alt = f"{of}{label} over time in every trial: {outcome.spread(frame, names)}"
-    return plots.picture.show(
-        figure, alt, f"{of}{label}, one line per repetition.", save_as=report.figure_file(f"{name}{metric}-series")
-    )
+    figure = plots.described(drawn, alt, f"{of}{label}, one line per repetition.")
+    output.save(figure, report.figure_file(f"{name}{metric}-series"))
+    return output.picture(figure)

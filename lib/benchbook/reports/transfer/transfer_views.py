@@ -22,6 +22,7 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published
 from benchbook.display import show
 from benchbook.grouping import grouped
+from benchbook.plots import output
 from benchbook.reports.transfer.engines import KNOBS
 from benchbook.reports.transfer.transfer_kind import REPEATED, peer_table
 
@@ -199,10 +200,12 @@ def _every_trial(report: Recorded, engine: str, metric: str, source: str, label:
         cache="cache " + frame.cache_bucket_size.astype(str),
         threads=_by_size(frame.source_threads.astype(str) + "/" + frame.target_threads.astype(str)),
     ).sort_values("cache_bucket_size", kind="stable")
-    figure = plots.timelines.time_series(frame, row="cache", column="threads", label=label, since="copying")
+    drawn = plots.time_series(frame, row="cache", column="threads", label=label, since="copying")
     alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
     said = f"{engine}: {label}, one line per repetition. {_stand_ins(report)}".strip()
-    return plots.picture.show(figure, alt, said, save_as=report.figure_file(name))
+    figure = plots.described(drawn, alt, said)
+    output.save(figure, report.figure_file(name))
+    return output.picture(figure)
 
 
 def while_copying(frame: pd.DataFrame, records: list[Record], levels: list[str]) -> pd.DataFrame:

@@ -1,0 +1,109 @@
+"""A figure as a notebook keeps it: SVG, PNG for who shows no SVG, and what it shows in words.
+
+GitHub, nbviewer and sanitised HTML drop pictures that stand inside HTML: a figure is an output of its own.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import seaborn as sns
+from IPython.core.getipython import get_ipython
+from matplotlib.figure import Figure
+from matplotlib_inline.config import InlineBackend
+
+from benchbook.display.outputs import Picture
+from benchbook.given.whole_file import replace_bytes
+from benchbook.plots.style import COLUMNS, DPI, HEIGHT, styled
+
+# Bytes: a figure of thousands of marks is larger as SVG than as PNG, which then is all that is kept.
+MOST_SVG = 250_000
+Bundle = dict[str, Any]
+
+_words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
+
+
+def described(drawn: Figure | sns.axisgrid.Grid | plt.Axes, alt: str, caption: str = "") -> Figure:
+    """Return the figure of what matplotlib or seaborn drew, with what it shows in words.
+
+    Any figure may be described: `plots.described(sns.relplot(...), "tps against threads: ...", "with 95% intervals")`.
+    """
+    figure = drawn if isinstance(drawn, Figure) else drawn.figure
+    assert isinstance(figure, Figure)
+    show_figures_in_full()
+    _words[figure] = (alt, caption)
+    # pyplot keeps it no longer, so that a notebook does not show it twice.
+    plt.close(figure)
+    return figure
+
+
+def words(figure: Figure) -> tuple[str, str]:
+    """Return alt text and caption of a figure; of one that nobody described, its titles."""
+    titles = [axis.get_title() or axis.get_title(loc="left") for axis in figure.axes]
+    return _words.get(figure, (f"Figure: {'; '.join(filter(None, titles)) or 'without a title'}", ""))
+
+
+def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
+    """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`)."""
+    alt, caption = words(figure)
+    encoded = b64encode(png(figure)).decode()
+    data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": encoded}
+    if len(drawn := svg(figure)) <= MOST_SVG:
+        data["image/svg+xml"] = drawn
+    return data, {"alt": alt, "caption": caption}
+
+
+def png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", metadata={"Description": words(figure)[0]})
+    return buffer.getvalue()
+
+
+def svg(figure: Figure) -> str:
+    """Return the figure as SVG: text stays text, in the reader's font; no date, so that it is the same each time."""
+    alt, _ = words(figure)
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}):
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Description": alt, "Date": None})
+    return buffer.getvalue()
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Write the figure as PNG to `file`, and as SVG beside it. Raise NotWritten."""
+    replace_bytes(file, png(figure))
+    replace_bytes(file.with_suffix(".svg"), svg(figure).encode())
+
+
+def picture(figure: Figure) -> Picture:
+    """Return a described figure as a part of a notebook's output that holds more than it."""
+    data, about = bundle(figure)
+    image = (
+        f'<figure class="bb-figure"><img alt="{html.escape(about["alt"], quote=True)}" style="max-width:100%" '
+        f'src="data:image/png;base64,{data["image/png"]}"><figcaption>{html.escape(about["caption"])}</figcaption>'
+    )
+    return Picture(f"{image}</figure>", data, about["alt"], about["caption"])
+
+
+@styled()
+def nothing(why: str) -> Figure:
+    """Return a figure that says why there is none: a notebook goes on, and its reader knows."""
+    figure = Figure(figsize=(COLUMNS * HEIGHT, 0.6))
+    figure.text(0.02, 0.5, why, va="center", fontsize=9)
+    return described(figure, why)
+
+
+def show_figures_in_full() -> None:
+    """Let this kernel show every matplotlib figure as SVG, PNG and words. Do nothing outside a kernel."""
+    shell = get_ipython()
+    if shell is not None and shell.display_formatter is not None:
+        shell.display_formatter.mimebundle_formatter.for_type(Figure, lambda figure, **_: bundle(figure))
+        # A kernel that draws inline would draw each figure once more, and show that in place of ours.
+        InlineBackend.instance(parent=shell).figure_formats = set()
+        shell.display_formatter.formatters["image/png"].pop(Figure, None)

@@ -1,0 +1,270 @@
+"""Published beside measured: one metric over a level, several metrics, and a measure over two levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocator
+
+from benchbook.analysis.formatting import number
+from benchbook.analysis.shown_trials import curves_apart, few_points
+from benchbook.errors import BadInput
+from benchbook.given.axis import check_numbers
+from benchbook.given.named import one_of
+from benchbook.plots.output import described, nothing
+from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
+
+# An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.
+_STRETCH_LOG, _STRETCH = 8.0, 1.6
+# From this step on between neighbouring levels they are set apart evenly, on a log scale.
+_DOUBLING = 1.4
+_NO_LEVELS = ["table", "system", "metric", "published", "measured", "low", "high", "n", "unit"]
+
+
+def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised: bool = False) -> Figure:
+    """Draw published and measured `metric` against level `x`, a panel per `panel`, with 95% intervals.
+
+    `beside`: as `report.beside_frame()`. The y axis is logarithmic; normalised, each curve is divided by its value at
+    the lowest x, so that shapes can be compared across hardware. Where other levels were run than published ones
+    (column `<x>_run`), the axis names both. Panels in which nothing was measured are left out. Raise BadInput for a
+    name that the frame does not have.
+    """
+    for name in (panel, "published", "measured"):
+        one_of(name, beside.columns, "column")
+    check_numbers(beside, x)
+    one_of(metric, sorted(set(beside.metric)), "metric")
+    frame = beside[(beside.metric == metric) & beside[x].notna()]
+    frame = curves_apart(frame, x=x, panel=panel, levels=frame.columns.difference([*_NO_LEVELS, f"{x}_run"]))
+    frame = frame[frame[panel].isin(frame[frame.measured.notna()][panel])]
+    if frame.empty:
+        return nothing(f"No {metric} was measured.")
+    points, left_out = few_points(_points(frame.assign(panel=frame[panel].astype(str)), x), x)
+    label = metric if frame.unit.iloc[0] in ("", "1") else f"{metric} ({frame.unit.iloc[0]})"
+    how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
+    if normalised:
+        points = normalise(points, x)
+    return described(
+        _curves(points, x=x, label=f"{metric}, relative" if normalised else label, log=not normalised),
+        f"{label} against {x} ({how}). {ends_in_words(points, x)}.",
+        f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
+        f"{left_out} {beside.attrs.get('levels', '')}".strip(),
+    )
+
+
+def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
+    """Draw several metrics against level `x`, published and measured, a panel per metric, log scales, 95% intervals.
+
+    `beside`: `report.beside_frame()`, of one table. Raise BadInput for a name that the frame does not have.
+    """
+    check_numbers(beside, x, "published", "measured")
+    for metric in metrics:
+        one_of(metric, sorted(set(beside.metric)), "metric")
+    frame = beside[beside.metric.isin(metrics) & beside[x].notna()]
+    if not frame.measured.notna().any():
+        return nothing("This table was not measured in this campaign.")
+    titles = beside.attrs.get("titles", {})
+    frame = frame.assign(panel=[f"{titles.get(m, m)} ({u})" for m, u in zip(frame.metric, frame.unit, strict=True)])
+    points = _points(pd.concat([frame[frame.metric == metric] for metric in metrics]), x)
+    # A log scale has no place for a zero.
+    points = points[points.value > 0]
+    return described(
+        _curves(points, x=x, label="", log=True),
+        f"Against {x}. {points_in_words(points, x)}.",
+        "Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
+        f"On other hardware compare shapes. {beside.attrs.get('levels', '')}".strip(),
+    )
+
+
+def _points(frame: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Return [panel, x, run, who, value, low, high] with a line per system, and the published one once."""
+    run = frame[f"{x}_run"] if f"{x}_run" in frame else frame[x]
+    frame = frame.assign(run=run)
+    printed = frame.assign(who="published", value=frame.published, low=np.nan, high=np.nan)
+    measured = frame.assign(who=frame.system.astype(str), value=frame.measured)
+    points = pd.concat([printed, measured], ignore_index=True)[["panel", x, "run", "who", "value", "low", "high"]]
+    points = points.dropna(subset="value").drop_duplicates(["panel", x, "who"])
+    numbers = {"value": float, "low": float, "high": float}
+    places = {name: place for place, name in enumerate(dict.fromkeys(frame.panel))}
+    order = points.assign(place=points.panel.map(places), last=points.who != "published")
+    return points.loc[order.sort_values(["place", "last", "who", x], kind="stable").index].astype(numbers)
+
+
+@styled()
+def _curves(points: pd.DataFrame, *, x: str, label: str, log: bool) -> sns.FacetGrid:
+    names = sorted(set(points.who), key=lambda who: (who != "published", who))
+    panels = list(dict.fromkeys(points.panel))
+    grid = sns.relplot(
+        points, kind="line", x=x, y="value", hue="who", style="who", col="panel", col_order=panels, errorbar=None,
+        legend=len(names) > 1, **looks(names), **facets(len(panels)),
+    )  # fmt: skip
+    colours = looks(names)["palette"]
+    for name, axis in grid.axes_dict.items():
+        part = points[points.panel == name]
+        _value_axis(axis, part, log=log)
+        _intervals(axis, part, x, colours)
+        _level_axis(axis, part, x)
+        axis.set_title(f"{name}\n{_gain(part, x)}".strip())
+    grid.set_axis_labels(x.replace("_", " "), label).tight_layout()
+    legend_below(grid)
+    return grid
+
+
+def _gain(part: pd.DataFrame, x: str) -> str:
+    """Say what came of the most over the fewest, by whom: "published ×3.3, tidb ×2.3"."""
+    said = []
+    for who, line in part.groupby("who", sort=False):
+        ends = line.sort_values(x).value.to_numpy()
+        if len(ends) > 1 and ends[0] > 0:
+            said.append(f"{who} ×{ends[-1] / ends[0]:.2g}")
+    return ", ".join(said) if len(said) < 4 else ""
+
+
+def normalise(points: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Divide each curve by its own value at its lowest x; intervals hold the spread of both, the lowest x has none.
+
+    Relative half-widths add in quadrature: the delta method for the logarithm of a ratio of independent means (Oehlert,
+    "A Note on the Delta Method", American Statistician 46(1), 1992).
+    """
+    parts = []
+    for _, line in points.sort_values(x, kind="stable").groupby(["panel", "who"], sort=False):
+        half = (line.high - line.low) / 2 / line.value
+        both = (half**2 + half.iloc[0] ** 2) ** 0.5
+        both.iloc[0] = np.nan
+        ratio, reach = line.value / line.value.iloc[0], np.exp(both)
+        parts.append(line.assign(value=ratio, low=ratio / reach, high=ratio * reach))
+    return pd.concat(parts).sort_index() if parts else points
+
+
+def doubling(steps: Sequence[float]) -> bool:
+    """Return whether every level is so far above the one before that only a log scale sets them apart."""
+    known = np.unique(np.asarray(steps, dtype=float))
+    return len(known) > 1 and bool(known[0] > 0) and bool((known[1:] / known[:-1] >= _DOUBLING).all())
+
+
+def _level_axis(axis: Axes, part: pd.DataFrame, x: str) -> None:
+    """Put a tick at each published level, and below it what was run for it, where that is another one."""
+    if doubling(part[x]):
+        axis.set_xscale("log", base=2)
+    run = part.dropna(subset="run").drop_duplicates(x).set_index(x).run
+    ticks = sorted(set(part[x]))
+    scaled = any(run.get(level, level) != level for level in ticks)
+    texts = [f"{_level(v)}\n({_level(run.get(v, v))} here)" if scaled else _level(v) for v in ticks]
+    axis.set_xticks(ticks, texts, minor=False)
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def _level(value: float) -> str:
+    return f"{value:,.6g}" if value < 10_000 else str(EngFormatter(sep="")(value))
+
+
+def _value_axis(axis: Axes, part: pd.DataFrame, *, log: bool) -> None:
+    """Let the range follow the values, and their intervals as far as these do not dwarf the values."""
+    least, most = part.value.min(), part.value.max()
+    low, high = np.nanmin([least, part.low.min()]), np.nanmax([most, part.high.max()])
+    if not log:
+        axis.set_ylim(0, 1.1 * min(high, _STRETCH * most))
+        short_numbers(axis)
+        return
+    axis.set_yscale("log")
+    axis.set_ylim(max(low, least / _STRETCH_LOG) / 1.5, min(high, most * _STRETCH_LOG) * 1.5)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    short = EngFormatter(sep="")
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1000 else short(value)))
+    axis.yaxis.set_minor_locator(NullLocator())
+
+
+def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, object]) -> None:
+    """Draw bars from low to high; an end outside of the panel is an arrow at its edge."""
+    bottom, top = axis.get_ylim()
+    # Down to zero is the end of a linear axis and no cut.
+    least = bottom if bottom > 0 else -np.inf
+    for who, line in part.dropna(subset=["low", "high"]).groupby("who", sort=False):
+        low, high = line.low.clip(lower=bottom), line.high.clip(upper=top)
+        reach = np.vstack([line.value - low, high - line.value])
+        axis.errorbar(line[x], line.value, yerr=reach, fmt="none", ecolor=colours[str(who)], elinewidth=1.2, capsize=3)
+        for cut, edge, arrow in ((line.low < least, bottom, "v"), (line.high > top, top, "^")):
+            if cut.any():
+                at = line[x][cut]
+                axis.plot(at, [edge] * len(at), arrow, color=colours[str(who)], markersize=5, clip_on=False)
+
+
+def ends_in_words(points: pd.DataFrame, x: str) -> str:
+    """Say what the curves show: first and last value of each; a lone point once."""
+    parts = []
+    for (name, who), line in points.groupby(["panel", "who"], sort=False):
+        ordered = line.sort_values(x)
+        ends = ordered.iloc[[0, -1]] if len(ordered) > 1 else ordered
+        parts.append(f"{name}, {who}: {' to '.join(_values(ends, x))}")
+    return "; ".join(parts)
+
+
+def points_in_words(points: pd.DataFrame, x: str) -> str:
+    """Say what the curves show: every value."""
+    parts = []
+    for (name, who), line in points.groupby(["panel", "who"], sort=False):
+        parts.append(f"{name}, {who}: {', '.join(_values(line, x))}")
+    return "; ".join(parts)
+
+
+def _values(line: pd.DataFrame, x: str) -> list[str]:
+    return [f"{number(value)} at {at:g}" for at, value in zip(line[x], line.value, strict=True)]
+
+
+@styled()
+def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str = "who") -> Figure:
+    """Draw `value` over two levels as a map, a panel per `panel`, each cell with half the width of its 95% interval.
+
+    `frame`: a row per cell; `VALUE_low` and `VALUE_high` are the interval, where there is one.
+    """
+    for name in (down, across, panel):
+        one_of(name, frame.columns, "column")
+    check_numbers(frame, value)
+    cells = frame.dropna(subset=value).reset_index(drop=True)
+    if cells.empty:
+        return nothing(f"No {value} was measured.")
+    twice = cells[cells.duplicated([panel, down, across])]
+    if not twice.empty:
+        where = ", ".join(f"{name} {twice[name].iloc[0]}" for name in (panel, down, across))
+        fix = f"give a row per cell: frame.groupby({[panel, down, across]}, as_index=False)[{value!r}].mean()"
+        raise BadInput("a cell of the map has several rows", key=value, value=where, fix=fix)
+    short = EngFormatter(places=1, sep="")
+    half = (cells.get(f"{value}_high", np.nan) - cells.get(f"{value}_low", np.nan)) / 2
+    half = pd.Series(half, index=cells.index)
+    texts = [
+        f"{short(v)}\n±{short(h)}" if np.isfinite(h) else short(v) for v, h in zip(cells[value], half, strict=True)
+    ]
+    cells = cells.assign(panel=cells[panel].astype(str), text=texts)
+    layout = facets(cells.panel.nunique(), columns=2, height=2.6, aspect=1.4)
+    grid = sns.FacetGrid(cells, col="panel", col_wrap=layout["col_wrap"], height=2.6, aspect=1.4, **_FREE)
+    grid.map_dataframe(_map, value=value, down=down, across=across)
+    grid.set_titles("{col_name}").set_axis_labels(across, down).tight_layout()
+    parts = [
+        f"{who}, {_at(down, row)}, {_at(across, column)}: {number(float(v))}"
+        for who, row, column, v in zip(cells.panel, cells[down], cells[across], cells[value], strict=True)
+    ]
+    return described(
+        grid,
+        f"{value} over {down} and {across}. {'; '.join(parts)}.",
+        f"{value} over {down} and {across}; ± half the 95% interval. {frame.attrs.get('levels', '')}".strip(),
+    )
+
+
+_FREE = {"sharex": False, "sharey": False}
+
+
+def _map(*, data: pd.DataFrame, value: str, down: str, across: str, color: object) -> None:
+    values = data.pivot(index=down, columns=across, values=value)
+    texts = data.pivot(index=down, columns=across, values="text")
+    axis = sns.heatmap(values, annot=texts, fmt="", cmap="Blues", cbar=False, linewidths=0.5, annot_kws={"size": 7})
+    axis.grid(visible=False)
+    axis.tick_params(axis="both", rotation=0, length=0)
+
+
+def _at(level: str, value: object) -> str:
+    """Return "threads 5/15"; a text that says so itself stays as it is."""
+    return str(value) if str(value).startswith(level) else f"{level} {value}"

@@ -1,0 +1,337 @@
+"""Trials as figures: repetitions, one measure against another, latency, series over time, scalability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from benchbook.analysis.formatting import number
+from benchbook.errors import BadInput, counted
+from benchbook.given.axis import check_numbers
+from benchbook.given.named import one_of
+from benchbook.plots.output import described, nothing
+from benchbook.plots.published import doubling
+from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
+from benchbook.stats.usl import usl_fit
+
+# More panels are not read: filter the frame.
+MOST_PANELS = 24
+# Names that are told apart by colour and mark; numbers beyond these have shades.
+_TOLD_APART = 10
+_PERCENTILES = {0.5: "p50", 0.1: "p90", 0.01: "p99", 0.001: "p99.9", 0.0001: "p99.99"}
+
+
+@styled()
+def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str = "workload") -> Figure:
+    """Draw a mark per trial, those of one repetition joined along level `x`; a panel per `panel`.
+
+    `trials`: as `report.trials()`. Where cells differ in more than x and panel, a mark is the mean of a repetition.
+    """
+    check_numbers(trials, y, x)
+    data = _paneled(trials.dropna(subset=[y, x]), panel)
+    if data.empty:
+        return nothing(f"No trial has {y} and {x}.")
+    most = int(data.groupby(["panel", "repetition", x], observed=True).size().max())
+    grid = sns.relplot(
+        data, kind="line", x=x, y=y, hue="repetition", palette="viridis", marker="o", errorbar=None, col="panel",
+        legend="brief" if data.repetition.nunique() > 1 else False, **facets(data.panel.nunique()),
+    )  # fmt: skip
+    for name, axis in grid.axes_dict.items():
+        _levels_along(axis, data[data.panel == name][x])
+    what = "trial" if most == 1 else "repetition"
+    caption = "A mark per trial" if most == 1 else f"A mark is the mean of a repetition there, of up to {most} trials"
+    return described(
+        _finished(grid, x, _with_unit(trials, y), "repetition"),
+        f"{y} of every {what} against {x}. {_means(data, y, x)}",
+        f"{caption}; marks of one repetition are joined. Parallel lines: a repetition ran on a faster or slower "
+        "machine. Crossing lines: noise.",
+    )
+
+
+@styled()
+def relation(frame: pd.DataFrame, x: str, y: str, *, colour: str = "threads", panel: str = "workload") -> Figure:
+    """Draw one measure against another, a dot per row; colour tells the values of `colour`, a panel per `panel`."""
+    one_of(colour, frame.columns, "column")
+    check_numbers(frame, x, y)
+    # A ratio to what was counted 0 times is infinite, and has no place on an axis.
+    drawn = np.isfinite(frame[x].astype(float)) & np.isfinite(frame[y].astype(float))
+    data = _paneled(frame.loc[drawn].dropna(subset=[colour]), panel)
+    if data.empty:
+        return nothing(f"No row has both {x} and {y}.")
+    grid = sns.relplot(
+        data, kind="scatter", x=x, y=y, s=42, col="panel", **_by(data, colour), **facets(data.panel.nunique())
+    )
+    for name, axis in grid.axes_dict.items():
+        axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
+    parts = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
+    across, up = _with_unit(frame, x), _with_unit(frame, y)
+    return described(
+        _finished(grid, across, up, colour),
+        f"{y} against {x}, {counted(len(data), 'point')}. {parts}.",
+        f"{up} against {across}. {frame.attrs.get('levels', '')}".strip(),
+    )
+
+
+def _by(data: pd.DataFrame, colour: str) -> dict[str, Any]:
+    """Return seaborn's arguments that tell the values of a column apart: marks too, where they are few."""
+    names = sorted(data[colour].unique().tolist(), key=lambda value: (isinstance(value, str), value))
+    if len(names) > _TOLD_APART:
+        return {"hue": colour, "palette": "viridis"}
+    return {"hue": colour, "style": colour, "legend": len(names) > 1, **looks(names, lines=False)}
+
+
+def _ranks(part: pd.DataFrame, x: str, y: str) -> str:
+    """Say Spearman's rank correlation; of two points, or of one value, it says nothing."""
+    varies = len(part) > 2 and part[x].nunique() > 1 and part[y].nunique() > 1
+    rho = part[x].corr(part[y], method="spearman") if varies else math.nan
+    return counted(len(part), "point") if math.isnan(rho) else f"rank correlation {rho:.2f}"
+
+
+@styled()
+def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "workload") -> Figure:
+    """Draw latency by percentile, both on log scales: a line per value of `colour`, a panel per `panel`.
+
+    `histograms`: as `report.histograms()`; counts of all trials of a line are added, as percentiles must not be.
+    """
+    for name in ("latency_ms", "count", colour):
+        one_of(name, histograms.columns, "column")
+    kept = [name for name in dict.fromkeys([panel, colour, "system", "latency_ms"]) if name in histograms]
+    data = histograms.groupby(kept, observed=True, sort=False)["count"].sum().reset_index()
+    if data.empty:
+        return nothing("No trial has a latency histogram.")
+    data = _paneled(data, panel)
+    names = sorted(data[colour].unique().tolist(), key=lambda value: (isinstance(value, str), value))
+    palette = {"palette": looks(names)["palette"], "hue_order": names} if len(names) <= _TOLD_APART else {}
+    grid = sns.displot(
+        data, kind="ecdf", y="latency_ms", weights="count", hue=colour, complementary=True, col="panel",
+        legend=len(names) > 1, **{"palette": "viridis", **palette}, **facets(data.panel.nunique()),
+    )  # fmt: skip
+    for name, axis in grid.axes_dict.items():
+        part = data[data.panel == name]
+        fewest = 1 / part.groupby(colour, observed=True)["count"].sum().max()
+        axis.set(xscale="log", yscale="log", xlim=(1, max(fewest, 1e-5)))
+        ticks = [share for share in _PERCENTILES if share >= max(fewest, 1e-5)]
+        axis.set_xticks(ticks, [_PERCENTILES[share] for share in ticks])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    grid.set_titles("{col_name}").set_axis_labels("percentile of requests", "latency (ms)").tight_layout()
+    legend_below(grid, colour.replace("_", " "))
+    parts = [
+        f"{name}, {colour} {value}: {_percentile(part, 0.95):.3g} ms"
+        for (name, value), part in data.groupby(["panel", colour], observed=True)
+    ]
+    return described(
+        grid,
+        f"Latency by percentile. 95% of the requests took at most: {'; '.join(parts)}.",
+        "Latency against percentile: a step far to the right is a stall. Counts of all trials of a line are added.",
+    )
+
+
+def _percentile(part: pd.DataFrame, share: float) -> float:
+    ordered = part.sort_values("latency_ms")
+    reached = ordered["count"].cumsum() >= share * ordered["count"].sum()
+    return float(ordered.latency_ms[reached].iloc[0])
+
+
+def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "threads", label: str = "") -> Figure:
+    """Draw series of trials: a panel per `row` and `column`, a line per repetition, time since the load began.
+
+    `seconds`: as `report.seconds()`, of one metric. Raise BadInput where a line would be of several trials or hosts:
+    filter the frame, or make it a row or a column of panels. Trials without a `row` or a `column` are left out.
+    """
+    for name in (row, column, "since_s", "value"):
+        one_of(name, seconds.columns, "column")
+    seconds = seconds.dropna(subset=[row, column])
+    if seconds.empty:
+        return nothing(f"No samples of trials with {row} and {column}.")
+    for other in {"metric", "source", "host", "trial"} - {row, column}:
+        if (seconds.groupby([row, column, "repetition"], observed=True)[other].nunique() > 1).any():
+            names = [str(value) for value in seconds[other].unique()[:4]]
+            fix = f"filter it (`frame[frame.{other} == {names[0]!r}]`), or give it as row or column"
+            raise BadInput(f"a line would mix values of {other}", key=other, value=", ".join(names), fix=fix)
+    text = label or _named_with_unit(str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0]))
+    frame = seconds[seconds.since_s >= 0].assign(t=lambda part: part.since_s)
+    means = frame.groupby([row, column], observed=True).value.mean()
+    each = [f"{r}, {column} {c}: mean {mean:.4g}" for (r, c), mean in means.items()]
+    return described(
+        time_series(frame, row=row, column=column, label=text),
+        f"{text} over time. {'; '.join(each)}.",
+        f"{text}, one line per repetition.",
+    )
+
+
+@styled()
+def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since: str = "the load") -> Figure:
+    """Draw a panel per (row, column), in rows of their order of appearance, and a line per repetition.
+
+    `frame`: [row, column, repetition, t (s since `since` began), value].
+    """
+    panels = frame[[row, column]].drop_duplicates()
+    order = {value: place for place, value in enumerate(dict.fromkeys(frame[row]))}
+    panels = panels.assign(_row=panels[row].map(order).astype(int)).sort_values(["_row", column])
+    names = [f"{r}, {column} {_plain(c)}" for r, c in zip(panels[row], panels[column], strict=True)]
+    data = frame.merge(panels.assign(panel=names)[[row, column, "panel"]], on=[row, column])
+    several = data.repetition.nunique() > 1
+    grid = sns.relplot(
+        data, kind="line", x="t", y="value", hue="repetition", palette="viridis", marker="o", markersize=3,
+        linewidth=1, markeredgewidth=0, estimator=None, col="panel", col_order=names,
+        legend="brief" if several else False, **facets(len(names), height=1.6, aspect=1.85),
+    )  # fmt: skip
+    grid.set_titles("{col_name}", size=8)
+    figure: Figure = _timed(grid, label, since, "repetition").figure
+    return figure
+
+
+@styled()
+def watched(frame: pd.DataFrame) -> Figure:
+    """Draw what was watched while trials ran: a panel per trial and kind, a line per metric, the end of each load.
+
+    Panels without a sample are left out, and the caption says which. `frame`: [trial, panel, line, t (s), value];
+    `attrs`: `ends` (trial -> end of its load, s), `since` (what began at 0), `about` (what it shows), `shown` (which
+    trials of several, a sentence; may be missing).
+    """
+    if frame.empty:
+        return nothing(str(frame.attrs.get("about", "Nothing was watched.")))
+    about, since = str(frame.attrs["about"]), str(frame.attrs["since"])
+    ends: Mapping[str, float] = frame.attrs["ends"]
+    sampled = frame.groupby(["trial", "panel"], sort=False, observed=True).value.transform("count") > 0
+    if not sampled.any():
+        return nothing(f"{about}: nothing was sampled.")
+    data = frame[sampled].reset_index(drop=True)
+    data = data.assign(facet=data.trial.astype(str) + ": " + data.panel.astype(str), line=data.line.astype(str))
+    names = list(dict.fromkeys(data.line))
+    grid = sns.relplot(
+        data, kind="line", x="t", y="value", hue="line", hue_order=names, palette=looks(names)["palette"], marker="o",
+        markersize=3, linewidth=1, markeredgewidth=0, estimator=None, col="facet", legend=len(names) > 1,
+        **facets(data.facet.nunique(), columns=2, height=1.9, aspect=2.1),
+    )  # fmt: skip
+    grid.set_titles("{col_name}", size=8)
+    for name, axis in grid.axes_dict.items():
+        axis.axvline(ends[str(data[data.facet == name].trial.iloc[0])], color="#555555", linewidth=0.9, linestyle=":")
+    parts = "; ".join(_highest(str(name), part) for name, part in frame.groupby("trial", sort=False, observed=True))
+    some = f" {frame.attrs['shown']}" if "shown" in frame.attrs else ""
+    return described(
+        _timed(grid, "", since),
+        f"{about} over time, a panel per trial and kind. {parts}.",
+        f"{about}, time since {since} began; the dotted line is the end of the load.{some}{_unsampled(frame, sampled)}",
+    )
+
+
+def _unsampled(frame: pd.DataFrame, sampled: pd.Series[bool]) -> str:
+    left_out = frame[~sampled].drop_duplicates(["trial", "panel"]).groupby("panel", sort=False).size()
+    trials = frame.trial.nunique()
+    listed = ", ".join(f"{panel} in {count} of {trials} trials" for panel, count in left_out.items())
+    return f" Without a sample, and so without a panel: {listed}." if listed else ""
+
+
+def _highest(trial: str, part: pd.DataFrame) -> str:
+    tops = part.dropna(subset="value").groupby("line", sort=False, observed=True).value.max()
+    return f"{trial}: {', '.join(f'{line} up to {number(float(top))}' for line, top in tops.items()) or 'no samples'}"
+
+
+def _timed(grid: sns.FacetGrid, label: str, since: str, legend: str | None = None) -> sns.FacetGrid:
+    for axis in grid.axes.flat:
+        axis.set_xlim(left=0)
+        axis.set_ylim(0, 1.08 * max(axis.dataLim.ymax, 1e-9))
+        axis.xaxis.set_major_locator(MaxNLocator(5))
+        axis.yaxis.set_major_locator(MaxNLocator(4))
+        short_numbers(axis)
+    grid.set_axis_labels(f"time since {since} began (s)", "")
+    grid.figure.supylabel(label, fontsize=9)
+    grid.tight_layout()
+    legend_below(grid, legend)
+    return grid
+
+
+@styled()
+def usl(trials: pd.DataFrame, y: str = "tps", *, x: str = "threads", panel: str = "workload") -> Figure:
+    """Draw the Universal Scalability Law fitted to the mean per level, over the trials; panels with four levels."""
+    check_numbers(trials, y, x)
+    data = _paneled(trials.dropna(subset=[y, x]), panel)
+    data = data[data.groupby("panel")[x].transform("nunique") >= 4] if len(data) else data
+    if data.empty:
+        return nothing(f"The law has three parameters: it needs four levels of {x} or more.")
+    grid = sns.relplot(data, kind="scatter", x=x, y=y, s=30, col="panel", **facets(data.panel.nunique()))
+    parts = []
+    for name, axis in grid.axes_dict.items():
+        parts.append(f"{name}: {_law(axis, data[data.panel == name].groupby(x)[y].mean())}")
+    return described(
+        _finished(grid, x, _with_unit(trials, y)),
+        f"The Universal Scalability Law over the trials. {'; '.join(parts)}.",
+        "Line: the law. Marks: trials.",
+    )
+
+
+def _law(axis: Axes, means: pd.Series) -> str:
+    """Draw the fitted curve; lambda is the least-squares scale of the curve with the fitted sigma and kappa."""
+    n, rate = means.index.to_numpy(float), means.to_numpy(float)
+    try:
+        fit = usl_fit(n, rate)
+    except BadInput as problem:
+        return problem.problem
+    sigma, kappa = fit.sigma.estimate, fit.kappa.estimate
+    along = np.linspace(n.min(), n.max(), 100)
+    shape = n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+    scale = float((shape * rate).sum() / (shape**2).sum())
+    axis.plot(along, scale * along / (1 + sigma * (along - 1) + kappa * along * (along - 1)), color="C1")
+    return f"contention {sigma:.3g}, coherency {kappa:.3g}"
+
+
+def _paneled(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """Add a column `panel` of text; several systems have panels of their own."""
+    one_of(panel, frame.columns, "column")
+    names = frame[panel].map(lambda value: value if isinstance(value, str) else f"{panel} {value:g}").astype(str)
+    if "system" in frame and panel != "system" and frame.system.nunique() > 1:
+        names = names + ", " + frame.system.astype(str)
+    if (count := names.nunique()) > MOST_PANELS:
+        fix = "filter the frame, or choose another panel"
+        raise BadInput(f"would be {count} panels, {MOST_PANELS} at most", key="panel", value=panel, fix=fix)
+    return frame.assign(panel=names).reset_index(drop=True)
+
+
+def _levels_along(axis: Axes, values: Sequence[float]) -> None:
+    """Set a log scale where levels double, and a tick per level."""
+    steps = sorted(set(values))
+    if doubling(steps):
+        axis.set_xscale("log", base=2)
+    if len(steps) <= 8:
+        axis.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
+
+
+def _finished(grid: sns.FacetGrid, x: str, y: str, legend: str = "") -> sns.FacetGrid:
+    for axis in grid.axes.flat:
+        axis.set_ylim(0, 1.06 * max(axis.dataLim.ymax, 1e-9))
+        short_numbers(axis)
+    grid.set_titles("{col_name}").set_axis_labels(x.replace("_", " "), y).tight_layout()
+    legend_below(grid, legend.replace("_", " "))
+    return grid
+
+
+def _means(data: pd.DataFrame, y: str, x: str) -> str:
+    parts = []
+    for name, part in data.groupby("panel", sort=False):
+        means = part.groupby(x)[y].mean()
+        ends = means.iloc[[0, -1]] if len(means) > 1 else means
+        parts.append(f"{name}: mean {' to '.join(f'{mean:.4g} at {at:g}' for at, mean in ends.items())}")
+    return f"{'; '.join(parts)}."
+
+
+def _plain(level: Any) -> str:
+    return level if isinstance(level, str) else f"{level:g}"
+
+
+def _with_unit(frame: pd.DataFrame, name: str) -> str:
+    return _named_with_unit(name, str(frame.attrs.get("units", {}).get(name, "")))
+
+
+def _named_with_unit(name: str, unit: str) -> str:
+    text = name.removesuffix(f"_{unit}").replace("_", " ")
+    return f"{text} ({unit})" if unit and unit != "1" else text
