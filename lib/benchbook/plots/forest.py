@@ -78,7 +78,7 @@ def claims(frame: pd.DataFrame) -> Figure:
     names = {"verdict": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
     drawn = tested.rename(columns={**names, "published": "printed", "unit": "panel"}).assign(row=rows)
     drawn = drawn.sort_values("panel", ascending=False, kind="stable")
-    scales = {unit: _claim_scale(unit, part) for unit, part in drawn.groupby("panel", sort=False)}
+    scales = {str(unit): _claim_scale(str(unit), part) for unit, part in drawn.groupby("panel", sort=False)}
     parts = [
         f"{row}: {verdict}, {number(effect)} (published {number(published)})"
         for row, verdict, effect, published in zip(rows, tested.verdict, tested.effect, tested.published, strict=True)
@@ -215,7 +215,8 @@ def _rows(axis: Axes, part: pd.DataFrame, names: Sequence[str], shown: Looks) ->
         high = part.claimed_high.astype(float).fillna(right).clip(left, right)
         known = part.claimed_low.notna() | part.claimed_high.notna()
         axis.barh(part.y[known], (high - low)[known], left=low[known], height=0.76, color=_BAND, linewidth=0, zorder=0)
-    for y, who, low_end, high_end in zip(part.y, part.who, part.low, part.high, strict=True):
+    ends = part[["low", "high"]].astype(float)
+    for y, who, low_end, high_end in zip(part.y, part.who, ends.low, ends.high, strict=True):
         _interval(axis, y, low_end, high_end, shown[who][0])
     sns.scatterplot(
         part.assign(value=part.value.astype(float).clip(left, right)),
@@ -240,7 +241,7 @@ def _rows(axis: Axes, part: pd.DataFrame, names: Sequence[str], shown: Looks) ->
 
 
 def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> None:
-    if pd.isna(low) or pd.isna(high):
+    if math.isnan(low) or math.isnan(high):
         return
     left, right = axis.get_xlim()
     ends = [min(max(bound, left), right) for bound in (low, high)]

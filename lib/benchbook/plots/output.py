@@ -14,10 +14,11 @@ from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import seaborn as sns
 from IPython.core.getipython import get_ipython
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib_inline.config import InlineBackend
+from seaborn.axisgrid import Grid
 
 from benchbook.display.outputs import Picture
 from benchbook.given.whole_file import replace_bytes
@@ -30,7 +31,7 @@ Bundle = dict[str, Any]
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 
 
-def described(drawn: Figure | sns.axisgrid.Grid | plt.Axes, alt: str, caption: str = "") -> Figure:
+def described(drawn: Figure | Grid | Axes, alt: str, caption: str = "") -> Figure:
     """Return the figure of what matplotlib or seaborn drew, with what it shows in words.
 
     Any figure may be described: `plots.described(sns.relplot(...), "tps against threads: ...", "with 95% intervals")`.

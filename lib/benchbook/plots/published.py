@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -148,7 +149,7 @@ def doubling(steps: Sequence[float]) -> bool:
 
 def _level_axis(axis: Axes, part: pd.DataFrame, x: str) -> None:
     """Put a tick at each published level, and below it what was run for it, where that is another one."""
-    if doubling(part[x]):
+    if doubling(sorted(set(part[x]))):
         axis.set_xscale("log", base=2)
     run = part.dropna(subset="run").drop_duplicates(x).set_index(x).run
     ticks = sorted(set(part[x]))
@@ -178,7 +179,7 @@ def _value_axis(axis: Axes, part: pd.DataFrame, *, log: bool) -> None:
     axis.yaxis.set_minor_locator(NullLocator())
 
 
-def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, object]) -> None:
+def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, Any]) -> None:
     """Draw bars from low to high; an end outside of the panel is an arrow at its edge."""
     bottom, top = axis.get_ylim()
     # Down to zero is the end of a linear axis and no cut.
@@ -239,8 +240,8 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
         f"{short(v)}\n±{short(h)}" if np.isfinite(h) else short(v) for v, h in zip(cells[value], half, strict=True)
     ]
     cells = cells.assign(panel=cells[panel].astype(str), text=texts)
-    layout = facets(cells.panel.nunique(), columns=2, height=2.6, aspect=1.4)
-    grid = sns.FacetGrid(cells, col="panel", col_wrap=layout["col_wrap"], height=2.6, aspect=1.4, **_FREE)
+    columns = min(2, cells.panel.nunique())
+    grid = sns.FacetGrid(cells, col="panel", col_wrap=columns, height=2.6, aspect=1.4, sharex=False, sharey=False)
     grid.map_dataframe(_map, value=value, down=down, across=across)
     grid.set_titles("{col_name}").set_axis_labels(across, down).tight_layout()
     parts = [
@@ -252,9 +253,6 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
         f"{value} over {down} and {across}. {'; '.join(parts)}.",
         f"{value} over {down} and {across}; ± half the 95% interval. {frame.attrs.get('levels', '')}".strip(),
     )
-
-
-_FREE = {"sharex": False, "sharey": False}
 
 
 def _map(*, data: pd.DataFrame, value: str, down: str, across: str, color: object) -> None:

@@ -159,8 +159,8 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
             raise BadInput(f"a line would mix values of {other}", key=other, value=", ".join(names), fix=fix)
     text = label or _named_with_unit(str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0]))
     frame = seconds[seconds.since_s >= 0].assign(t=lambda part: part.since_s)
-    means = frame.groupby([row, column], observed=True).value.mean()
-    each = [f"{r}, {column} {c}: mean {mean:.4g}" for (r, c), mean in means.items()]
+    means = frame.groupby([row, column], observed=True).value.mean().reset_index()
+    each = [f"{r}, {column} {c}: mean {v:.4g}" for r, c, v in zip(means[row], means[column], means.value, strict=True)]
     return described(
         time_series(frame, row=row, column=column, label=text),
         f"{text} over time. {'; '.join(each)}.",
