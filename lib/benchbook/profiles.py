@@ -105,27 +105,6 @@ class TransferSize(Strict):
     repeat: Repeating | None = None
 
 
-class Stopping(Strict):
-    """When a load may end, and how long repetitions are added; seconds are those of the load.
-
-    A load ends when the 95% interval of its rate is within `target` (relative half width) in its steady state, never
-    before `minimum_s` nor after `maximum_s` or the published duration. For claims that are undecided after the plan,
-    blocks of repetitions are added, up to `most_repetitions` and as long as `budget_min` of wall time lasts.
-    """
-
-    target: Annotated[float, Field(gt=0, lt=1)] = 0.02
-    minimum_s: Annotated[float, Field(ge=10, le=86_400)] = 30
-    maximum_s: Annotated[float, Field(ge=10, le=86_400)] = 120
-    most_repetitions: Repetitions = 10
-    budget_min: Minutes = 90
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Stopping:
-        if self.minimum_s > self.maximum_s:
-            raise ValueError("minimum_s is above maximum_s")
-        return self
-
-
 class Profile(Strict):
     """`reset` says what a repetition starts from: the prepared data restored, the server restarted, or neither.
 
@@ -136,9 +115,8 @@ class Profile(Strict):
     `tries`: a trial from whose hosts others took CPU is measured at most so often, and the least disturbed measurement
     counts.
 
-    With `stopping`, loads that can be asked to stop (sysbench's) end by that rule instead of after `time_s`. `loads`
-    holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what watches
-    every machine beside the probe `host`.
+    `loads` holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what
+    watches every machine beside the probe `host`.
     """
 
     name: str
@@ -159,7 +137,6 @@ class Profile(Strict):
     buffer_pool_mb: Megabytes = 512
     rehearse_s: Annotated[float, Field(ge=0, le=3600)] = 0
     sysbench: SysbenchSize
-    stopping: Stopping | None = None
     repeat: Repeating | None = None
     levels: Literal["published", "scaled"] = "published"
     saga: SagaSize = SagaSize()
@@ -169,13 +146,6 @@ class Profile(Strict):
     probes: tuple[str, ...] = ()
     reports: dict[str, dict[str, Any]] = {}
     file: str = ""
-
-    @property
-    def repeating(self) -> Repeating | None:
-        """When repetitions are added: as `repeat` says, else as `stopping` does for the loads that it ends."""
-        if self.repeat or not self.stopping:
-            return self.repeat
-        return Repeating(most_repetitions=self.stopping.most_repetitions, budget_min=self.stopping.budget_min)
 
 
 def known_profiles() -> list[str]:

@@ -61,7 +61,7 @@ def test_a_note_replaces_its_keys_and_adds_new_ones_at_the_end(tmp_path: Path) -
     assert list(about) == ["hosts", "findings", "tuned", "load_generator", "systems", "runs"]
     assert about["hosts"] == {"db1": {"cores": 2, "kernel": "6.1"}}
     assert about["systems"] == {"x": {"name": "x", "version": "1"}}
-    assert (made.spent_s, made.inventory, made.profile, made.stopping) == (2.5, "lab", "", None)
+    assert (made.spent_s, made.inventory, made.profile) == (2.5, "lab", "")
 
 
 def test_what_is_no_environment_is_said_with_its_file(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ class Steps(InMemory):
 
 @pytest.fixture
 def main(home: Home) -> Campaign:
-    asked = {"inventory": "lab_test", "profile": "tiny", "stopping": {"most_repetitions": 3}, "rate": 0, "time_s": 2}
+    asked = {"inventory": "lab_test", "profile": "tiny", "repeat": {"most_repetitions": 3}, "rate": 0, "time_s": 2}
     return campaigns.start_or_continue("r", asked, plan(CELLS, 1, seed=1, asked=asked), seed=1)
 
 
@@ -240,7 +240,7 @@ def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campa
     knee_search.run_search(found, experiment, lambda progress: None)
     assert {(t.cell.table, t.cell.levels["threads"]) for t in found.trials} == {("a", 8), ("b", 8)}
     assert [found.asked[name] for name in ("time_s", "rate", "profile")] == [10, 0, "tiny"]
-    assert "stopping" not in found.asked
+    assert "repeat" not in found.asked
     searches = {one.cell.table: one for one in knee_search.searched(found)}
     for table, true in KNEES.items():
         done = searches[table].knee
@@ -361,7 +361,7 @@ def test_loads_of_a_search_are_those_of_the_report_at_a_rate_of_their_own() -> N
     found = LoadKind().knee(given[0], asked, *given[1:])
     assert found is not None
     assert isinstance(found.experiment, KneeTrials)
-    assert (found.slo, found.experiment.stop_rule, found.experiment.rate) == (TEN, None, 0)
+    assert (found.slo, found.experiment.rate) == (TEN, 0)
     slow = Trial(id="t", identity="", cell=CELLS[0].model_copy(update={"levels": {"rate": 100}}), repetition=1, order=0)
     # 2,000 requests at 100/s are 20 s, and a whole second more; 2 s before it are not measured.
     assert found.experiment.expected_s(slow) == 2 + 21

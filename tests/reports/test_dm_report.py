@@ -340,4 +340,4 @@ def test_dm_repeats_as_its_part_of_the_profile_says_and_one_cell_more_often() ->
     assert (several.repetitions(smoke), one.repetitions(smoke)) == (2, 9)
     assert (several.repetitions(lab), one.repetitions(lab)) == (lab.repetitions, lab.repetitions)
     assert several.repeating(smoke) == smoke.dm.repeat != smoke.repeat
-    assert several.repeating(lab) == lab.repeating
+    assert several.repeating(lab) == lab.repeat

@@ -42,7 +42,6 @@ class Loads:
     """A driver that notes what it ran, and for how long."""
 
     time_s: int = 30
-    stop_rule: Any = None
     may_overrun: bool = False
     ran: list[tuple[int, Any]] = field(default_factory=list)
 

@@ -154,9 +154,7 @@ class JudgedClaim(_Open):
 class MachineTime(_Strict):
     """Load time of the recorded trials, in seconds, against the durations that the report gave the same trials.
 
-    `published_s` and `share` are null where the report states no duration. `precise` counts trials that ended because
-    their interval was as tight as asked, of `judged` that were watched; `too_short` of these were shorter than several
-    periods of the system's background work. `ended` says why no repetition was added.
+    `published_s` and `share` are null where the report states no duration. `ended` says why no repetition was added.
     """
 
     trials: int = Field(ge=0)
@@ -164,9 +162,6 @@ class MachineTime(_Strict):
     wall_s: float = Field(ge=0)
     published_s: float | None = None
     share: float | None = None
-    judged: int = Field(default=0, ge=0)
-    precise: int = Field(default=0, ge=0)
-    too_short: int = Field(default=0, ge=0)
     planned: int = Field(ge=0)
     ended: str = ""
 

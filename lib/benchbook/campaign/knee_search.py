@@ -29,7 +29,7 @@ from benchbook.knee.slo import Slo
 from benchbook.stats import latency
 
 # Of the conditions of a campaign, those that are none of a search in it.
-_OTHERS = ("stopping", "period_s", "repeat")
+_OTHERS = ("repeat",)
 # System, table, and every level but the two that a search sets: what is searched by itself.
 _Searching = tuple[str, str, tuple[tuple[str, str | int | float], ...]]
 

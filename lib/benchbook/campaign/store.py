@@ -33,7 +33,6 @@ from benchbook.campaign.record_facts import RecordFacts
 from benchbook.campaign.record_index import RecordIndex, fingerprint, uncollected
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
-from benchbook.profiles import Stopping
 
 _PLAN = ("plan.json",)
 # As `start_or_continue` names a campaign: when it was begun, and what was asked for.
@@ -94,12 +93,6 @@ class Campaign:
     def inventory(self) -> str:
         """Name of the inventory that it runs on; empty where none was asked for."""
         return str(self.asked.get("inventory", ""))
-
-    @property
-    def stopping(self) -> Stopping | None:
-        """The rule by which loads end early, if there is one."""
-        rule = self.asked.get("stopping")
-        return Stopping.model_validate(rule) if rule else None
 
     def records(self) -> list[Record]:
         """Whole records of planned trials, in run order."""
@@ -175,7 +168,7 @@ class Campaign:
 
         A rule without `looks` is of a campaign from when the claims were judged after every block that was added.
         """
-        rule = self.asked.get("repeat") or self.asked.get("stopping")
+        rule = self.asked.get("repeat")
         if not rule:
             return 1
         first = max(trial.repetition for trial in self.trials[: self.planned])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from benchbook.campaign.early_stop import RateWatcher, both
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity.rate_lines import declared
@@ -22,7 +21,6 @@ from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
 from benchbook.profiles import Profile
-from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.blame import Living, blaming
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran
@@ -59,7 +57,7 @@ def unless_dead(system: Living, on_rate: Callable[[float, float], None]) -> Call
 
 @dataclass
 class Driver:
-    """`clients` drive a load together; it lasts `time_s` at `rate` (1/s, 0 = closed loop), or as `stop_rule` says.
+    """`clients` drive a load together for `time_s` at `rate` (1/s, 0 = closed loop).
 
     `watched_by` names probes beside `host` and the systems' own: each watches every machine, or, if it asks for a
     server's address, every server. With `may_overrun` a load that was given up because more was offered than the server
@@ -71,7 +69,6 @@ class Driver:
     clients: Sequence[RemoteHost]
     time_s: int
     rate: int = 0
-    stop_rule: StopRule | None = None
     watched_by: Sequence[str] = ()
     may_overrun: bool = False
 
@@ -103,8 +100,7 @@ class Driver:
         threads, offered = int(levels["threads"]), int(levels.get("rate", self.rate))
         clients = self.clients[: min(threads, offered or threads)]
         parts = zip(clients, shares(threads, len(clients)), shares(offered, len(clients)), strict=True)
-        more = (system.retried_errors, self.stop_rule is not None)
-        return [(host, Load(levels, mine, self.time_s, rate, *more)) for host, mine, rate in parts]
+        return [(host, Load(levels, mine, self.time_s, rate, system.retried_errors)) for host, mine, rate in parts]
 
     def probes(self, system: System) -> list[Probe]:
         """Those of every machine that takes part, and those of the system's servers.
@@ -129,27 +125,21 @@ class Driver:
         system: System,
         levels: Mapping[str, Level],
         on_rate: Callable[[float, float], None],
-        rule: StopRule | None = None,
     ) -> Measurement:
-        """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed.
-
-        `rule` takes the place of `stop_rule` for this one load.
-        """
-        judged = rule or self.stop_rule
+        """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed."""
         with blaming(system):
             with phase("prove"):
                 self.generator.before(self.clients[0], system)
             with watching(self.session, self.probes(system)) as watched:
                 with phase("start"):
                     load = self._start_load(system, levels)
-                watcher = RateWatcher(judged, lambda: load.stop(self.generator.stop_file)) if judged else None
                 with phase("load"):
-                    ran = load.wait(both(unless_dead(system, on_rate), watcher), expected_s=self.time_s)
+                    ran = load.wait(unless_dead(system, on_rate), expected_s=self.time_s)
             with phase("figures"), blaming_disks((*self.clients, *system.hosts)):
                 outcome = self._outcome(ran)
             with phase("prove"):
                 proof = self.generator.prove(self.clients[0], system, levels, outcome)
-        return self._measurement(ran, outcome, watched, {**proof, **({"stopping": watcher.proof()} if watcher else {})})
+        return self._measurement(ran, outcome, watched, proof)
 
     def _start_load(self, system: System, levels: Mapping[str, Level]) -> DistributedLoad:
         return DistributedLoad(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)

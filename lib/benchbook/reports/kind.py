@@ -111,7 +111,7 @@ class Kind(ABC, Generic[P]):
 
     def repeating(self, profile: Profile) -> Repeating | None:
         """When repetitions are added; None if they never are."""
-        return profile.repeating
+        return profile.repeat
 
     def compared(self, records: Sequence[Record]) -> list[Record]:
         """Leaves out what `tables` would leave out for what the others are: each repetition is tabled by itself."""

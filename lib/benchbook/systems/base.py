@@ -51,8 +51,7 @@ class System(NamedServer, ABC):
     """A system under test on the hosts of a session, found by name (entry point `benchbook.systems`).
 
     `protocol` is what its endpoints speak: a load generator says which ones it can drive. `watched_by` names the probes
-    that watch each of its servers (entry point `benchbook.probes`, or a file env/probes/NAME.py). `period_s` is how
-    often its slowest work in the background returns: no load of it ends early before several such periods.
+    that watch each of its servers (entry point `benchbook.probes`, or a file env/probes/NAME.py).
     """
 
     protocol: ClassVar[str]
@@ -63,7 +62,6 @@ class System(NamedServer, ABC):
     retried_errors: ClassVar[tuple[int, ...]] = ()
     # Seconds from one turn to the next of the slowest work that it does beside the load and that a load can be expected
     # to cover. Not known: a minute, as often as WiredTiger and TiDB's statistics write. 0: it does none.
-    period_s: ClassVar[float] = 60.0
     # Connections that the loads of this run hold to one of its servers at once (`expect`).
     clients: int = 0
 

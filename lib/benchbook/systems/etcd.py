@@ -36,7 +36,6 @@ class Etcd(DataServer, Quorum):
     builds = ("etcd",)
     watched_by = ("etcd",)
     # A snapshot is taken every 100,000 writes (--snapshot-count, as it comes): seconds to a minute of a full load.
-    period_s = 60.0
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)

@@ -36,7 +36,6 @@ class MariaDB(InnodbServer):
     redo_log = "--innodb-log-file-size=256M"
     # mariadb.com/docs, system variables: aria_checkpoint_interval is 30 s, innodb_flushing_avg_loops 30 (rounds of a
     # second over which flushing is averaged).
-    period_s = 30.0
 
     def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
         super().__init__(session, profile, purpose)

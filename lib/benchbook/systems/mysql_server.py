@@ -33,7 +33,6 @@ class MySQL(InnodbServer):
     # With GTIDs a server knows how many transactions its log holds; replicas find their place by them.
     binlog_options = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON")
     # dev.mysql.com/doc: innodb_flushing_avg_loops is 30 (rounds of a second over which flushing is averaged).
-    period_s = 30.0
     own_options: tuple[str, ...] = ("--log-error-verbosity=2",)
 
     def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:

@@ -40,7 +40,6 @@ class PgBouncer(DataServer):
     protocol = "pgsql"
     default_port = 6432
     watched_by = ("pgbouncer",)
-    period_s = PostgreSQL.period_s
     takes = ("config",)
 
     def __init__(self, session: Session, profile: Profile) -> None:

@@ -47,7 +47,6 @@ class PostgreSQL(DataServer):
     takes = ("config",)
     watched_by = ("postgresql",)
     # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
-    period_s = 300.0
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)

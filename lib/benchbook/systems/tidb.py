@@ -46,7 +46,6 @@ class TiDB(SqlServer):
     fewer = "one embedded store (unistore) in place of TiKV's several"
     # Statistics are written every 20 leases of 3 s: updateStatsWorker in TiDB's domain/domain.go. No load that ends
     # early could wait for several rounds of its garbage collection (tidb_gc_run_interval, 10 min).
-    period_s = 60.0
     takes = ()
 
     def __init__(self, session: Session, profile: Profile) -> None:

@@ -51,7 +51,6 @@ class TiDBCluster(SqlServer):
     builds = ("tidb", "pd", "unistore")
     versioned = "tidb"
     # As for TiDB alone: its statistics.
-    period_s = 60.0
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)

@@ -72,8 +72,7 @@ class Store(Protocol):
 class Load:
     """One client host's part of a trial: its levels, threads, seconds and offered rate (1/s, 0 = closed loop).
 
-    `retried_errors` are those of the system after which the generator is to try again. A `stoppable` load ends when
-    the generator's `stop_file` appears in the folder of its job.
+    `retried_errors` are those of the system after which the generator is to try again.
     """
 
     levels: Mapping[str, Level]
@@ -81,7 +80,6 @@ class Load:
     time_s: int
     rate: int = 0
     retried_errors: tuple[int, ...] = ()
-    stoppable: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,9 +115,9 @@ class LoadGenerator(ABC, Generic[S]):
     from, the first with the program itself. An inventory that names the program on its hosts (`programs`) has that one.
 
     `protocols` are those of systems that it can drive, `Size` the model of its section in a profile (`loads: {NAME:
-    ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone. `stop_file`
-    is the name of the file that ends a stoppable load; "" = its loads cannot be asked to end. `workloads` are those
-    that a report can name, `known_options` names of options, without dashes, that it can give with any plain value,
+    ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone.
+    `workloads` are those that a report can name, `known_options` names of options, without dashes,
+    that it can give with any plain value,
     `levels` names of factors beside `threads` that it can vary, or hold fixed: `command` finds them in `Load.levels`.
     `options` are those of the table that is run: they change from one load to the next where tables have their own.
     """
@@ -131,7 +129,6 @@ class LoadGenerator(ABC, Generic[S]):
     protocols: ClassVar[tuple[str, ...]]
     Size: type[S]
     many_clients: ClassVar[bool] = False
-    stop_file: ClassVar[str] = ""
     # What a report may choose (workloads.option_allowlist): anything else is refused unless the user allows it by name.
     workloads: ClassVar[frozenset[str]] = frozenset()
     known_options: ClassVar[frozenset[str]] = frozenset()

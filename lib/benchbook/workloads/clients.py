@@ -73,11 +73,6 @@ class DistributedLoad:
     def _start(self, host: RemoteHost) -> None:
         self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name], heard=True)
 
-    def stop(self, file: str) -> None:
-        """Put the file that asks a stoppable load to end into the folder of every job."""
-        for job in self._jobs.values():
-            job.leave(file)
-
     def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
         """Until all have ended; `on_rate(second, rate)` gets the sum over the clients.
 

@@ -28,8 +28,6 @@ from benchbook.workloads.sysbench_output import LONGEST_MS, QUEUE_FULL_AFTER_S
 DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
 # OpenSSL's configuration, in a job's folder.
 _OPENSSL = "openssl.cnf"
-# The file in a job's folder that asks a stoppable load to end (remote/stoppable.lua).
-STOP_FILE = "stop"
 # The scripts that sysbench 1.0 brings along. A script of another name is a file, or one that nobody has seen.
 SCRIPTS = frozenset(
     """bulk_insert oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write oltp_update_index
@@ -83,9 +81,6 @@ class SysbenchLoad:
     after 3 s). Left out is by how much that thread is late itself, where the client's CPU is full, and what still
     waits in the queue at the end. A queue that is full, at 100,000, ends the load: a failed trial,
     and in a search for the highest rate one that was offered too much.
-
-    `script` is the path on the client of `stoppable.lua`, through which a load can be asked to stop; "" runs the
-    workload itself, as published.
     """
 
     workload: str
@@ -94,7 +89,6 @@ class SysbenchLoad:
     dataset: Dataset
     rate: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
-    script: str = ""
 
 
 # -- command lines --------------------------------------------------------------------------------------------------
@@ -122,7 +116,7 @@ def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Comm
     """Return the command that drives the load; threads are spread over the servers in turn."""
     argv = [
         program,
-        load.script or load.workload,
+        load.workload,
         "run",
         "--config-file={job}/password.cnf",
         *_target(endpoints, load.dataset.database),
@@ -135,7 +129,7 @@ def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Comm
         *option_words(load.options),
         *([f"--rate={load.rate}"] if load.rate else []),
     ]
-    env = {**_environment(endpoints[0]), **({"BENCHBOOK_WORKLOAD": load.workload} if load.script else {})}
+    env = _environment(endpoints[0])
     return Command(argv, timeout_s=load.time_s + _SLACK_S, env=env, secrets=_secrets(endpoints[0]))
 
 
@@ -259,7 +253,6 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     protocols = tuple(DRIVERS)
     Size = SysbenchSize
     many_clients = open_loop = True
-    stop_file = STOP_FILE
     prints_every_s = 1.0
     workloads = SCRIPTS
     known_options = OPTIONS
@@ -340,10 +333,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
 
     def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
         options = also_ignoring(options_of(self.options), load.retried_errors)
-        script = client.push(remote_program("workloads", "stoppable.lua")) if load.stoppable else ""
-        part = SysbenchLoad(
-            str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options, script
-        )
+        part = SysbenchLoad(str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options)
         return run(self.programs[client.name], endpoints, part)
 
     def holds(self, load: Load, servers: int) -> dict[str, int]:

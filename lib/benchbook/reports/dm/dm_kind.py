@@ -222,7 +222,7 @@ class DmKind(Kind[ReplicationParameters]):
 
     def repeating(self, profile: Profile) -> Repeating | None:
         """Of the profile's DM section, where it says."""
-        return profile.dm.repeat or profile.repeating
+        return profile.dm.repeat or profile.repeat
 
 
 class DmReplicationKind(DmKind):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +12,6 @@ from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Levels, Trial
-from benchbook.campaign.early_stop import rule
 from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
@@ -23,7 +21,7 @@ from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
-from benchbook.profiles import Profile, Stopping
+from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import stated
@@ -91,21 +89,9 @@ def load_of(published: Published) -> type[LoadGenerator[Any]]:
     return generator(named[0])
 
 
-def stopping(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> Stopping | None:
-    """When loads may end early; a duration that the user names is kept to, and not every load can be asked to end."""
-    return None if parameters.time_s or not load.stop_file else profile.stopping
-
-
 def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
-    """The duration of a load, or its longest where it may end early."""
-    early = stopping(load, parameters, profile)
-    return math.ceil(early.maximum_s) if early else parameters.time_s or load.size_in(profile).time_s
-
-
-def published_s(published: Published) -> float | None:
-    """Seconds that the shortest of the report's loads lasted, where it says so."""
-    said = [published.duration_s(e.table) for e in published.report.design]
-    return min((seconds for seconds in said if seconds), default=None)
+    """The duration of a load."""
+    return parameters.time_s or load.size_in(profile).time_s
 
 
 def _check_told_apart(published: Published) -> None:
@@ -174,14 +160,12 @@ class LoadKind(Kind[LoadParameters]):
     ) -> dict[str, object]:
         """The conditions that all trials share, as they stand in every record."""
         load = load_of(published)
-        size, early = load.size_in(profile), stopping(load, parameters, profile)
+        size = load.size_in(profile)
         return {
             **common(parameters.names(), parameters, profile, inventory),
             **({"load": load.name} if load.name != DEFAULT else {}),
             **load.asked(size),
             "time_s": time_s(load, parameters, profile),
-            **({"stopping": early.model_dump()} if early else {}),
-            **({"period_s": [systems.find(n, inventory).period_s for n in parameters.names()]} if early else {}),
             "rate": parameters.rate or size.rate,
             "reset": profile.reset,
             **({"rehearse_s": profile.rehearse_s} if profile.rehearse_s else {}),
@@ -203,7 +187,7 @@ class LoadKind(Kind[LoadParameters]):
         inventory.require("client")
         systems.check_names(parameters.names(), inventory)
         check_probes(profile, [systems.find(name, inventory) for name in parameters.names()])
-        size, early = load.size_in(profile), stopping(load, parameters, profile)
+        size = load.size_in(profile)
         return self.Trials(
             inventory=inventory,
             profile=profile,
@@ -211,7 +195,6 @@ class LoadKind(Kind[LoadParameters]):
             generator=load(size, published.report.design[0].options, parameters.seed),
             time_s=time_s(load, parameters, profile),
             rate=_offered(load, parameters, profile),
-            stop_rule=rule(early, published_s(published)) if early else None,
             options={(each.table, each.workload): each.options for each in published.report.design},
         )
 

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from benchbook import systems
 from benchbook.campaign.design import Trial
-from benchbook.campaign.early_stop import EarlierLoads
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.knee_asked import RATE
 from benchbook.campaign.overhead import phase
-from benchbook.campaign.validity.disturbances import disturbances
-from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.errors import TrialFailed
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
@@ -27,7 +24,6 @@ from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
 from benchbook.reports.load.rehearsal import rehearse
 from benchbook.reports.starting_state import StartingState
-from benchbook.stats.stopping import StopRule
 from benchbook.systems.base import System
 from benchbook.systems.limits import CONNECTIONS
 from benchbook.workloads.base import LoadGenerator
@@ -54,10 +50,8 @@ class LoadTrials:
     generator: LoadGenerator[Any]
     time_s: int
     rate: int
-    stop_rule: StopRule | None = None
     in_place_of: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     options: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
-    _earlier: EarlierLoads = field(init=False, default_factory=EarlierLoads)
     _rehearsed: set[str] = field(init=False, default_factory=set)
     _held: dict[str, int] = field(init=False, default_factory=dict)
     _systems: dict[str, System] = field(init=False, default_factory=dict)
@@ -90,7 +84,7 @@ class LoadTrials:
         clients = session.with_role("client")
         driving = clients if self.generator.many_clients else clients[:1]
         probes = self.profile.probes
-        self._driver = Driver(session, self.generator, driving, self.time_s, self.rate, self.stop_rule, probes)
+        self._driver = Driver(session, self.generator, driving, self.time_s, self.rate, probes)
         self._start = StartingState(
             session, clients[0], self._systems, self.generator, self.profile.reset, check=self._check_limits
         )
@@ -146,21 +140,7 @@ class LoadTrials:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""
-        system, cell = self._system_for(trial), f"{trial.cell.table} {trial.cell.slug}"
-        if not self.stop_rule:
-            return self._driver.measure(system, trial.cell.levels, on_rate)
-        rule = self._earlier.rule(cell, self.stop_rule, period_s=system.period_s)
-        rates: list[float] = []
-
-        def seen(second: float, rate: float) -> None:
-            on_rate(second, rate)
-            rates.append(rate)
-
-        measured = self._driver.measure(system, trial.cell.levels, seen, rule)
-        if not disturbances(LookedAt.of(measured, measured.series)):
-            # Stalls and swings of a disturbed load are not the system's: the next load must not wait for them.
-            self._earlier.keep(cell, rates)
-        return measured
+        return self._driver.measure(self._system_for(trial), trial.cell.levels, on_rate)
 
     def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:
         """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
@@ -188,13 +168,10 @@ class KneeTrials(LoadTrials):
 
     @classmethod
     def of(cls, trials: LoadTrials, slo: Slo) -> KneeTrials:
-        """On the same hosts and systems, by the same generator; loads are not ended early.
-
-        Each has a short one before it: nothing is rehearsed.
-        """
+        """On the same hosts and systems, by the same generator. Nothing is rehearsed."""
         alike = {each.name: getattr(trials, each.name) for each in fields(LoadTrials) if each.init}
         profile = trials.profile.model_copy(update={"rehearse_s": 0.0})
-        return cls(**{**alike, "profile": profile, "time_s": slo.time_s, "rate": 0, "stop_rule": None}, slo=slo)
+        return cls(**{**alike, "profile": profile, "time_s": slo.time_s, "rate": 0}, slo=slo)
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         system, levels = self._system_for(trial), trial.cell.levels

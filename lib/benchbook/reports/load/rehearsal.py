@@ -30,7 +30,7 @@ def rehearse(driver: Driver, block: Sequence[Trial], system_for: Callable[[Trial
     `system_for` is asked before each load, and has the load generator take the trial's options. Raises TrialFailed.
     """
     system = system_for(block[0])
-    short = replace(driver, time_s=min(driver.time_s, LOAD_S), stop_rule=None, may_overrun=True)
+    short = replace(driver, time_s=min(driver.time_s, LOAD_S), may_overrun=True)
     until, steady, left = time.monotonic() + most_s, 0, _available(system)
     for trial in cycle(block):
         if steady == STEADY_LOADS or time.monotonic() >= until:

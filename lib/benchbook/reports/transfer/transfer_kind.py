@@ -210,7 +210,7 @@ class TransferKind(Kind[TransferParameters]):
 
     def repeating(self, profile: Profile) -> Repeating | None:
         """Of the profile's transfer section, where it says."""
-        return profile.transfer.repeat or profile.repeating
+        return profile.transfer.repeat or profile.repeat
 
     def builds(self, published: Published, parameters: TransferParameters) -> list[str]:
         """The small server and the peer's tools come from one module."""
