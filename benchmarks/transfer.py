@@ -21,7 +21,7 @@ from benchbook.profiles import load_profile
 from benchbook.reports.transfer import transfer_kind
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
-from benchbook.transfer.settings import cores
+from mongo_transfer.settings import cores
 
 REPORT = "ddt_full_scale"
 # Starting Python costs as much CPU as some 30,000 documents: with fewer, that is what would be compared.

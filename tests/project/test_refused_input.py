@@ -25,7 +25,7 @@ from benchbook.errors import BadInput, shown
 from benchbook.given import guard
 from benchbook.hosts import connection
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.transfer import command_line, tools
+from mongo_transfer import command, tools
 
 ROWS = [*files.ROWS, *values.ROWS, *commands.ROWS]
 Ended = tuple[int, str]
@@ -77,7 +77,7 @@ def test_the_table_is_long_and_names_each_row_once() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_it_is_refused_in_one_paragraph(row: Row, home: Home, ends: Callable[..., Ended], begun: list[object]) -> None:
-    status, said = ends(row.plant(home), command_line.main if row.transfer else cli.main)
+    status, said = ends(row.plant(home), command.main if row.transfer else cli.main)
     assert (status, begun) == (2, []), said
     assert len(said.strip().splitlines()) == 1, said
     for words in (*row.words, "Fix: "):
@@ -316,8 +316,8 @@ def test_a_defect_of_a_command_is_one_paragraph(ends: Callable[..., Ended], monk
     def breaks(*_: object, **__: object) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr(command_line, "_watched", breaks)
-    status, said = ends(commands.SERVERS, command_line.main)
+    monkeypatch.setattr(command, "_watched", breaks)
+    status, said = ends(commands.SERVERS, command.main)
     assert (status, said) == (1, "transfer: ZeroDivisionError: no. This is a defect of the kit; --debug shows where.\n")
 
 
@@ -354,7 +354,7 @@ def test_the_command_line_ends_with_2_and_no_traceback(name: str, home: Home) ->
 
 def test_a_transfer_ends_so_too(home: Home) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "benchbook.transfer", *commands.SERVERS, "--databases", "("],
+        [sys.executable, "-m", "mongo_transfer", *commands.SERVERS, "--databases", "("],
         env=home.environment,
         text=True,
         capture_output=True,

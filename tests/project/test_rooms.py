@@ -21,7 +21,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("A search that is told what was measured, and says what to measure next.", {"knee"}),
     ("What was published, as data.", {"published"}),
     ("What the published figures say of each other.", {"audit"}),
-    ("Programs of their own: systems built from source, documents moved.", {"build", "transfer"}),
+    ("Programs of their own: systems built from source.", {"build"}),
     ("Hosts: who they are, how they are reached, what runs on them for long.", {"hosts"}),
     ("Design, plan, run, record; of hosts it knows only what was found out about them.", {"campaign"}),
     ("What is sampled on a host.", {"probes"}),

@@ -14,7 +14,7 @@ from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.reports.transfer import client_python
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer.settings import MongoEndpoint
 
 
 class NeverEnds:

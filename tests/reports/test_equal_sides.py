@@ -13,7 +13,7 @@ from benchbook.hosts.session import Session
 from benchbook.reports.transfer import equal_sides
 from benchbook.reports.transfer.equal_sides import EqualSides
 from benchbook.systems.mongo import MongoServer
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer.settings import MongoEndpoint
 
 
 class Side:

@@ -31,7 +31,7 @@ from benchbook.probes.known_probes import PROCESS
 from benchbook.probes.probe_file import read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, transfer_kind, transfer_views
+from benchbook.reports.transfer import engines, mongodump, transfer_kind, transfer_views
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
@@ -44,9 +44,8 @@ from benchbook.reports.transfer.transfer_summary import (
     unsure,
 )
 from benchbook.systems import mongo
-from benchbook.transfer import peer
-from benchbook.transfer.settings import MongoEndpoint
 from benchbook.workloads.base import check_end
+from mongo_transfer.settings import MongoEndpoint
 
 LEVELS: dict[str, str | int | float] = {
     "source_threads": 5, "target_threads": 15, "cache_bucket_size": 32, "cache_bucket_num": 33, "data_batch_size": 128,
@@ -180,7 +179,7 @@ def test_ddt_gets_its_properties_as_a_secret_file(client: RemoteHost) -> None:
 
 def test_the_peer_reads_its_password_from_a_file(client: RemoteHost) -> None:
     engine = Mongodump(client)
-    engine.tools = peer.Tools(Path("/t/mongodump"), Path("/t/mongorestore"))
+    engine.tools = mongodump.Tools(Path("/t/mongodump"), Path("/t/mongorestore"))
     command = engine.command(transfer_kind.PEER_LEVELS, SOURCE, TARGET)
     assert "--config={job}/source_password.yaml" in str(command.argv[-1]).replace("'", "")
     assert command.secrets == {"source_password.yaml": 'password: "pass word"\n'}

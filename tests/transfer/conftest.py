@@ -19,9 +19,9 @@ import pytest
 
 from benchbook import paths
 from benchbook.build import programs as builds
-from benchbook.transfer import raw
-from benchbook.transfer.clients import Client, connect
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer import raw
+from mongo_transfer.clients import Client, connect
+from mongo_transfer.settings import MongoEndpoint
 
 SECONDS = 60.0
 
@@ -158,7 +158,9 @@ class Command:
     process: subprocess.Popen[str]
 
     def workers(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        # Beside them Python's own tracker of shared resources.
+        return [child for child in children if "--multiprocessing-fork" in child.cmdline()]
 
     def end(self) -> tuple[int, str, str]:
         """Exit status, standard output, standard error."""
@@ -176,12 +178,12 @@ class Command:
 
 @pytest.fixture
 def run(source: Server, target: Server) -> Iterator[Callable[..., Command]]:
-    """Starts `python -m benchbook.transfer` between two servers (the shared ones if none are named)."""
+    """Starts `python -m mongo_transfer` between two servers (the shared ones if none are named)."""
     started: list[Command] = []
 
     def start(*options: str, between: tuple[Reached, Reached] = (source, target), **environment: str) -> Command:
         urls = ["--source-url", between[0].endpoint.url, "--target-url", between[1].endpoint.url]
-        command = [sys.executable, "-m", "benchbook.transfer", *urls, *options]
+        command = [sys.executable, "-m", "mongo_transfer", *urls, *options]
         env = {**os.environ, "PYTHONPATH": str(paths.home() / "lib"), **environment}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         started.append(Command(subprocess.Popen(command, text=True, env=env, **pipes)))

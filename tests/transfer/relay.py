@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer.settings import MongoEndpoint
 
 from .conftest import SECONDS, Server
 

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import bson
 
-from benchbook.transfer import raw
-from benchbook.transfer.cache import Batch, Cache
-from benchbook.transfer.known import Known
-from benchbook.transfer.ranges import Range
+from mongo_transfer import raw
+from mongo_transfer.cache import Batch, Cache
+from mongo_transfer.ranges import Range
+from mongo_transfer.reader import Known
 
 PART = Range("db", "c")
 DOCUMENTS = [bson.encode({"_id": n}) for n in range(6)]

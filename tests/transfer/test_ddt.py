@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.transfer import dataset, ddt, ddt_log
-from benchbook.transfer.dataset import DocumentSet
-from benchbook.transfer.ddt_log import Count
-from benchbook.transfer.proof import prove
-from benchbook.transfer.settings import MongoEndpoint
+from benchbook.reports.transfer import ddt
+from benchbook.reports.transfer.ddt import Count
+from mongo_transfer import dataset
+from mongo_transfer.dataset import DocumentSet
+from mongo_transfer.proof import prove
+from mongo_transfer.settings import MongoEndpoint
 
 from .conftest import Server
 
@@ -79,7 +80,7 @@ def at(time: str) -> float:
 
 
 def test_a_real_success_is_timed_from_its_first_reader_to_its_last_count() -> None:
-    log = ddt_log.parse(SUCCESS)
+    log = ddt.parse(SUCCESS)
     assert log.began == at("01:58:07.584")
     steps = [("01:58:14.459", 2470), ("01:58:24.479", 48000), ("01:58:34.513", 60000), ("02:00:55.999", 60000)]
     assert log.counts == [Count(at(time), documents) for time, documents in steps]
@@ -89,13 +90,13 @@ def test_a_real_success_is_timed_from_its_first_reader_to_its_last_count() -> No
 
 def test_what_ferretdb_does_not_know_of_bson_types_is_no_error() -> None:
     assert SUCCESS.count(" - ERROR -- ") == 80
-    log = ddt_log.parse(SUCCESS)
+    log = ddt.parse(SUCCESS)
     assert (log.errors, log.errors_in_all, log.first_cause) == ([], 0, "")
     assert log.slowed == SUCCESS.count("the rate limit is enabled") == 19
 
 
 def test_an_unreachable_target_is_told_by_its_first_error_although_the_task_ends() -> None:
-    log = ddt_log.parse(UNREACHABLE)
+    log = ddt.parse(UNREACHABLE)
     assert (log.has_ended, log.documents, log.began) == (True, 0, None)
     assert log.first_cause.startswith("benchbook_full_target failed to check data source connectivity:Timed out after")
     assert "127.0.77.53:27017" in log.first_cause
@@ -103,7 +104,7 @@ def test_an_unreachable_target_is_told_by_its_first_error_although_the_task_ends
 
 
 def test_a_killed_source_leaves_a_log_without_its_end() -> None:
-    log = ddt_log.parse(HANGS)
+    log = ddt.parse(HANGS)
     assert (log.has_ended, log.documents, log.began) == (False, 0, None)
     assert "execution error :Timed out after 30000 ms" in log.first_cause
     assert log.errors_in_all == 9
@@ -111,9 +112,9 @@ def test_a_killed_source_leaves_a_log_without_its_end() -> None:
 
 def test_what_a_run_tells_of_its_progress() -> None:
     split = {f"ddt.c{n:02} is split" for n in range(10)}
-    assert ddt_log.progress(SUCCESS) == split | {"2470 documents", "48000 documents", "60000 documents"}
+    assert ddt.progress(SUCCESS) == split | {"2470 documents", "48000 documents", "60000 documents"}
     # It goes on for ever, and tells the same.
-    assert ddt_log.progress(HANGS) == {"0 documents"}
+    assert ddt.progress(HANGS) == {"0 documents"}
 
 
 def failed_write(number: int) -> str:
@@ -137,14 +138,14 @@ def failed_write(number: int) -> str:
 
 def test_a_hundred_errors_are_kept_and_no_document() -> None:
     text = UNREACHABLE + "".join(map(failed_write, range(3000)))
-    log = ddt_log.parse(text)
+    log = ddt.parse(text)
     assert (len(log.errors), log.errors_in_all) == (100, 6002)
     cast = "class org.bson.BsonDocument cannot be cast to class org.bson.Document"
     assert log.errors[2:4] == [
         "ns:ddt.c01,data write failure:E11000 duplicate key error collection: ddt.c01",
         f"ns:ddt.c01,data write failure:type:InsertOneModel,,InsertOneModel{{...}},{cast}",
     ]
-    kept = ddt_log.without_documents(text)
+    kept = ddt.without_documents(text)
     assert "secret" not in kept + "".join(log.errors)
     # One exception of its own is in the log before: 9,003 in all.
     assert kept.count(" - ERROR -- ") + kept.count("Exception: Bulk") + kept.count("Caused by: ") == 100
@@ -154,7 +155,7 @@ def test_a_hundred_errors_are_kept_and_no_document() -> None:
 
 
 def test_what_is_kept_of_a_success_says_the_same() -> None:
-    assert ddt_log.parse(ddt_log.without_documents(SUCCESS)) == ddt_log.parse(SUCCESS)
+    assert ddt.parse(ddt.without_documents(SUCCESS)) == ddt.parse(SUCCESS)
 
 
 @pytest.mark.real
@@ -176,7 +177,7 @@ def test_a_whole_run_of_a_program_that_behaves_as_the_jar(
     )
     ended = time.time()
     assert done.returncode == 1, done.stderr
-    log = ddt_log.parse(done.stdout)
+    log = ddt.parse(done.stdout)
     assert (log.documents, log.has_ended, log.errors_in_all) == (300, True, 0)
     assert log.began is not None
     complete = log.complete_at()

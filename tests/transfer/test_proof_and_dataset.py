@@ -8,8 +8,8 @@ import bson
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.transfer import dataset, proof
-from benchbook.transfer.dataset import DocumentSet
+from mongo_transfer import dataset, proof
+from mongo_transfer.dataset import DocumentSet
 
 A, B = bson.encode({"_id": 1, "x": 1}), bson.encode({"_id": 2, "x": 2})
 

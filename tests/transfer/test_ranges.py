@@ -8,8 +8,8 @@ from unittest.mock import MagicMock
 import bson
 from bson.raw_bson import RawBSONDocument
 
-from benchbook.transfer import ranges
-from benchbook.transfer.catalog import Collection
+from mongo_transfer import ranges
+from mongo_transfer.catalog import Collection
 
 
 def test_small_collections_stay_whole() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bson
 import pytest
 
-from benchbook.transfer import raw
+from mongo_transfer import raw
 
 # {"a": 1} is 4 (length) + 1 + 2 + 4 (int32 field) + 1 (end) = 12 bytes; {} is 5.
 ONE = bson.encode({"a": 1})

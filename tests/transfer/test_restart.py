@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchbook.transfer import catalog, dataset
-from benchbook.transfer.dataset import DocumentSet
-from benchbook.transfer.proof import prove
+from mongo_transfer import catalog, dataset
+from mongo_transfer.dataset import DocumentSet
+from mongo_transfer.proof import prove
 
 from .conftest import NET, Command, Server
 from .relay import relay

@@ -8,9 +8,9 @@ import pytest
 from bson.binary import UuidRepresentation
 
 from benchbook.errors import BadInput
-from benchbook.transfer import catalog
-from benchbook.transfer.clients import connect
-from benchbook.transfer.settings import MongoEndpoint, Settings, shares
+from mongo_transfer import catalog
+from mongo_transfer.clients import connect
+from mongo_transfer.settings import MongoEndpoint, Settings, shares
 
 A, B = MongoEndpoint("mongodb://127.0.82.1/"), MongoEndpoint("mongodb://127.0.82.2/")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchbook import paths
-from benchbook.transfer.dataset import identity
+from mongo_transfer.dataset import identity
 
 from .conftest import Server
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.real
 
 
 def tools(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchbook.transfer.tools", *words]
+    command = [sys.executable, "-m", "mongo_transfer.tools", *words]
     env = {**os.environ, "PYTHONPATH": str(paths.home() / "lib")}
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
 
@@ -47,7 +47,7 @@ def test_load_then_digest(source: Server, target: Server, database: str) -> None
 def test_a_digest_that_waits_reads_what_is_there_when_it_is_told(target: Server, database: str, tmp_path: Path) -> None:
     asked = "digest", "--url", target.endpoint.url, "--database", database
     when = tmp_path / "when"
-    command = [sys.executable, "-m", "benchbook.transfer.tools", *asked, "--when", str(when)]
+    command = [sys.executable, "-m", "mongo_transfer.tools", *asked, "--when", str(when)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
         assert tools("load", "--url", target.endpoint.url, "--documents", "200", "--database", database).returncode == 0
         when.touch()

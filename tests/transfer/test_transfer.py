@@ -12,15 +12,14 @@ import bson
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.transfer import catalog, dataset, raw
-from benchbook.transfer.bar import Bar
-from benchbook.transfer.dataset import DocumentSet
-from benchbook.transfer.engine import Sample, transfer
-from benchbook.transfer.failures import ProofFailed
-from benchbook.transfer.proof import digest, prove
-from benchbook.transfer.ranges import whole
-from benchbook.transfer.settings import Document, Settings
-from benchbook.transfer.watchers import line
+from mongo_transfer import catalog, dataset, raw
+from mongo_transfer.dataset import DocumentSet
+from mongo_transfer.engine import Sample, transfer
+from mongo_transfer.errors import ProofFailed
+from mongo_transfer.progress import Bar, line
+from mongo_transfer.proof import digest, prove
+from mongo_transfer.ranges import whole
+from mongo_transfer.settings import Document, Settings
 
 from .conftest import Command, Server, fill, numbered
 

@@ -18,10 +18,10 @@ import psutil
 import pytest
 
 from benchbook import paths
-from benchbook.transfer import catalog
-from benchbook.transfer.engine import Sample, transfer
-from benchbook.transfer.proof import digest, prove
-from benchbook.transfer.settings import Settings
+from mongo_transfer import catalog
+from mongo_transfer.engine import Sample, transfer
+from mongo_transfer.proof import digest, prove
+from mongo_transfer.settings import Settings
 
 from .conftest import NET, SECONDS, Command, Server, fill, numbered
 from .relay import Relay, relay
@@ -85,10 +85,16 @@ def test_a_failed_authentication(run: Callable[..., Command]) -> None:
     assert "geheim" not in text
 
 
+def hook(signal: str) -> str:
+    """Python that sends a signal to each worker process as it begins."""
+    return (
+        f"import os, signal, sys\nif '--multiprocessing-fork' in sys.orig_argv: os.kill(os.getpid(), signal.{signal})\n"
+    )
+
+
 def test_a_worker_that_is_ended_as_it_begins_says_nothing(run: Callable[..., Command], tmp_path: Path) -> None:
-    """It had the handler of its parent until it set its own: a stack of fork and KeyboardInterrupt."""
-    hook = "import os, signal; os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))"
-    (tmp_path / "sitecustomize.py").write_text(hook)
+    """It has its parent's signal mask until it set its own handler: no stack, no KeyboardInterrupt."""
+    (tmp_path / "sitecustomize.py").write_text(hook("SIGTERM"))
     search = f"{tmp_path}:{paths.home() / 'lib'}"
     _, _, err = run("--target-url", f"mongodb://{NET}.99:27017/", "--connect-seconds", "0.3", PYTHONPATH=search).end()
     assert "KeyboardInterrupt" not in err
@@ -101,8 +107,7 @@ def test_a_worker_that_is_killed_as_it_begins_is_told(
     """What was sent to it broke the pipe: the command ended with status 1, without a word and without its report."""
     with source.client() as client:
         fill(client, database, "c", numbered(10))
-    hook = "import os, signal; os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGKILL))"
-    (tmp_path / "sitecustomize.py").write_text(hook)
+    (tmp_path / "sitecustomize.py").write_text(hook("SIGKILL"))
     got, out, err = run("--databases", database, PYTHONPATH=f"{tmp_path}:{paths.home() / 'lib'}").end()
     assert got == 1
     assert err.strip().splitlines()[-1] == "transfer: failed: a worker process ended with status -9"
@@ -363,7 +368,7 @@ def test_a_server_that_is_lost_while_it_is_read_back_is_no_defect_of_the_kit(sou
     # A greeting has half a kilobyte, a question a hundred bytes and more.
     with relay(f"{NET}.19", source, budget=3_000) as held:
         asked = ["digest", "--url", held.endpoint.url, "--database", database]
-        tool = [sys.executable, "-m", "benchbook.transfer.tools", *asked]
+        tool = [sys.executable, "-m", "mongo_transfer.tools", *asked]
         env = {**os.environ, "PYTHONPATH": str(paths.home() / "lib")}
         process = subprocess.Popen(tool, stderr=subprocess.PIPE, text=True, env=env)
         held.wait()

@@ -10,12 +10,12 @@ import bson
 import pytest
 from pymongo.errors import OperationFailure
 
-from benchbook.transfer import raw
-from benchbook.transfer.cache import Batch
-from benchbook.transfer.clients import Client
-from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.ranges import Range
-from benchbook.transfer.writer import Writer
+from mongo_transfer import raw
+from mongo_transfer.cache import Batch
+from mongo_transfer.clients import Client
+from mongo_transfer.errors import TransferFailed
+from mongo_transfer.ranges import Range
+from mongo_transfer.writer import Writer
 
 from .conftest import Server
 

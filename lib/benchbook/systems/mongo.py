@@ -15,7 +15,7 @@ from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
 from benchbook.systems.life_signs import await_answer, check_jobs, check_not_killed
 from benchbook.systems.named_server import NamedServer
-from benchbook.transfer.settings import Document, MongoEndpoint
+from mongo_transfer.settings import Document, MongoEndpoint
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bson
 
 from benchbook.errors import ConnectionLost, SystemFailed
-from benchbook.transfer.settings import Document
+from mongo_transfer.settings import Document
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -67,7 +67,6 @@ WORDS = [
         ("build", "gone"),
         ("nothing of this name is built or fetched (got 'gone')", "Fix: there are: dm, ", "mysql57, mysql8, "),
     ),
-    (("bench", "gone"), ("bench: unknown benchmark (got 'gone')",)),
     (("new", "Ünique"), ("name: not a name for a report (got 'Ünique')",)),
     (("new", ""), ("name: not a name for a report (got '')",)),
     (("new", "../x"), ("name: not a name for a report (got '../x')",)),

@@ -229,19 +229,6 @@ CLAIM = [
 ]
 CLAIMS = [Row(f"claims.yaml with {n}", changed("claims.yaml", a, b), ("claims.yaml", *said)) for n, a, b, said in CLAIM]
 
-# What a notebook draws is found before any load, where a cell of it broke after the last one.
-FIGURES = [
-    Row(f"a notebook that draws {n}", changed("notebook", a, b), (".ipynb: ", *said))
-    for n, a, b, said in (
-        ("a metric that no table has", r'levels(beside, \"p95_ms\"', r'levels(beside, \"p99_ms\"',
-         ("plots.levels: there is no such metric (got 'p99_ms'). Fix: did you mean p95_ms",)),
-        ("the scaling of another one", r'scaling(\"tps\"', r'scaling(\"tsp\"',
-         ("report.scaling: there is no such metric (got 'tsp')",)),
-        ("along a level that no table has", r'\"tps\", x=\"threads\"', r'\"tps\", x=\"clients\"',
-         ("plots.levels: there is no such level (got 'clients')",)),
-    )
-]  # fmt: skip
-
 OPTION = 'options: ["--config-file=/x"]'
 OTHERS = [
     (
@@ -313,7 +300,6 @@ ROWS = [
     *REPORTS,
     *PACKAGES,
     *CLAIMS,
-    *FIGURES,
     *OTHER_KINDS,
     NO_CLAIMS,
     NO_DESIGN,

@@ -19,7 +19,7 @@ from benchbook.hosts.jobs import LONGEST_S, Command, Job
 if TYPE_CHECKING:
     from benchbook.hosts.remote_host import RemoteHost
     from benchbook.hosts.session import Session
-    from benchbook.transfer.settings import MongoEndpoint
+    from mongo_transfer.settings import MongoEndpoint
 
 PROGRAM = "benchbook-python"
 # Of the data set, on both servers.
@@ -35,7 +35,7 @@ def python(host: RemoteHost) -> str:
     inventory = host.inventory
     program = python_path(host)
     words = [f"{key}={value}" for key, value in environment(host).items()]
-    asked = host.run(["env", *words, program, "-c", "import benchbook.transfer.command_line"], check=False)
+    asked = host.run(["env", *words, program, "-c", "import mongo_transfer.command"], check=False)
     if asked.status != 0:
         raise HostUnusable(
             f"this Python on host {host.name} cannot run the transfer",
@@ -61,7 +61,7 @@ def longest_s(documents: int) -> float:
 def tool(
     session: Session, host: RemoteHost, name: str, server: MongoEndpoint, *options: object, within_s: float
 ) -> Json:
-    """`python -m benchbook.transfer.tools NAME` on the host, for the data set's database on this server.
+    """`python -m mongo_transfer.tools NAME` on the host, for the data set's database on this server.
 
     Returns the JSON it prints, {} without any. Raises SystemFailed with its last words.
     """
@@ -100,7 +100,7 @@ def _command(
     secrets = {"password": server.password} if server.password else {}
     files = ["--password-file", "{job}/password"] if secrets else []
     where = ["--url", server.url, "--database", DATABASE]
-    argv = [python_path(host), "-m", "benchbook.transfer.tools", name, *where, *options, *files]
+    argv = [python_path(host), "-m", "mongo_transfer.tools", name, *where, *options, *files]
     return Command(argv, timeout_s=timeout_s, env=environment(host), secrets=secrets)
 
 

@@ -18,11 +18,11 @@ from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, Workloa
 from benchbook.hosts.about import Json
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.jobs import Command
+from benchbook.reports.transfer import ddt, mongodump
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About
 from benchbook.systems.life_signs import last_words
-from benchbook.transfer import ddt, ddt_log, peer
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer.settings import MongoEndpoint
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def secrets(source: MongoEndpoint, target: MongoEndpoint) -> dict[str, str]:
 
 
 class Pymongo(Engine):
-    """`benchbook.transfer`, with the report's knobs."""
+    """`mongo_transfer`, with the report's knobs."""
 
     name = "pymongo"
     tells = "samples"
@@ -126,7 +126,7 @@ class Pymongo(Engine):
         hidden = secrets(source, target)
         files = [word for name in hidden for word in (f"--{name.replace('_', '-')}-file", f"{{job}}/{name}")]
         options = [word for pair in knobs.items() for word in pair]
-        argv = [self.program, "-m", "benchbook.transfer", "--source-url", source.url, "--target-url", target.url]
+        argv = [self.program, "-m", "mongo_transfer", "--source-url", source.url, "--target-url", target.url]
         return Command(
             [*argv, *options, *files, "--quiet"], timeout_s=LONGEST_S, secrets=hidden, env=environment(self.host)
         )
@@ -154,7 +154,7 @@ class Pymongo(Engine):
 
     def about(self) -> About:
         notes = ("documents pass through undecoded; one process a core, threads divided among the processes",)
-        return About(self.name, f"PyMongo {version('pymongo')}", "benchbook.transfer", "DDT", notes, (self.host.name,))
+        return About(self.name, f"PyMongo {version('pymongo')}", "mongo_transfer", "DDT", notes, (self.host.name,))
 
 
 class Ddt(Engine):
@@ -189,7 +189,7 @@ class Ddt(Engine):
 
     def read(self, stdout: str, stderr: str) -> Moved:
         """`end execute task` is needed, and proves nothing: it printed that having written nothing, too."""
-        log = ddt_log.parse(stdout)
+        log = ddt.parse(stdout)
         if not log.has_ended:
             why = log.first_cause or last_words(self.kept(stdout + stderr)) or "no word"
             raise WorkloadFailed(f"DDT ended before its work was done, without `end execute task`: {why}")
@@ -200,11 +200,11 @@ class Ddt(Engine):
         return Moved(log.documents, *at, exact=False, complaint=log.first_cause, about=said)
 
     def kept(self, output: str) -> str:
-        return ddt_log.without_documents(output)
+        return ddt.without_documents(output)
 
     def news(self, told: str) -> set[str]:
         """Collections split, then documents so far; if the source dies while it splits, it goes on for ever."""
-        return ddt_log.progress(told)
+        return ddt.progress(told)
 
     def about(self) -> About:
         notes = (
@@ -245,7 +245,7 @@ class Mongodump(Engine):
         programs = {name: self.host.inventory.program(name) for name in names}
         found = self.host.which(*programs.values())
         paths = [found.get(programs[name]) or self._pushed(name) for name in names]
-        self.tools = peer.Tools(Path(paths[0]), Path(paths[1]))
+        self.tools = mongodump.Tools(Path(paths[0]), Path(paths[1]))
 
     def _pushed(self, name: str) -> str:
         return self.host.push(programs.artefact("mongo") / name, executable=True)
@@ -256,7 +256,7 @@ class Mongodump(Engine):
             Path(f"{{job}}/{s}_password.yaml") if e.password else None
             for s, e in (("source", source), ("target", target))
         ]
-        argv = peer.command(
+        argv = mongodump.command(
             self.tools,
             source,
             target,
@@ -268,7 +268,7 @@ class Mongodump(Engine):
         return Command(argv, timeout_s=LONGEST_S, secrets=hidden)
 
     def read(self, stdout: str, stderr: str) -> Moved:
-        found = peer.parse(stderr)
+        found = mongodump.parse(stderr)
         if found.failures:
             raise WorkloadFailed(f"mongorestore could not write {found.failures} documents")
         return Moved(found.documents, about={"dumped": found.dumped, "restored": found.restored})

@@ -28,7 +28,7 @@ from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.engines import KNOBS, PEER
 from benchbook.systems import mongo
-from benchbook.transfer.dataset import COLLECTIONS, DOCUMENT_BYTES
+from mongo_transfer.dataset import COLLECTIONS, DOCUMENT_BYTES
 
 PEER_TABLE = "peer"
 # Of the peer's run: its own defaults.

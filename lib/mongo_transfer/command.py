@@ -1,4 +1,4 @@
-"""The command: `python -m benchbook.transfer --source-url mongodb://a/ --target-url mongodb://b/`."""
+"""The command: `python -m mongo_transfer --source-url mongodb://a/ --target-url mongodb://b/`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from benchbook.errors import BadInput, writing
 from benchbook.given import guard
-from benchbook.transfer import watchers
-from benchbook.transfer.engine import TransferWatcher, transfer
-from benchbook.transfer.report import TransferReport
-from benchbook.transfer.settings import MongoEndpoint, Settings
+from mongo_transfer import progress
+from mongo_transfer.engine import TransferReport, TransferWatcher, transfer
+from mongo_transfer.proof import prove
+from mongo_transfer.settings import MongoEndpoint, Settings
 
 _EXIT_STATUS = {"complete": 0, "failed": 1, "interrupted": 130}
 
@@ -78,9 +78,6 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a command
 
 
 def _verify(settings: Settings) -> None:
-    # Imported when asked for: what this command imports is CPU time of the transfer.
-    from benchbook.transfer.proof import prove  # noqa: PLC0415
-
     prove(settings.source, settings.target, databases=settings.databases, collections=settings.collections)
 
 
@@ -88,18 +85,10 @@ def _watched(settings: Settings, samples: Path | None, *, quiet: bool) -> Transf
     # A SIGTERM (a batch system, a supervisor) ends like Ctrl-C: workers stopped, what was written reported.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
-        watchers: list[TransferWatcher] = [] if quiet else [stack.enter_context(_progress())]
+        watchers: list[TransferWatcher] = [] if quiet else [stack.enter_context(progress.shown(sys.stderr))]
         if samples is not None:
             watchers.append(stack.enter_context(_sample_file(samples)))
         return transfer(settings, tuple(watchers))
-
-
-def _progress() -> Any:
-    if sys.stderr.isatty():
-        from benchbook.transfer.bar import Bar  # noqa: PLC0415
-
-        return Bar(sys.stderr)
-    return watchers.ProgressLines(sys.stderr)
 
 
 def _writable(path: Path) -> None:
@@ -109,9 +98,9 @@ def _writable(path: Path) -> None:
         raise BadInput("cannot be written", file=path, key="--report", value=str(path), fix=fix)
 
 
-def _sample_file(path: Path) -> watchers.SampleFile:
+def _sample_file(path: Path) -> progress.SampleFile:
     try:
-        return watchers.SampleFile(path)
+        return progress.SampleFile(path)
     except OSError as error:
         fix = "name a file in a folder that you may write to"
         said = f"cannot be written: {error.strerror}"
@@ -136,7 +125,7 @@ def main() -> None:
     app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
     app.command()(run)
     guard.begin(_say)
-    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer"), _say))
+    sys.exit(guard.status_of(partial(app, prog_name="python -m mongo_transfer"), _say))
 
 
 def _say(text: str) -> None:

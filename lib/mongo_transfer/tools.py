@@ -1,4 +1,4 @@
-"""What a trial needs around a transfer, as commands: `python -m benchbook.transfer.tools load|digest|clear`."""
+"""What a trial needs around a transfer, as commands: `python -m mongo_transfer.tools load|digest|clear`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import Annotated
 import typer
 
 from benchbook.given import guard
-from benchbook.transfer import proof
-from benchbook.transfer.leaving import leave_with
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer import dataset, proof
+from mongo_transfer.settings import MongoEndpoint
 
 _LINE_EVERY = 100_000
 _LOOK_S = 0.02
@@ -33,9 +32,6 @@ def load(
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
 ) -> None:
     """Loads the data set unless the server holds it; prints its identity as JSON."""
-    # Imported when asked for: numpy takes a tenth of the time in which a copy is read back.
-    from benchbook.transfer import dataset  # noqa: PLC0415
-
     endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
     wanted = dataset.DocumentSet(seed, documents, database)
     is_new = dataset.load(endpoint, wanted, _say)
@@ -69,15 +65,13 @@ def clear(
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_TARGET_PASSWORD.")] = None,
 ) -> None:
     """Makes room on a target: drops what an earlier run copied there, and refuses to drop anything else."""
-    from benchbook.transfer.dataset import make_room  # noqa: PLC0415
-
-    make_room(MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_TARGET_PASSWORD"), database)
+    dataset.make_room(MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_TARGET_PASSWORD"), database)
 
 
 def main() -> None:
     """Runs the command; an error ends it with one paragraph and its exit status (`--debug` shows its stack)."""
     guard.begin(_tell)
-    sys.exit(guard.status_of(partial(app, prog_name="python -m benchbook.transfer.tools"), _tell))
+    sys.exit(guard.status_of(partial(app, prog_name="python -m mongo_transfer.tools"), _tell))
 
 
 def _tell(text: str) -> None:
@@ -85,4 +79,4 @@ def _tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    leave_with(main)
+    main()

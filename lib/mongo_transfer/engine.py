@@ -2,22 +2,80 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Literal, Protocol
 
 from pymongo.errors import PyMongoError
 
 from benchbook.errors import BadInput, NotWritten
-from benchbook.transfer import catalog, ranges, tally
-from benchbook.transfer.clients import Client, answering, connected, patiently, reason, refuse_same_server
-from benchbook.transfer.crew import Crew
-from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.reader import dropped
-from benchbook.transfer.report import Status, TransferReport
-from benchbook.transfer.settings import Settings
+from mongo_transfer import catalog, ranges, tally
+from mongo_transfer.clients import Client, answering, connected, patiently, reason, refuse_same_server
+from mongo_transfer.errors import TransferFailed
+from mongo_transfer.reader import dropped
+from mongo_transfer.settings import Settings
+from mongo_transfer.tally import Counts, Usage, total
+from mongo_transfer.workers import Crew
+
+Status = Literal["complete", "failed", "interrupted"]
+
+
+@dataclass(frozen=True)
+class TransferReport:
+    """Documents, bytes (of BSON), seconds of copying, and the CPU seconds and peak memory of all processes together.
+
+    `documents` are those that this run put on the target, `already_there` those it found there unchanged.
+    `seconds` are from the start of the workers (`began`, since the epoch) to their end; indexes and the preparation are
+    not in them.
+    """
+
+    status: Status
+    source: str
+    target: str
+    knobs: dict[str, int]
+    began: float
+    seconds: float
+    index_seconds: float
+    usage: Usage
+    most_in_flight: int
+    collections: dict[str, Counts]
+    error: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def totals(self) -> Counts:
+        return total(self.collections)
+
+    def as_dict(self) -> dict[str, object]:
+        """The report as plain values, ready for JSON."""
+        totals = self.totals
+        return {
+            "status": self.status,
+            "error": self.error,
+            "source": self.source,
+            "target": self.target,
+            "knobs": self.knobs,
+            "documents": totals.written,
+            "already_there": totals.already_there,
+            "bytes": totals.bytes,
+            "began": round(self.began, 3),
+            "seconds": round(self.seconds, 3),
+            "index_seconds": round(self.index_seconds, 3),
+            "documents_per_second": round(totals.written / self.seconds, 1) if self.seconds else 0.0,
+            "cpu_seconds": round(self.usage.cpu, 3),
+            "cpu_seconds_per_million": round(1e6 * self.usage.cpu / totals.written, 2) if totals.written else None,
+            "peak_rss_mb": round(self.usage.peak / 2**20, 1),
+            "most_documents_in_flight": self.most_in_flight,
+            "collections": {name: {**asdict(each), "written": each.written} for name, each in self.collections.items()},
+            "notes": self.notes,
+        }
+
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2)
+
 
 _SAMPLE_SECONDS = 1.0
 _SIXTEEN_MEGABYTES = 16 * 2**20

@@ -14,12 +14,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import cast
 
-from benchbook.transfer import raw
-from benchbook.transfer.catalog import matching
-from benchbook.transfer.clients import Client, answering, connected
-from benchbook.transfer.failures import ProofFailed
-from benchbook.transfer.ranges import whole
-from benchbook.transfer.settings import MongoEndpoint, Settings, cores
+from mongo_transfer import raw
+from mongo_transfer.catalog import matching
+from mongo_transfer.clients import Client, answering, connected
+from mongo_transfer.errors import ProofFailed
+from mongo_transfer.ranges import whole
+from mongo_transfer.settings import MongoEndpoint, Settings, cores
 
 _SCAN_DOCUMENTS = 1000
 # Below this many documents new processes take longer to start than they save.

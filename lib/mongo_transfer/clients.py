@@ -12,7 +12,7 @@ from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, Op
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from benchbook.errors import BadInput
-from benchbook.transfer.settings import Document, MongoEndpoint
+from mongo_transfer.settings import Document, MongoEndpoint
 
 Client = MongoClient[Document]
 

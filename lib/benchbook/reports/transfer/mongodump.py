@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbook.errors import OutputNotParseable
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer.settings import MongoEndpoint
 
 _DUMPED = re.compile(r"done dumping (?P<namespace>\S+) \((?P<documents>\d+) documents?\)")
 _RESTORED = re.compile(

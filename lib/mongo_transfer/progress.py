@@ -1,4 +1,4 @@
-"""Progress as plain lines where there is no terminal, and for records: a line a second in a file."""
+"""How a transfer goes on: a bar on a terminal, lines in a log, a JSON line a second in a file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,45 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 from benchbook.errors import counted, writing
-from benchbook.transfer.engine import Sample
+from mongo_transfer.engine import Sample
+
+
+class Bar:
+    """Done and total, documents/s, CPU, memory, time left; on the given stream, which is a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._progress = Progress(
+            TextColumn("transfer"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]:,.0f} docs/s"),
+            TextColumn("{task.fields[memory]:,.0f} MB"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(file=stream),
+        )
+        self._task = self._progress.add_task("transfer", total=None, rate=0.0, memory=0.0, start=False)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def start(self, documents: int) -> None:
+        self._progress.start()
+        self._progress.update(self._task, total=documents)
+        self._progress.start_task(self._task)
+
+    def update(self, sample: Sample) -> None:
+        memory = sample.resident / 2**20
+        self._progress.update(self._task, completed=sample.documents, rate=sample.rate, memory=memory)
+
 
 _LINE_SECONDS = 5.0
 
@@ -74,3 +111,8 @@ class SampleFile:
         }
         with writing(self._path):
             print(json.dumps(values), file=self._file, flush=True)
+
+
+def shown(stream: TextIO) -> Bar | ProgressLines:
+    """Return a bar where the stream is a terminal, else lines."""
+    return Bar(stream) if stream.isatty() else ProgressLines(stream)

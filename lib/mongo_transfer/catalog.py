@@ -12,9 +12,9 @@ from typing import Any
 from pymongo.errors import CollectionInvalid, OperationFailure
 
 from benchbook.errors import BadInput
-from benchbook.transfer.clients import Client, reason
-from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.settings import Document, Settings
+from mongo_transfer.clients import Client, reason
+from mongo_transfer.errors import TransferFailed
+from mongo_transfer.settings import Document, Settings
 
 _NAMESPACE_EXISTS = 48
 _DUPLICATE_KEY = 11000

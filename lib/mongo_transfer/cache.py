@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from benchbook.transfer.ranges import Range
+from mongo_transfer.ranges import Range
 
 _GLANCE_SECONDS = 0.5
 

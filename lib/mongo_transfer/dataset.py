@@ -16,11 +16,11 @@ import bson
 import numpy as np
 
 from benchbook.errors import BadInput
-from benchbook.transfer import raw
-from benchbook.transfer.catalog import documents
-from benchbook.transfer.clients import Client, answering, connected
-from benchbook.transfer.failures import LoadFailed
-from benchbook.transfer.settings import MongoEndpoint
+from mongo_transfer import raw
+from mongo_transfer.catalog import documents
+from mongo_transfer.clients import Client, answering, connected
+from mongo_transfer.errors import LoadFailed
+from mongo_transfer.settings import MongoEndpoint
 
 DOCUMENT_BYTES = 140
 COLUMNS = ("_id", "seq", "account", "amount", "created", "status", "note")

@@ -10,6 +10,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from benchbook.errors import BadInput
+from benchbook.given import user_file
 
 # Each question to a server costs the client about as much as passing on a hundred documents.
 _FETCH_DOCUMENTS = 5000
@@ -49,9 +50,6 @@ class MongoEndpoint:
         """An endpoint whose password is in a file, or else in an environment variable, or not needed."""
         if password_file is None:
             return cls(url, os.environ.get(variable))
-        # Every worker process imports this module, and none reads a file.
-        from benchbook.given import user_file  # noqa: PLC0415
-
         return cls(url, user_file.text(password_file, most=_MOST_PASSWORD_BYTES).strip())
 
     @property

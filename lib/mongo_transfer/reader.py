@@ -3,21 +3,59 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+import numpy as np
 from pymongo.errors import ConnectionFailure, OperationFailure
 
-from benchbook.transfer import raw
-from benchbook.transfer.cache import Batch, Cache
-from benchbook.transfer.clients import Client, patiently, reason
-from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.ranges import Range, RawBatches
+from mongo_transfer import raw
+from mongo_transfer.cache import Batch, Cache
+from mongo_transfer.clients import Client, patiently, reason
+from mongo_transfer.errors import TransferFailed
+from mongo_transfer.ranges import Range, RawBatches
 
-if TYPE_CHECKING:
-    from benchbook.transfer.known import Known
+LIMIT = 4_000_000
+_Halves = np.dtype([("high", "<u8"), ("low", "<u8")])
+
+
+class Known:
+    """The digests of documents on the target, at most `LIMIT`: 64 MB."""
+
+    def __init__(self, batches: Iterable[bytes]) -> None:
+        packed = bytearray()
+        for batch in batches:
+            packed += _digests(batch)
+            if len(packed) >= LIMIT * raw.DIGEST_BYTES:
+                break
+        table = np.frombuffer(bytes(packed), dtype=_Halves)
+        self._table = table[np.argsort(table["high"], kind="stable")]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def missing(self, batch: bytes) -> bytes:
+        """The batch without the documents that the target holds, byte for byte."""
+        if not len(self):
+            return batch
+        is_known = self._recognised(np.frombuffer(_digests(batch), dtype=_Halves))
+        return b"".join(_unless(is_known.tolist(), batch))
+
+    def _recognised(self, asked: np.ndarray) -> np.ndarray:
+        place = np.searchsorted(self._table["high"], asked["high"])
+        place[place == len(self)] = 0
+        return np.asarray(self._table[place] == asked)
+
+
+def _digests(batch: bytes) -> bytes:
+    return b"".join(map(raw.digest, raw.split(batch)))
+
+
+def _unless(is_known: list[bool], batch: bytes) -> Iterator[bytes]:
+    return (document for document, known in zip(raw.split(batch), is_known, strict=True) if not known)
+
 
 _SCAN_DOCUMENTS = 1000
 # CursorNotFound, QueryPlanKilled, CursorKilled: the server restarted, or the collection is gone.
@@ -84,9 +122,6 @@ class Reader:
                     return
 
     def _known(self, part: Range) -> Known:
-        # Imported when it is needed: numpy takes as long to load as a hundred thousand documents to pass on.
-        from benchbook.transfer.known import Known  # noqa: PLC0415
-
         with closing(part.cursor(self.target, _SCAN_DOCUMENTS)) as cursor:
             return Known(cast(Iterator[bytes], cursor))
 

@@ -13,12 +13,12 @@ import threading
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import AutoReconnect, ConnectionFailure, DuplicateKeyError, OperationFailure
 
-from benchbook.transfer import raw
-from benchbook.transfer.cache import Batch
-from benchbook.transfer.clients import Client, patiently, reason
-from benchbook.transfer.failures import TransferFailed
-from benchbook.transfer.settings import Document
-from benchbook.transfer.tally import Counts
+from mongo_transfer import raw
+from mongo_transfer.cache import Batch
+from mongo_transfer.clients import Client, patiently, reason
+from mongo_transfer.errors import TransferFailed
+from mongo_transfer.settings import Document
+from mongo_transfer.tally import Counts
 
 _DUPLICATE_KEY, _NOT_VALID = 11000, 121
 _DISK_FULL = re.compile(r"disk is full|no space left|out of disk|SQLITE_FULL", re.IGNORECASE)

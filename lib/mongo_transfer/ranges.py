@@ -12,10 +12,10 @@ import bson
 from pymongo.cursor import RawBatchCursor
 from pymongo.errors import OperationFailure
 
-from benchbook.transfer.catalog import Collection
-from benchbook.transfer.clients import Client
-from benchbook.transfer.raw import RAW
-from benchbook.transfer.settings import Document
+from mongo_transfer.catalog import Collection
+from mongo_transfer.clients import Client
+from mongo_transfer.raw import RAW
+from mongo_transfer.settings import Document
 
 # Raw BSON, batch by batch; nothing is asked for before the first of them is.
 RawBatches = RawBatchCursor[Document] | Generator[bytes, None, None]

@@ -9,21 +9,22 @@ from pathlib import Path
 import pytest
 
 from benchbook.errors import OutputNotParseable
-from benchbook.transfer import dataset, peer
-from benchbook.transfer.dataset import DocumentSet
-from benchbook.transfer.proof import prove
-from benchbook.transfer.settings import MongoEndpoint
+from benchbook.reports.transfer import mongodump
+from mongo_transfer import dataset
+from mongo_transfer.dataset import DocumentSet
+from mongo_transfer.proof import prove
+from mongo_transfer.settings import MongoEndpoint
 
 from .conftest import Server
 
 # What version 100.x printed for 10 collections of 10,000 documents, copied by 4 at a time.
 OUTPUT = (Path(__file__).parent / "mongodump_mongorestore.txt").read_text()
-TOOLS = peer.Tools(Path("/opt/a b/mongodump"), Path("/opt/mongorestore"))
+TOOLS = mongodump.Tools(Path("/opt/a b/mongodump"), Path("/opt/mongorestore"))
 
 
 def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
     source, target = MongoEndpoint("mongodb://127.0.82.1/?a=1&b=2"), MongoEndpoint("mongodb://127.0.82.2/")
-    command = peer.command(TOOLS, source, target, database="ddt", parallel_collections=3, batch_size=500)
+    command = mongodump.command(TOOLS, source, target, database="ddt", parallel_collections=3, batch_size=500)
     assert command[:2] == ["bash", "-c"]
     words = shlex.split(command[2])
     assert words[:3] == ["set", "-o", "pipefail;"]
@@ -37,35 +38,35 @@ def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
 def test_passwords_are_in_files() -> None:
     here = MongoEndpoint("mongodb://me@127.0.82.1/", "geheim")
     sizes = {"parallel_collections": 4, "batch_size": 1000}
-    command = peer.command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None), **sizes)
+    command = mongodump.command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None), **sizes)
     assert "geheim" not in command[2]
     assert command[2].count("--config=/run/s.yaml") == 1
 
 
 def test_real_output_has_counts_by_collection() -> None:
-    result = peer.parse(OUTPUT)
+    result = mongodump.parse(OUTPUT)
     assert (result.documents, result.failures) == (100_000, 0)
     assert result.dumped == result.restored == {f"ddt.c{n:02d}": 10_000 for n in range(10)}
 
 
 def test_failures_are_counted() -> None:
-    result = peer.parse("x\t7 document(s) restored successfully. 3 document(s) failed to restore.\n")
+    result = mongodump.parse("x\t7 document(s) restored successfully. 3 document(s) failed to restore.\n")
     assert (result.documents, result.failures) == (7, 3)
 
 
 def test_output_without_its_end_is_not_a_count_of_zero() -> None:
     with pytest.raises(OutputNotParseable, match="printed no total"):
-        peer.parse("\n".join(OUTPUT.splitlines()[:-1]))
+        mongodump.parse("\n".join(OUTPUT.splitlines()[:-1]))
 
 
 @pytest.mark.real
 def test_the_pipeline_copies(programs: Path, source: Server, target: Server, database: str) -> None:
     dataset.load(source.endpoint, DocumentSet(5, 500, database))
-    tools = peer.Tools(programs / "mongodump", programs / "mongorestore")
-    command = peer.command(
+    tools = mongodump.Tools(programs / "mongodump", programs / "mongorestore")
+    command = mongodump.command(
         tools, source.endpoint, target.endpoint, database=database, parallel_collections=2, batch_size=500
     )
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert peer.parse(done.stderr).documents == 500
+    assert mongodump.parse(done.stderr).documents == 500
     prove(source.endpoint, target.endpoint, databases=database)
