@@ -1,6 +1,6 @@
 """Finds what the kit is made of by entry points, its own parts and those of installed packages alike.
 
-    benchbook.systems      name -> class of benchbook.systems.base.System, or of another NamedServer
+    benchbook.systems      name -> class of benchbook.systems.base.System, or of another systems.server.Service
     benchbook.workloads    name -> class of benchbook.workloads.base.LoadGenerator
     benchbook.probes       name -> module of plain Python that is sent to hosts (benchbook.probes.probe_file)
     benchbook.kinds        name -> class of benchbook.reports.kind.Kind
@@ -31,7 +31,7 @@ GROUPS = ("systems", "workloads", "probes", "kinds", "hypotheses")
 # What a part of a group derives from, and what its class must give a value; then the same of what it may be beyond.
 _PARTS = {
     "systems": (
-        ("benchbook.systems.named_server:NamedServer", ("name",)),
+        ("benchbook.systems.server:Service", ("name",)),
         ("benchbook.systems.base:System", ("protocol",)),
     ),
     "workloads": (("benchbook.workloads.base:LoadGenerator", ("name", "program", "protocols", "Size")),),

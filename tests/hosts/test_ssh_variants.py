@@ -31,7 +31,7 @@ from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
-from benchbook.systems.mariadb import MariaDB
+from benchbook.systems.mysql import MariaDB
 
 pytestmark = pytest.mark.real
 

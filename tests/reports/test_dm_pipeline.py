@@ -52,7 +52,7 @@ def pipeline(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     made.databases = Databases(tables=1, kept={"dm_small": 10}, sync_rows=5)
     made._stands, made._kept = "as new", KeptRows(made.databases.kept)
     monkeypatch.setattr(pipelines, "executing", lambda *_: nullcontext(lambda statement: []))
-    monkeypatch.setattr(pipelines.binlog, "begin_anew", lambda _: steps.done.append("forget"))
+    monkeypatch.setattr(pipelines.mysql, "begin_binlog_anew", lambda _: steps.done.append("forget"))
     monkeypatch.setattr(made, "_fill_sync", lambda: steps.done.append("fill"))
     return made
 

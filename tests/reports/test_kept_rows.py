@@ -10,7 +10,7 @@ import pytest
 
 from benchbook.reports.dm.checksum import Execute, RowsDiffer
 from benchbook.reports.dm.kept_rows import KeptRows
-from benchbook.systems.dm_status import BinlogPosition
+from benchbook.systems.mysql import BinlogPosition
 
 BEGUN, WRITTEN = BinlogPosition("mysql-bin.000001", 154), BinlogPosition("mysql-bin.000001", 420)
 

@@ -38,8 +38,8 @@ def test_of_dtm_s_report(home: Home) -> None:
     ladder = SagaLadder(load_inventory(INVENTORY), load_profile("tiny"), cast(Any, None), time_s=1, accounts=1)
     parts: dict[str, Any] = {
         "_session": SimpleNamespace(reach=silent),
-        "_dtm": SimpleNamespace(stop=silent),
-        "_business": SimpleNamespace(stop=silent),
+        "_dtm": SimpleNamespace(servers=SimpleNamespace(stop=silent)),
+        "_business": SimpleNamespace(servers=SimpleNamespace(stop=silent)),
         "_store": "store",
         "_stores": {"mysql57": "store"},
         "_driver": SimpleNamespace(check_options=refuses),

@@ -23,7 +23,7 @@ from benchbook.reports.saga import ladder_plot, safety, saga_kind, saga_summary,
 from benchbook.reports.saga.ladder import SagaLadder, ab_version
 from benchbook.reports.saga.rung import Rung
 from benchbook.reports.saga.settling import Still
-from benchbook.systems import counters
+from benchbook.systems import mysql
 from benchbook.workloads import ab
 from benchbook.workloads.ab import AbSummary
 
@@ -183,8 +183,8 @@ def test_what_stands_still_keeps_what_it_was_read_as_last() -> None:
 
 
 def test_counters() -> None:
-    assert counters.difference({"a": 1, "b": 2}, {"a": 4, "b": 2}) == {"a": 3, "b": 0}
-    assert counters.statements(COUNTED) == 7110
+    assert mysql.counted_between({"a": 1, "b": 2}, {"a": 4, "b": 2}) == {"a": 3, "b": 0}
+    assert mysql.statements(COUNTED) == 7110
 
 
 # -- books ----------------------------------------------------------------------------------------------------------
@@ -259,9 +259,8 @@ def test_dtm_has_recovered_when_those_have_ended_that_it_was_killed_under() -> N
     asked = iter([{"a", "b"}, {"a", "c"}, {"a", "d", "e"}, {"f"}])
     ladder_ = cast(Any, SagaLadder.__new__(SagaLadder))
     ladder_._business = SimpleNamespace(stats=lambda: {"global": {"committed": 60, "rolled_back": 0, "failed": 0}})
-    ladder_._dtm = SimpleNamespace(
-        kill=lambda: None, start=lambda: None, ready=lambda: None, not_ended=lambda: next(asked), under_way=lambda: 2
-    )
+    servers = SimpleNamespace(crash=lambda host: None, start=lambda: None, ready=lambda: None)
+    ladder_._dtm = SimpleNamespace(servers=servers, host="dtm1", not_ended=lambda: next(asked))
     ladder_._warm = SimpleNamespace(servers_started=lambda: None)
     found = ladder_._kill_dtm(SimpleNamespace(status=lambda: None))
     assert found["under_way"] == 2

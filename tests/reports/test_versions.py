@@ -30,8 +30,8 @@ from benchbook.profiles import load_profile
 from benchbook.published import load
 from benchbook.reports.kinds import kind_of
 from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
-from benchbook.systems import tidb_server, versions
-from benchbook.systems.mariadb import MariaDB
+from benchbook.systems import tidb
+from benchbook.systems.mysql import MariaDB
 from benchbook.systems.tidb import TiDB
 from benchbook.systems.tidb_cluster import TiDBCluster
 
@@ -115,7 +115,7 @@ def test_its_data_lies_in_a_folder_of_its_own_and_its_page_names_it(home: Home) 
     assert (old.folder, plain.folder) == ("tidb-6.5", "tidb")
     assert (old.title, plain.title) == ("TiDB 6.5 (unistore)", "TiDB (unistore)")
     # Reports of several releases run either: what it stands in for is for each of them to say.
-    notes = [tidb_server.built_note(each.builds[0], each.named_version) for each in (plain, old)]
+    notes = [tidb.built_note(each.builds[0], each.named_version) for each in (plain, old)]
     assert notes == [
         "a stand-in, no release: TiDB's release-6.5 branch at commit e307642d9fa5 (unistore inside)",
         "TiDB, release-6.5 branch at commit e307642d9fa5 (unistore inside)",
@@ -141,8 +141,8 @@ def test_a_system_has_the_versions_that_all_its_parts_have(monkeypatch: pytest.M
         (tmp_path / "env" / "systems" / folder).mkdir(parents=True)
         (tmp_path / "env" / "systems" / folder / "versions.yaml").write_text(text)
         (tmp_path / "env" / "systems" / folder / "build.yaml").write_text("")
-    assert versions.known(TiDB) == {"6.5": ("tidb",), "8.0": ("tidb",)}
-    assert versions.known(TiDBCluster) == {"6.5": ("tidb", "pd", "unistore")}
+    assert systems.versions(TiDB) == {"6.5": ("tidb",), "8.0": ("tidb",)}
+    assert systems.versions(TiDBCluster) == {"6.5": ("tidb", "pd", "unistore")}
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_version_without_its_folder_is_refused(monkeypatch: pytest.MonkeyPatch
     file.parent.mkdir(parents=True)
     file.write_text('"8.0": tidb_8\n')
     with pytest.raises(BadInput, match=r"versions\.yaml: 8\.0: there is no such folder of env/systems"):
-        versions.of(TiDB, "8.0")
-    assert versions.known(MariaDB) == {}
+        systems.at_version(TiDB, "8.0")
+    assert systems.versions(MariaDB) == {}
 
 
 # -- a report on two versions -----------------------------------------------------------------------------------------

@@ -14,13 +14,12 @@ from benchbook.errors import BenchbookError, ConnectionLost, RemoteFailed, Syste
 from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.systems import kept_servers
-from benchbook.systems.blame import blaming
-from benchbook.systems.kept_servers import KeptServers
-from benchbook.systems.mariadb import MariaDB
+from benchbook.systems import server as server_module
+from benchbook.systems.health import blaming
 from benchbook.systems.mongo import Mongod
-from benchbook.systems.mysql_server import MySQL80
+from benchbook.systems.mysql import MariaDB, MySQL80
 from benchbook.systems.postgresql import PostgreSQL
+from benchbook.systems.server import Servers, Service
 
 CRASHED = Ended("exited", None, 6, 1, 2)
 # The end of what mariadbd 10.11.19 printed when its disk had filled, and the first line of its trace.
@@ -30,29 +29,33 @@ mariadbd(my_print_stacktrace+0x2e)[0x55f03225087e]
 """
 
 
-class Server(KeptServers):
-    """One server, whose job ends after so many looks, and which answers a knock with `said`."""
+class Mariadb(Service):
+    """A service of one server, which answers a knock with `answer`."""
 
     name = "mariadb"
 
-    def __init__(self, said: str | Exception | None, *looks: Ended | None) -> None:
-        self.said, self.looks = said, list(looks)
+    def __init__(self, answer: str | Exception | None = None) -> None:
+        self.answer = answer
         self.host = SimpleNamespace(name="db1", root="/x", shell=lambda *_, **__: SimpleNamespace(stderr=""))
-        self._jobs = {"db1": cast(Job, self)}
 
     @property
-    def carriers(self) -> list[RemoteHost]:
+    def own_hosts(self) -> list[RemoteHost]:
         return [cast(RemoteHost, self.host)]
 
     def command(self, host: RemoteHost) -> Command:
         raise NotImplementedError
 
     def knock(self, host: RemoteHost) -> str | None:
-        if isinstance(self.said, Exception):
-            raise self.said
-        return self.said
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
 
-    # -- as its job
+
+class Ending:
+    """A job that ends so after so many looks."""
+
+    def __init__(self, host: object, *looks: Ended | None) -> None:
+        self.host, self.looks = host, list(looks)
 
     def status(self) -> Ended | None:
         return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
@@ -65,6 +68,16 @@ class Server(KeptServers):
     def stderr(self) -> str:
         return ""
 
+    def remove(self) -> None:
+        """Nothing to remove."""
+
+
+def running(answer: str | Exception | None, *looks: Ended | None) -> Servers:
+    service = Mariadb(answer)
+    servers = Servers(service)
+    servers.jobs = {"db1": cast(Job, Ending(service.host, *looks))}
+    return servers
+
 
 REFUSED = WorkloadFailed("sysbench on executor ended with status 1: Can't connect")
 DIED = (
@@ -76,21 +89,21 @@ DIED = (
 @pytest.mark.parametrize(
     ("server", "failed", "kind", "said"),
     [
-        (Server(None, CRASHED), REFUSED, SystemFailed, DIED),
+        (running(None, CRASHED), REFUSED, SystemFailed, DIED),
         # It lives for two looks more, while it writes its report.
-        (Server("refused", None, None, None, CRASHED), REFUSED, SystemFailed, DIED),
-        (Server("refused", None), REFUSED, SystemFailed, "mariadb on db1 does not serve after 0.2 s: refused"),
-        (Server(None, None), REFUSED, WorkloadFailed, "sysbench on executor ended"),
-        (Server("denied", None), REFUSED, WorkloadFailed, "sysbench on executor ended"),
-        (Server(ConnectionLost("db1 is away"), None), REFUSED, WorkloadFailed, "sysbench on executor ended"),
+        (running("refused", None, None, None, CRASHED), REFUSED, SystemFailed, DIED),
+        (running("refused", None), REFUSED, SystemFailed, "mariadb on db1 does not serve after 0.2 s: refused"),
+        (running(None, None), REFUSED, WorkloadFailed, "sysbench on executor ended"),
+        (running("denied", None), REFUSED, WorkloadFailed, "sysbench on executor ended"),
+        (running(ConnectionLost("db1 is away"), None), REFUSED, WorkloadFailed, "sysbench on executor ended"),
         # Only of a load that failed: whatever else went wrong is not asked about.
-        (Server("refused", None), RemoteFailed("db1", "ls", 1, ""), RemoteFailed, "db1: `ls`"),
+        (running("refused", None), RemoteFailed("db1", "ls", 1, ""), RemoteFailed, "db1: `ls`"),
     ],
 )
 def test_the_server_is_named_before_the_load_that_noticed(
-    server: Server, failed: BenchbookError, kind: type[Any], said: str, monkeypatch: pytest.MonkeyPatch
+    server: Servers, failed: BenchbookError, kind: type[Any], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_servers, "DYING_S", 0.2)
+    monkeypatch.setattr(server_module, "DYING_S", 0.2)
     with pytest.raises(kind) as found, blaming(server):
         raise failed
     assert str(found.value).startswith(said)
@@ -101,31 +114,32 @@ def test_the_server_is_named_before_the_load_that_noticed(
 KILLED = Ended("stopped", None, 9, 1, 601)
 
 
-def ending(ended: Ended) -> tuple[Server, list[dict[str, Any]]]:
+def ending(ended: Ended, service: Any = None) -> tuple[Servers, list[dict[str, Any]]]:
     """A server whose job ends so, and how its end was asked for."""
-    server, asked = Server(None, None), list[dict[str, Any]]()
+    service, asked = service or Mariadb(), list[dict[str, Any]]()
 
     def end(job: Job, **how: Any) -> Ended:
         asked.append(how)
         return ended
 
-    server.session = cast(Session, SimpleNamespace(end=end))
-    server.host.open_ahead = lambda: None
-    server._jobs = {"db1": cast(Job, SimpleNamespace(host=server.host, remove=lambda: None))}
-    return server, asked
+    service.session = cast(Session, SimpleNamespace(end=end))
+    service.host.open_ahead = lambda: None
+    service.servers = Servers(service)
+    service.servers.jobs = {"db1": cast(Job, Ending(service.host, None))}
+    return service.servers, asked
 
 
 def test_a_server_that_had_to_be_killed_at_its_end_fails_and_is_known_to_have_ended() -> None:
-    server, asked = ending(KILLED)
-    server.ends_within_s = 600.0  # type: ignore[misc]
+    servers, asked = ending(KILLED)
+    servers.service.ends_within_s = 600.0  # type: ignore[misc]
     with pytest.raises(SystemFailed, match="mariadb on db1 was killed, for it had not ended 600 s after it was asked"):
-        server.stop()
-    assert (asked, server._jobs) == ([{"at_once": False, "within_s": 600.0}], {})
+        servers.stop()
+    assert (asked, servers.jobs) == ([{"at_once": False, "within_s": 600.0}], {})
 
 
 def test_whose_data_are_not_kept_may_be_killed() -> None:
-    server, asked = ending(KILLED)
-    server.end_at_once()
+    servers, asked = ending(KILLED)
+    servers.kill()
     assert asked == [{"at_once": True, "within_s": 0.0}]
 
 
@@ -136,22 +150,15 @@ def test_a_server_that_ended_as_asked_or_was_killed_before_is_no_failure_of_its_
 
 
 def test_so_is_a_server_of_a_transfer() -> None:
-    asked = list[dict[str, Any]]()
-
-    def end(job: Job, **how: Any) -> Ended:
-        asked.append(how)
-        return KILLED
-
-    server = object.__new__(Mongod)
-    server.name, server.host = "mongo:source", cast(RemoteHost, SimpleNamespace(name="db1"))
-    server.session = cast(Session, SimpleNamespace(end=end))
-    server._job = cast(Job, SimpleNamespace(remove=lambda: None))
+    mongod = object.__new__(Mongod)
+    mongod.name, mongod.host = "mongo:source", cast(RemoteHost, SimpleNamespace(name="db1"))
+    _, asked = ending(KILLED, mongod)
     with pytest.raises(SystemFailed, match="mongo:source on db1 was killed, for it had not ended 600 s after it was"):
-        server.stop()
-    assert server._job is None
-    server._job = cast(Job, SimpleNamespace(remove=lambda: None))
-    server.discard()
-    assert asked == [{"at_once": False, "within_s": 600.0}, {"at_once": True, "within_s": 0.0}]
+        mongod.stop()
+    assert mongod.servers.jobs == {}
+    _, asked = ending(KILLED, mongod)
+    mongod.discard()
+    assert asked == [{"at_once": True, "within_s": 0.0}]
 
 
 def test_databases_have_minutes_to_write_what_is_dirty() -> None:

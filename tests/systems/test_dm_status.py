@@ -10,7 +10,7 @@ from kit import FIXTURES
 
 from benchbook.errors import OutputNotParseable
 from benchbook.systems import dm_status as dm
-from benchbook.systems.dm_status import BinlogPosition
+from benchbook.systems.mysql import BinlogPosition
 
 PRINTED_BY = FIXTURES / "dm"
 

@@ -25,7 +25,7 @@ from benchbook.reports.quorum import quorum_trials
 from benchbook.reports.quorum.lost_member import around
 from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
 from benchbook.reports.quorum.quorum_trials import Killing
-from benchbook.systems.etcd_api import one_leader
+from benchbook.systems.etcd import one_leader
 from benchbook.workloads import etcd_benchmark
 from benchbook.workloads.base import Load, Ran, generator
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize, lost_or_unasked

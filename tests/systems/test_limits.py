@@ -14,9 +14,9 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import SysbenchSize, load_profile
 from benchbook.reports.driving import Driver
-from benchbook.systems import mysql_system, pgbouncer, postgresql
-from benchbook.systems.limits import CONNECTIONS, STATEMENTS, Limit
-from benchbook.systems.mariadb import MariaDB
+from benchbook.systems import psql, sql
+from benchbook.systems.base import CONNECTIONS, STATEMENTS, Limit
+from benchbook.systems.mysql import MariaDB
 from benchbook.systems.pgbouncer import PgBouncer
 from benchbook.systems.postgresql import PostgreSQL
 from benchbook.workloads.base import Load, LoadGenerator
@@ -41,7 +41,7 @@ def mariadb() -> MariaDB:
 def told(monkeypatch: pytest.MonkeyPatch, **variables: object) -> list[tuple[str, int]]:
     """(setting, most) of each limit of a server with these variables."""
     rows = [(name, str(value)) for name, value in variables.items()]
-    monkeypatch.setattr(mysql_system, "query", lambda *_, **__: rows)
+    monkeypatch.setattr(sql, "query", lambda *_, **__: rows)
     monkeypatch.setattr(MariaDB, "endpoints", lambda self: [END])
     return [(limit.setting, limit.most) for limit in mariadb().limits(NOBODY)]
 
@@ -116,11 +116,10 @@ def pooler(home: Home, monkeypatch: pytest.MonkeyPatch, most: int, **config: obj
     home.write("env/hosts/pg.yaml", {"hosts": hosts, "systems": {"pgbouncer": {"config": config}}})
     shown = [[name, str(value)] for name, value in {**settings, **config}.items()]
     answers = {"SHOW CONFIG": shown, "SHOW max_connections": [[str(most)]]}
-    for module in (pgbouncer, postgresql):
-        monkeypatch.setattr(module.psql, "query", lambda via, end, asked, **_: answers[asked])
+    monkeypatch.setattr(psql, "query", lambda via, end, asked, **_: answers[asked])
     with Session(load_inventory("pg"), []) as session:
         found = PgBouncer(session, load_profile("tiny"))
-    monkeypatch.setattr(PgBouncer, "carriers", [NOBODY])
+    monkeypatch.setattr(PgBouncer, "own_hosts", [NOBODY])
     ends = {PgBouncer: 6432, PostgreSQL: 5432}
     for system, port in ends.items():
         end = Endpoint("127.0.0.1", port, "postgres", "")

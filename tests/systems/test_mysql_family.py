@@ -19,8 +19,8 @@ from benchbook.profiles import load_profile
 from benchbook.reports import mysql_family
 from benchbook.reports.dm import dm_kind, dm_tables
 from benchbook.reports.dm.pipeline import UPSTREAM
-from benchbook.systems import counters
-from benchbook.systems.innodb_server import PLAIN, InnodbServer, Purpose
+from benchbook.systems import mysql
+from benchbook.systems.mysql import PLAIN, MysqlServer, Purpose
 
 GTIDS = {
     "": 0,
@@ -36,7 +36,7 @@ def _password(home: Home) -> None:
     home.write(".lab/secrets/database", "secret\n")
 
 
-def server(name: str, purpose: Purpose = PLAIN) -> InnodbServer:
+def server(name: str, purpose: Purpose = PLAIN) -> MysqlServer:
     inventory = load_inventory(INVENTORY)
     with Session(inventory, []) as session:
         return mysql_family.make([name], session, load_profile("tiny"), purpose)[name]
@@ -44,7 +44,7 @@ def server(name: str, purpose: Purpose = PLAIN) -> InnodbServer:
 
 @pytest.mark.parametrize(("said", "count"), GTIDS.items())
 def test_a_set_of_gtids_says_how_many_transactions_were_committed(said: str, count: int) -> None:
-    assert counters.transactions(said) == count
+    assert mysql.transactions(said) == count
     # A probe shows nothing where there are no GTIDs: on MariaDB, on TiDB, before the first commit.
     assert mysql_probe.transactions(said) == (count or None)
 

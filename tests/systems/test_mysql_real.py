@@ -18,9 +18,8 @@ from benchbook.probes.remote import mysql_probe
 from benchbook.probes.remote.run_probe import AskedTwice
 from benchbook.probes.watch import watching
 from benchbook.profiles import load_profile
-from benchbook.systems import binlog, counters
-from benchbook.systems.innodb_server import InnodbServer, Purpose
-from benchbook.systems.mysql_server import MySQL
+from benchbook.systems import mysql
+from benchbook.systems.mysql import MySQL, MysqlServer, Purpose
 from benchbook.systems.sql import query, try_login
 from benchbook.workloads import sysbench
 
@@ -31,7 +30,7 @@ ROWS = 200
 
 
 @contextmanager
-def serving(session: Session, name: str) -> Iterator[InnodbServer]:
+def serving(session: Session, name: str) -> Iterator[MysqlServer]:
     """The server of this name as an upstream of DM, new and empty."""
     found = systems.find(name, session.inventory)
     assert issubclass(found, MySQL)
@@ -76,7 +75,7 @@ def test_a_server_is_let_in_written_to_counted_killed_and_restored(lab_home: Hom
         assert redo.st_blocks * 512 >= redo.st_size
 
 
-def is_as_it_should_be(server: InnodbServer, client: RemoteHost, home: Home) -> None:
+def is_as_it_should_be(server: MysqlServer, client: RemoteHost, home: Home) -> None:
     (at,), about = server.endpoints(), server.about()
     assert (about.version, about.hosts) == (VERSIONS[server.name], ("db1",))
     assert about.stand_in_for == (None if server.name == "mysql57" else "MySQL 5.7")
@@ -87,33 +86,33 @@ def is_as_it_should_be(server: InnodbServer, client: RemoteHost, home: Home) -> 
     assert try_login(client, Endpoint(at.address, at.port, at.user, "")) == "denied"
 
 
-def sysbench_logs_in(server: InnodbServer, client: RemoteHost) -> None:
+def sysbench_logs_in(server: MysqlServer, client: RemoteHost) -> None:
     """With its own client library, and the way to authenticate that the server comes with."""
     (at,) = server.endpoints()
     server.make_database(client, "sbtest")
-    program, _ = sysbench.find(client)
+    program = client.require_program("sysbench", package="sysbench")
     command = sysbench.prepare(program, at, sysbench.Dataset(1, ROWS, "sbtest"), threads=1, seed=1)
     with server.session.following(client, "prepare", command) as job:
         assert job.wait().exit == 0, job.stderr()
     assert server.row_counts(client, at, "sbtest", ["sbtest1"]) == {"sbtest1": ROWS}
 
 
-def what_is_written_is_counted(server: InnodbServer, client: RemoteHost) -> None:
-    (at,), before = server.endpoints(), counters.read(client, server.endpoints()[0])
+def what_is_written_is_counted(server: MysqlServer, client: RemoteHost) -> None:
+    (at,), before = server.endpoints(), mysql.counters(client, server.endpoints()[0])
     query(client, at, "INSERT INTO sbtest.sbtest1 (k, c, pad) VALUES (1, '', ''), (2, '', '')")
     query(client, at, "UPDATE sbtest.sbtest1 SET k = k + 1 WHERE id <= 10")
     query(client, at, "SELECT 1")
-    counted = counters.difference(before, counters.read(client, at))
-    assert {key: counted[key] for key in ("Com_insert", "Com_update", "Com_select", counters.COMMITS)} == {
-        "Com_insert": 1, "Com_update": 1, "Com_select": 1, counters.COMMITS: 2,
+    counted = mysql.counted_between(before, mysql.counters(client, at))
+    assert {key: counted[key] for key in ("Com_insert", "Com_update", "Com_select", mysql.COMMITS)} == {
+        "Com_insert": 1, "Com_update": 1, "Com_select": 1, mysql.COMMITS: 2,
     }  # fmt: skip
-    assert binlog.size(server) == binlog.position(server).offset > 1000
-    begun = binlog.begin_anew(server)
-    assert begun == binlog.position(server)
-    assert (begun.file, counters.read(client, at)[counters.COMMITS]) == ("mysql-bin.000001", 0)
+    assert mysql.binlog_bytes(server) == mysql.binlog_position(server).offset > 1000
+    begun = mysql.begin_binlog_anew(server)
+    assert begun == mysql.binlog_position(server)
+    assert (begun.file, mysql.counters(client, at)[mysql.COMMITS]) == ("mysql-bin.000001", 0)
 
 
-def a_probe_sees_it(server: InnodbServer, client: RemoteHost) -> None:
+def a_probe_sees_it(server: MysqlServer, client: RemoteHost) -> None:
     """Python there may know no RSA, which a first login by caching_sha2_password takes: the driver's was that."""
     with watching(server.session, server.probes(client)) as watched:
         query(client, server.endpoints()[0], "SELECT SLEEP(3.5)")

@@ -18,7 +18,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.reservation import Hold, Reservation
 from benchbook.hosts.session import Session
 from benchbook.reports.load.load_kind import LoadParameters
-from benchbook.systems import kept_servers
+from benchbook.systems import server
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -66,7 +66,7 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(
             "mariadb on db1 does not serve after 1 s",
         ),
     }
-    monkeypatch.setattr(kept_servers, "DYING_S", 1.0)
+    monkeypatch.setattr(server, "DYING_S", 1.0)
     experiment, campaign = planned(short, WHAT, len(killed) + 1, "kills")
     loses_what_was_killed(campaign, experiment, killed)
 

@@ -16,10 +16,8 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.hosts.whole_command import Result
 from benchbook.profiles import SysbenchSize
-from benchbook.systems import mysql_system, psql, sql, statements, tidb_server
-from benchbook.systems.base import System
-from benchbook.systems.mysql_system import MysqlSystem
-from benchbook.systems.postgresql import PostgreSQL
+from benchbook.systems import psql, sql, statements, tidb
+from benchbook.systems.base import DIALECTS
 from benchbook.workloads import go_tpc
 from benchbook.workloads.base import LoadGenerator
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize
@@ -57,8 +55,8 @@ class Refuses:
 def test_a_password_that_a_new_server_does_not_take_stands_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql, "connection", Refuses(1819, "Require Password Length: 8"))
     # The blank account is let in; the one with the password is not.
-    monkeypatch.setattr(tidb_server, "try_login", lambda _, end: "denied" if end.password else None)
-    assert tidb_server.let_in(NOBODY, END) == (
+    monkeypatch.setattr(tidb, "try_login", lambda _, end: "denied" if end.password else None)
+    assert tidb.let_in(NOBODY, END) == (
         "127.0.78.1:4000: `ALTER USER 'root'@'%' IDENTIFIED ...`: 1819: Require Password Length: 8"
     )
 
@@ -112,7 +110,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     made = Asked()
     monkeypatch.setattr(psql, "query", made.query)
     monkeypatch.setattr(sql, "queries", made.queries)
-    monkeypatch.setattr(mysql_system, "queries", made.queries)
     return made
 
 
@@ -122,9 +119,9 @@ def test_a_statement_may_take_longer_the_more_rows_it_reads() -> None:
     assert statements.reading_s(HUNDRED_MILLION) == 300 + 5000
 
 
-@pytest.mark.parametrize(("system", "quote"), [(MysqlSystem, "`"), (PostgreSQL, '"')])
-def test_every_table_is_counted_by_a_statement_of_its_own(asked: Asked, system: type[System], quote: str) -> None:
-    counts = system.row_counts(cast(System, None), NOBODY, END, "shop", ["a", "b"], 5300.0)
+@pytest.mark.parametrize(("protocol", "quote"), [("mysql", "`"), ("pgsql", '"')])
+def test_every_table_is_counted_by_a_statement_of_its_own(asked: Asked, protocol: str, quote: str) -> None:
+    counts = DIALECTS[protocol].row_counts(NOBODY, END, "shop", ["a", "b"], 5300.0)
     assert counts == {"a": 7, "b": 7}
     assert asked.found == [(f"SELECT COUNT(*) FROM {quote}{name}{quote}", 5300.0) for name in "ab"]
 

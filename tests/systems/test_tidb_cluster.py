@@ -13,11 +13,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.reports.driving import unless_dead
-from benchbook.systems import tidb_server
-from benchbook.systems.placement_driver import missing_replicas, missing_store
-from benchbook.systems.stores import check_one_unistore
-from benchbook.systems.tidb_server import serving
-from benchbook.systems.toml_text import toml
+from benchbook.systems import tidb
+from benchbook.systems.tidb import serving
+from benchbook.systems.tidb_cluster import check_one_unistore, missing_replicas, missing_store, toml
 
 # The published topology, as TiUP writes one: keys with dots and nested ones, sections that are not ours.
 TOPOLOGY: dict[str, Any] = {
@@ -214,7 +212,7 @@ def test_two_servers_are_let_in_at_the_same_moment(
     def refuse(*_: object) -> None:
         raise SystemFailed(DENIED)
 
-    monkeypatch.setattr(tidb_server, "query", refuse)
-    monkeypatch.setattr(tidb_server, "try_login", lambda _, end: then if end.password else None)
+    monkeypatch.setattr(tidb, "query", refuse)
+    monkeypatch.setattr(tidb, "try_login", lambda _, end: then if end.password else None)
     endpoint = Endpoint("127.0.0.1", 4000, "root", "hush")
-    assert tidb_server.let_in(cast(RemoteHost, None), endpoint) == said
+    assert tidb.let_in(cast(RemoteHost, None), endpoint) == said

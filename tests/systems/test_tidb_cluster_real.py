@@ -86,7 +86,8 @@ def running(inventory: Inventory) -> Iterator[TiDBCluster]:
 def content(cluster: TiDBCluster) -> list[list[Sequence[Any]]]:
     """Rows and checksum of the table as each tidb-server sees them; the index must agree with the rows."""
     asked = ["ADMIN CHECK TABLE kit.t", "SELECT COUNT(*), SUM(CRC32(CONCAT(id, v))) FROM kit.t"]
-    return [list(queries(host, end, asked)[1]) for host, end in zip(cluster.carriers, cluster.endpoints(), strict=True)]
+    servers = zip(cluster.own_hosts, cluster.endpoints(), strict=True)
+    return [list(queries(host, end, asked)[1]) for host, end in servers]
 
 
 def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inventory, cluster_home: Home) -> None:
@@ -95,7 +96,7 @@ def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inv
         (store,) = [p for p in cluster_home.processes("--status-addr=") if "supervise.py" not in " ".join(words_of(p))]
         assert store.cmdline()[0] == str(cluster_home.path / "deploy" / "tikv-20160" / "bin" / "tikv-server")
         one, two = cluster.endpoints()
-        via = cluster.carriers[0]
+        via = cluster.own_hosts[0]
         commits = "SELECT @@GLOBAL.tidb_enable_1pc, @@GLOBAL.tidb_enable_async_commit"
         assert query(via, one, commits) == [(0, 0)], "unistore cannot keep transactions apart with them"
         assert query(via, two, "SELECT @@GLOBAL.tidb_enable_auto_analyze") == [(0,)]

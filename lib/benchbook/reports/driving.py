@@ -22,7 +22,7 @@ from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
-from benchbook.systems.blame import Living, blaming
+from benchbook.systems.health import Living, blaming
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran
 from benchbook.workloads.clients import DistributedLoad, shares
 
@@ -89,7 +89,7 @@ class Driver:
         return [(host, self.generator.command(host, ends, load)) for host, load in self._parts(system, levels)]
 
     def holds(self, system: System, levels: Mapping[str, Level]) -> dict[str, int]:
-        """What the load holds at most on one of the system's servers at once, of what `systems.limits` names."""
+        """What the load holds at most on one of the system's servers at once, of what `systems.base` names."""
         servers, held = len(system.endpoints()), Counter[str]()
         for _, load in self._parts(system, levels):
             held.update(self.generator.holds(load, servers))

@@ -10,7 +10,7 @@ from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
-from benchbook.systems.innodb_server import InnodbServer, Purpose
+from benchbook.systems.mysql import MysqlServer, Purpose
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ class OnMysql(OnSystems):
     system: Words = "mysql57"
 
 
-def find(name: str) -> type[InnodbServer]:
+def find(name: str) -> type[MysqlServer]:
     """The class of this server. Raises BadInput for a system that is not of this family."""
     found = plugins.find(systems.GROUP, name, key="system")
-    if isinstance(found, type) and issubclass(found, InnodbServer):
+    if isinstance(found, type) and issubclass(found, MysqlServer):
         return found
     loaded = {known: plugins.find(systems.GROUP, known, key="system") for known in plugins.names(systems.GROUP)}
-    family = [known for known, each in loaded.items() if isinstance(each, type) and issubclass(each, InnodbServer)]
+    family = [known for known, each in loaded.items() if isinstance(each, type) and issubclass(each, MysqlServer)]
     fix = f"use one of {', '.join(family)}"
     raise BadInput("this report runs on MySQL or MariaDB", key="system", value=name, fix=fix)
 
 
-def check(names: Sequence[str], inventory: Inventory) -> list[type[InnodbServer]]:
+def check(names: Sequence[str], inventory: Inventory) -> list[type[MysqlServer]]:
     """The classes of these servers. Raises BadInput for another system, and where not one host is to carry them."""
     found = [find(name) for name in names]
     for server in found:
@@ -42,6 +42,6 @@ def check(names: Sequence[str], inventory: Inventory) -> list[type[InnodbServer]
     return found
 
 
-def make(names: Sequence[str], session: Session, profile: Profile, purpose: Purpose) -> dict[str, InnodbServer]:
+def make(names: Sequence[str], session: Session, profile: Profile, purpose: Purpose) -> dict[str, MysqlServer]:
     """These servers on the hosts of the session, by name."""
     return {name: find(name)(session, profile, purpose) for name in names}

@@ -14,7 +14,7 @@ from benchbook.campaign.overhead import phase
 from benchbook.errors import BadInput, BenchbookError, HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.systems.base import System
-from benchbook.systems.blame import blaming
+from benchbook.systems.health import blaming
 from benchbook.workloads.base import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.

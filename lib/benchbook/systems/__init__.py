@@ -1,31 +1,49 @@
-"""Systems under test: one file each, all answering the verbs of `base.System`, found by the names of entry points."""
+"""Systems under test: one module each, all answering the verbs of `base.System`, found by the names of entry points.
+
+A system's versions are data: `tidb:7.1` is the system `tidb`, made of what env/systems/tidb/versions.yaml says.
+
+    "6.5": tidb          # version: the folder of env/systems that it is built from, or fetched by
+    "7.1": tidb_7_1
+
+A new version is a folder of pins and a line. Each has data folders of its own, and the ports, the role and, unless the
+inventory says otherwise, the settings of the system. A system of several parts has the versions that every part has
+which has any: `tidb_cluster:7.1` is TiDB and the store, each of its own 7.1, and the one placement driver.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TypeVar, cast
 
-from benchbook import plugins
+from pydantic import ConfigDict, Field, RootModel
+
+from benchbook import paths, plugins
+from benchbook.build import artefacts
 from benchbook.errors import BadInput
+from benchbook.given import user_file
+from benchbook.given.named import one_of
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems import versions
 from benchbook.systems.base import System
 from benchbook.systems.existing_server import EndpointSystem
-from benchbook.systems.named_server import NamedServer
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.session import Session
+from benchbook.systems.server import Service
+from benchbook.yamlfile import load_model
 
 GROUP = "systems"
+VERSIONS_FILE = "versions.yaml"
+S = TypeVar("S", bound=Service)
+
+
+class Versions(RootModel[dict[str, str]]):
+    """versions.yaml: version -> folder of env/systems."""
+
+    model_config = ConfigDict(frozen=True)
+    root: dict[str, str] = Field(min_length=1)
 
 
 def find(name: str, inventory: Inventory) -> type[System]:
-    """The class of the system that a notebook's parameter `systems` names; `tidb:7.1` is a version of `tidb`.
-
-    Raises BadInput for an unknown one.
-    """
+    """Return the class of the system that a notebook's parameter `systems` names. Raise BadInput for an unknown one."""
     kind, _, which = name.partition(":")
     if kind == EndpointSystem.name:
         EndpointSystem.choose(inventory, which)
@@ -35,7 +53,7 @@ def find(name: str, inventory: Inventory) -> type[System]:
         known = [known for known in plugins.names(GROUP) if _under_test(known)]
         known += [f"{EndpointSystem.name}:{end}" for end in inventory.endpoints]
         raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
-    return versions.of(found, which) if which else found
+    return at_version(found, which) if which else found
 
 
 def _under_test(name: str) -> type[System] | None:
@@ -45,7 +63,7 @@ def _under_test(name: str) -> type[System] | None:
 
 
 def check_names(names: Sequence[str], inventory: Inventory) -> list[str]:
-    """The hosts that these systems need, by name. Raises BadInput for an unknown system or a role nobody has."""
+    """Return the hosts that these systems need. Raise BadInput for an unknown system or a role that nobody has."""
     systems = [find(name, inventory) for name in names]
     return [
         host for system in systems if system.run_by_kit for role in system.roles() for host in inventory.require(role)
@@ -53,7 +71,7 @@ def check_names(names: Sequence[str], inventory: Inventory) -> list[str]:
 
 
 def check_protocols(names: Sequence[str], inventory: Inventory, load: str, protocols: Sequence[str]) -> None:
-    """Raises BadInput for a system that the load generator named `load` cannot drive."""
+    """Raise BadInput for a system that the load generator named `load` cannot drive."""
     for name in names:
         system = find(name, inventory)
         if system.protocol not in protocols:
@@ -66,21 +84,70 @@ def check_protocols(names: Sequence[str], inventory: Inventory, load: str, proto
 
 
 def builds(names: Sequence[str], inventory: Inventory) -> list[str]:
-    """The folders of env/systems/ from which these systems are built for this inventory, each once."""
-    servers = [_named(name) for name in names]
+    """Return the folders of env/systems/ from which these systems are built for this inventory, each once."""
+    servers = [_service(name) for name in names]
     return list(dict.fromkeys(f for server in servers if server is not None for f in server.builds_for(inventory)))
 
 
-def _named(name: str) -> type[NamedServer] | None:
-    """Whatever the group holds under this name, in the version that it carries; None for what is nobody's here."""
+def _service(name: str) -> type[Service] | None:
+    """Return what the group holds under this name, in the version that it carries; None for what is nobody's here."""
     kind, _, version = name.partition(":")
-    found: type[NamedServer] | None = plugins.find(GROUP, kind, key="systems")
-    return versions.of(found, version) if found is not None and version else found
+    found: type[Service] | None = plugins.find(GROUP, kind, key="systems")
+    return at_version(found, version) if found is not None and version else found
 
 
 def make(name: str, session: Session, profile: Profile) -> System:
-    """The system of this name on the hosts of the session."""
+    """Return the system of this name on the hosts of the session."""
     kind, _, which = name.partition(":")
     if kind == EndpointSystem.name:
         return EndpointSystem(session, profile, which)
     return find(name, session.inventory)(session, profile)
+
+
+# -- versions -------------------------------------------------------------------------------------------------------
+
+
+def versions(server: type[Service]) -> dict[str, tuple[str, ...]]:
+    """Return version -> `builds` of every version that it has beside the one of its bare name; {} of most.
+
+    Raise BadInput for a folder that nothing is built from.
+    """
+    if not server.versioned:
+        return {}
+    parts = {build: _versions_of_part(build) for build in server.builds}
+    shared = [version for version in parts[server.versioned] if all(version in p for p in parts.values() if p)]
+    return {version: tuple(p[version] if p else build for build, p in parts.items()) for version in shared}
+
+
+def _versions_of_part(build: str) -> dict[str, str]:
+    file = paths.env_dir() / "systems" / build / VERSIONS_FILE
+    if not user_file.is_there(file):
+        return {}
+    found = load_model(Versions, file).root
+    for version, folder in found.items():
+        one_of(folder, artefacts.names(), "folder of env/systems", file=file, key=version)
+    return found
+
+
+def at_version(server: type[S], version: str) -> type[S]:
+    """Return the class of this version of a system. Raise BadInput for an unknown one."""
+    known = versions(server)
+    if version not in known:
+        names = ", ".join(f"{server.name}:{each}" for each in known)
+        others = f", or one of {names}" if names else ""
+        raise BadInput(
+            "unknown version of a system" if known else "this system has one version here, the one of its bare name",
+            key="systems",
+            value=f"{server.name}:{version}",
+            fix=f"use {server.name}{others}; or name a server of yours, endpoint:NAME",
+        )
+    declared: dict[str, object] = {
+        "__doc__": server.__doc__,
+        "__module__": server.__module__,
+        "name": f"{server.name}:{version}",
+        "role": server.role_name(),
+        "named_version": version,
+        "builds": known[version],
+    }
+    # A class, for a system is asked for what its class says before any host is known.
+    return cast("type[S]", type(f"{server.__name__}At{version}", (server,), declared))

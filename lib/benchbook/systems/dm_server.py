@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -18,14 +18,11 @@ from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
 from benchbook.hosts.jobs import BARE, LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, check_jobs
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.systems.health import await_answer, check_jobs
 
 MASTER, WORKER = "dm-master", "dm-worker"
 PORTS = {MASTER: 8261, WORKER: 8262}

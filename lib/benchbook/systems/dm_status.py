@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.systems.mysql import BinlogPosition
 
 _LONGEST_MESSAGE = 400
 # What gRPC says of who does not answer; dm-ctl prints it as it is, and ends with status 0.
@@ -43,14 +44,6 @@ class UnknownTask(CommandRefused):
 
 class TaskPaused(WorkloadFailed):
     """DM has paused the task, or its relay log, with an error; carries DM's own messages."""
-
-
-@dataclass(frozen=True)
-class BinlogPosition:
-    """A place in the upstream's binlog."""
-
-    file: str
-    offset: int
 
 
 @dataclass(frozen=True)

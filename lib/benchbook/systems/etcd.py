@@ -1,30 +1,34 @@
-"""etcd: a member on each host of role `etcd`, all of them one cluster that decides by quorum."""
+"""etcd: a member on each host of role `etcd`, all of them one cluster that decides by quorum.
+
+Members are asked through their JSON gateway to gRPC. Its paths and fields are those of etcd 3.5
+(etcd.io/docs/v3.5/dev-guide/api_grpc_gateway); whole numbers come as text, keys and values in base64.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
-from benchbook.hosts.endpoint import at
+from benchbook.hosts.about import Json
+from benchbook.hosts.endpoint import Endpoint, at
+from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems import etcd_api
-from benchbook.systems.data_server import DataServer
-from benchbook.systems.life_signs import kill
-from benchbook.systems.quorum import Quorum
-from benchbook.systems.server_program import ServerProgram, install_on
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.endpoint import Endpoint
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.systems.base import System
+from benchbook.systems.server import ServerProgram
 
 DURABLE = "a write is acknowledged when a quorum of the members has it on disk (fdatasync of its log), as it comes"
+# A member that has lost its leader answers once there is a new one.
+ANSWERS_S = 30.0
 
 
-class Etcd(DataServer, Quorum):
+class Etcd(System):
     """What one member has acknowledged, the others have: losing one of three loses nothing, and ends nothing."""
 
     name = "etcd"
@@ -43,12 +47,13 @@ class Etcd(DataServer, Quorum):
         self._lost: list[str] = []
 
     def install(self) -> None:
-        install_on(self.program, self.carriers)
+        for host in self.own_hosts:
+            self.program.install(host)
 
     @property
     def identity(self) -> str:
         """Its data holds the addresses of all members."""
-        where = [[host.name, self.peer(host), host.address, self.port] for host in self.carriers]
+        where = [[host.name, self.peer(host), host.address, self.port] for host in self.own_hosts]
         return f"{self.name}-{digest([where, self.settings.config, self.program.identity()])}"
 
     def copies(self) -> list[Endpoint]:
@@ -67,7 +72,7 @@ class Etcd(DataServer, Quorum):
             "advertise-client-urls": client,
             "listen-peer-urls": peer,
             "initial-advertise-peer-urls": peer,
-            "initial-cluster": ",".join(f"{one.name}={self.peer(one)}" for one in self.carriers),
+            "initial-cluster": ",".join(f"{one.name}={self.peer(one)}" for one in self.own_hosts),
             "initial-cluster-token": "benchbook",
             "log-level": "warn",
             **self.settings.config,
@@ -82,52 +87,110 @@ class Etcd(DataServer, Quorum):
         super().start()
 
     def knock(self, host: RemoteHost) -> str | None:
-        return etcd_api.unhealthy(host, self.endpoint(host))
-
-    def discard(self) -> None:
-        """What it writes when it is asked to end would be removed next."""
-        self.end_at_once()
+        return unhealthy(host, self.endpoint(host))
 
     # -- a member that is lost ------------------------------------------------------------------------------------
 
     def members(self) -> list[RemoteHost]:
-        return [host for host in self.carriers if host.name not in self._lost]
+        return [host for host in self.own_hosts if host.name not in self._lost]
 
     def leader(self) -> RemoteHost:
-        states = {host.name: etcd_api.status(host, self.endpoint(host)) for host in self.members()}
-        named = etcd_api.one_leader(list(states.values()))
+        states = {host.name: status(host, self.endpoint(host)) for host in self.members()}
+        named = one_leader(list(states.values()))
         for host in self.members():
             if states[host.name]["header"]["member_id"] == named:
                 return host
         raise SystemFailed(f"etcd's leader {named} is none of its members")
 
     def lose(self, host: RemoteHost) -> float:
-        ended = kill(self._jobs[host.name])
+        ended = self.servers.crash(host)
         self._lost.append(host.name)
-        self._end(host)
         return ended.ended
 
     def regain(self) -> None:
-        again = [host for host in self.carriers if host.name in self._lost]
+        again = [host for host in self.own_hosts if host.name in self._lost]
         for host in again:
-            self._jobs[host.name] = self.session.start(host, self.name, self.command(host))
+            self.servers.start_on(host)
         for host in again:
-            self._await(host, 60.0)
+            self.servers.await_on(host, timeout_s=60.0)
         self._lost = []
 
     def agree(self) -> tuple[int, int]:
-        return etcd_api.agreed(self.members()[0], self.copies())
+        return agreed(self.members()[0], self.copies())
 
     # -- what it is -----------------------------------------------------------------------------------------------
 
     def version(self) -> str:
-        return str(etcd_api.status(self.carriers[0], self.endpoint(self.carriers[0]))["version"])
+        return str(status(self.own_hosts[0], self.endpoint(self.own_hosts[0]))["version"])
 
     def variables(self) -> dict[str, str]:
         """etcd tells its settings to nobody: the flags of the first member, and who leads."""
-        flags = {name: str(value) for name, value in self.options(self.carriers[0]).items()}
+        flags = {name: str(value) for name, value in self.options(self.own_hosts[0]).items()}
         return {**flags, "leader": self.leader().name}
 
     def notes(self) -> tuple[str, ...]:
         built = ("etcd 3.5.11, built here; etcd 3.2.0 was published",) if self.program.built else ()
         return (*built, DURABLE)
+
+
+# -- what is asked of a member ----------------------------------------------------------------------------------------
+
+
+def post(via: RemoteHost, end: Endpoint, path: str, fields: Json) -> Json:
+    """What the member at `end` answers on a path of its gateway. Raises SystemFailed."""
+    door = Door(via, end.address, end.port)
+    answer: Json = door.get(f"/v3{path}", method="POST", timeout=ANSWERS_S, body=json.dumps(dict(fields))).json()
+    return answer
+
+
+def put(via: RemoteHost, end: Endpoint, key: bytes, value: bytes) -> None:
+    post(via, end, "/kv/put", {"key": _coded(key), "value": _coded(value)})
+
+
+def revision(via: RemoteHost, end: Endpoint) -> int:
+    """The revision of the store at a quorum: it grows by one with every put. (A linearizable read asks a quorum.)"""
+    return int(post(via, end, "/kv/range", {"key": _coded(b"\0"), "count_only": True})["header"]["revision"])
+
+
+def contents(via: RemoteHost, end: Endpoint, at: int) -> int:
+    """A hash of all that this member itself has stored up to a revision."""
+    return int(post(via, end, "/maintenance/hash", {"revision": at})["hash"])
+
+
+def agreed(via: RemoteHost, ends: Sequence[Endpoint]) -> tuple[int, int]:
+    """The revision at a quorum, and how many of these members were asked: all hold the same up to there.
+
+    Raises SystemFailed where two differ.
+    """
+    # Asked of each: a member that answers a linearizable read has applied all that a quorum had by then.
+    at = min([revision(via, end) for end in ends])
+    held = {str(end): contents(via, end, at) for end in ends}
+    if len(set(held.values())) != 1:
+        raise SystemFailed(f"etcd's members differ at revision {at:,}: {held}")
+    return at, len(held)
+
+
+def status(via: RemoteHost, end: Endpoint) -> Json:
+    """`version`, `leader` (the id of a member, "0" or missing without one), `header.member_id`, `dbSize`."""
+    return post(via, end, "/maintenance/status", {})
+
+
+def unhealthy(via: RemoteHost, end: Endpoint) -> str | None:
+    """None when the member serves, which takes a leader; else what it says."""
+    try:
+        answer = Door(via, end.address, end.port).ask("/health", timeout=5)
+    except UNANSWERED as problem:
+        return f"etcd does not answer: {problem!r}"
+    return None if answer.status == 200 else f"etcd answers {answer.status}: {answer.body.strip()[:200]}"
+
+
+def one_leader(states: list[Json]) -> str:
+    """The id of the leader that all of these members name. Raises SystemFailed where they do not agree."""
+    named = {str(state.get("leader", "0")) for state in states}
+    if len(named) != 1 or named == {"0"}:
+        raise SystemFailed(f"etcd's members name {len(named - {'0'})} leaders")
+    return named.pop()
+
+
+def _coded(text: bytes) -> str:
+    return base64.b64encode(text).decode()

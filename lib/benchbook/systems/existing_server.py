@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchbook.errors import BadInput, HostUnusable
+from benchbook.errors import BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
+from benchbook.hosts.jobs import Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import About
-from benchbook.systems.mysql_system import MysqlSystem
-from benchbook.systems.sql import queries, query, try_login
+from benchbook.systems.base import About, System, wrong_password
+from benchbook.systems.server import Service
+from benchbook.systems.sql import RETRIED, queries, query, try_login, variables, version
 from benchbook.systems.statements import identifier, literal
-from benchbook.systems.wrong_login import wrong_password
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
 
 # The table, in a database that was filled, that says with what: a row for itself and for each table that was made then.
 MARKER = "benchbook_dataset"
@@ -27,20 +24,23 @@ MARKER = "benchbook_dataset"
 _NAME = "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
-class EndpointSystem(MysqlSystem):
+class EndpointSystem(System):
     """Reached from the first client host. It is never started, stopped or reset: its dataset is prepared once."""
 
     name = "endpoint"
+    protocol = "mysql"
+    watched_by = ("mysql",)
+    retried_errors = RETRIED
     can_reset = False
     run_by_kit = False
 
     def __init__(self, session: Session, profile: Profile, which: str = "") -> None:
         super().__init__(session, profile)
-        self.which, self.settings = self.choose(session.inventory, which)
+        self.which, self.existing = self.choose(session.inventory, which)
         self.name = f"endpoint:{self.which}"
-        password = self.settings.password(f"endpoints.{self.which}")
-        ca = self.settings.authority(f"endpoints.{self.which}")
-        s = self.settings
+        password = self.existing.password(f"endpoints.{self.which}")
+        ca = self.existing.authority(f"endpoints.{self.which}")
+        s = self.existing
         self._sql = Endpoint(s.host, s.port, s.user, password, s.tls, tls_ca=ca)
         self._made, self._before = "", set[str]()
 
@@ -60,8 +60,15 @@ class EndpointSystem(MysqlSystem):
         return which, inventory.endpoints[which]
 
     @property
-    def hosts(self) -> list[RemoteHost]:
+    def own_hosts(self) -> list[RemoteHost]:
         return []
+
+    def services(self) -> list[Service]:
+        """Return none: somebody else runs it."""
+        return []
+
+    def command(self, host: RemoteHost) -> Command:
+        raise SystemFailed(f"{self.name} is run by somebody else")
 
     @property
     def _via(self) -> RemoteHost:
@@ -91,7 +98,7 @@ class EndpointSystem(MysqlSystem):
                 key=f"endpoints.{self.which}",
                 value=str(self._sql),
                 fix="check host and port, and that the client host may connect to it"
-                + (", and who vouches for it (tls_ca)" if self.settings.tls else ""),
+                + (", and who vouches for it (tls_ca)" if self.existing.tls else ""),
             )
 
     def stop(self) -> None:
@@ -128,7 +135,7 @@ class EndpointSystem(MysqlSystem):
     def keep(self, dataset: str) -> None:
         """Remember in the database that was filled which dataset it holds, and in which tables: one at a time."""
         if not self._made:
-            self.make_database(self._via, self.settings.database)
+            self.make_database(self._via, self.existing.database)
         made = self._tables_of("table_schema", self._made, "table_name") - self._before
         statements = (
             f"DROP TABLE IF EXISTS {MARKER}",
@@ -156,14 +163,13 @@ class EndpointSystem(MysqlSystem):
         return {str(name) for (name,) in rows}
 
     def about(self) -> About:
-        version = str(query(self._via, self._sql, "SELECT VERSION()")[0][0])
-        variables = {str(k): str(v) for k, v in query(self._via, self._sql, "SHOW GLOBAL VARIABLES")}
-        title = self.settings.product or f"existing server at {self._sql}"
+        title = self.existing.product or f"existing server at {self._sql}"
         notes = (
             "an existing server: not restarted between repetitions, so they share its state",
             "only the client hosts were reserved for this run: whether others used the server meanwhile is not known",
         )
-        return About(self.name, version, title, None, notes, (), {"variables": variables})
+        config = {"variables": variables(self._via, self._sql)}
+        return About(self.name, version(self._via, self._sql), title, None, notes, (), config)
 
     def endpoints(self) -> list[Endpoint]:
         return [self._sql]

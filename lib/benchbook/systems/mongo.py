@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from abc import abstractmethod
 
 from benchbook.build import programs
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job
+from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer, check_jobs, check_not_killed
-from benchbook.systems.named_server import NamedServer
+from benchbook.systems.server import Service
 from mongo_transfer.settings import Document, MongoEndpoint
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
 
 SIDES = ("source", "target")
 KINDS = ("mongod", "ferret", "endpoint")
@@ -28,7 +23,7 @@ PUBLISHED = "MongoDB, single-node replica set, cacheSize 30GB"
 _NOT_INITIALIZED = 94
 
 
-class MongoServer(NamedServer, ABC):
+class MongoServer(Service):
     """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already."""
 
     name = "mongo"
@@ -38,7 +33,8 @@ class MongoServer(NamedServer, ABC):
     host: RemoteHost | None
 
     def __init__(self, session: Session, side: str) -> None:
-        self.session, self.side = session, side
+        super().__init__(session)
+        self.side = side
         self.name = f"mongo:{side}"
 
     @property
@@ -50,11 +46,6 @@ class MongoServer(NamedServer, ABC):
     @abstractmethod
     def listens(self) -> Endpoint:
         """Where it listens, for a probe."""
-
-    @property
-    def job_name(self) -> str:
-        """What its job is started under, for the probe of its processes."""
-        return f"mongo-{self.side}"
 
     @abstractmethod
     def about(self) -> About: ...
@@ -89,14 +80,14 @@ class OwnServer(MongoServer):
 
     host: RemoteHost
     kind: str
-    # How long it may take to write what it holds when it is asked to end.
-    ends_within_s: ClassVar[float] = 60.0
 
     def __init__(self, session: Session, side: str, cache_gb: float) -> None:
         super().__init__(session, side)
         self.host, self.cache_gb = session.with_role(side)[0], cache_gb
-        self.port = int(session.inventory.port(MongoServer.name) or 0)
-        self._job: Job | None = None
+
+    @property
+    def own_hosts(self) -> list[RemoteHost]:
+        return [self.host]
 
     @property
     def endpoint(self) -> MongoEndpoint:
@@ -106,77 +97,52 @@ class OwnServer(MongoServer):
     def listens(self) -> Endpoint:
         return Endpoint(self.host.address, self.port, protocol="mongodb")
 
-    @abstractmethod
-    def command(self) -> Command: ...
-
-    @property
-    def data(self) -> str:
-        return self.host.path("mongo", f"{self.kind}-{self.side}")
-
     def ask(self, command: Document, database: str = "admin") -> Document:
         return mongo_wire.tell(self.host, self.host.address, self.port, command, database=database)
 
     def weigh(self) -> int:
-        """Documents, their bytes and those of their indexes, over all of its databases."""
+        """Return documents, their bytes and those of their indexes, over all of its databases."""
         names = [each["name"] for each in self.ask({"listDatabases": 1})["databases"]]
         counted = [self.ask({"dbStats": 1}, name) for name in names]
         return sum(int(each.get(what, 0)) for each in counted for what in ("objects", "dataSize", "indexSize"))
 
     def start(self, *, fresh: bool) -> None:
         if fresh:
-            self._remove_data()
-        self.host.mkdir(self.data)
-        self._job = self.session.start(self.host, self.job_name, self.command())
-        self.ready()
+            self.servers.reset(None)
+        self.servers.start()
+        self.servers.ready()
 
-    def ready(self, *, timeout_s: float = 120.0) -> None:
-        await_answer(f"{self.name} on {self.host.name}", self._knock, timeout_s=timeout_s)
-
-    def _knock(self) -> str | None:
-        self.check_alive()
+    def knock(self, host: RemoteHost) -> str | None:
         try:
-            hello = mongo_wire.ask(self.host, self.host.address, self.port, {"hello": 1}, timeout=5)
+            hello = mongo_wire.ask(host, host.address, self.port, {"hello": 1}, timeout=5)
         except mongo_wire.UNANSWERED as problem:
             return repr(problem)
         return None if hello.get("isWritablePrimary") else self.not_primary()
 
     def not_primary(self) -> str:
-        """Called while the server answers but takes no writes yet; what it waits for."""
+        """Return what the server waits for that answers but takes no writes yet."""
         return "it is no primary"
 
     def check_alive(self) -> None:
-        check_jobs({f"{self.name} on {self.host.name}": self._job} if self._job else {})
+        self.servers.check_alive()
 
     @property
     def runs(self) -> bool:
-        return self._job is not None and self._job.status() is None
+        return any(job.status() is None for job in self.servers.jobs.values())
 
     def stop(self) -> None:
-        ended = self._end(within_s=self.ends_within_s)
-        check_not_killed(f"{self.name} on {self.host.name}", ended, within_s=self.ends_within_s)
+        self.servers.stop()
 
     def discard(self) -> None:
-        """By SIGKILL: asked to end, it would write for seconds what is removed next."""
-        self._end(at_once=True)
+        self.servers.kill()
 
     def remove(self) -> None:
         """End it, and take what it holds off its host's disk."""
         self.discard()
-        self._remove_data()
-
-    def _remove_data(self) -> None:
-        self.host.run(["rm", "-rf", "--", self.data], timeout=600)
-
-    def _end(self, *, at_once: bool = False, within_s: float = 0.0) -> Ended | None:
-        if self._job is None:
-            return None
-        ended = self.session.end(self._job, at_once=at_once, within_s=within_s)
-        self._job.remove()
-        self._job = None
-        return ended
+        self.host.run(["rm", "-rf", "--", self.data(self.host)], timeout=600)
 
     def _about(self, version: str, title: str, stand_in_for: str | None, notes: tuple[str, ...]) -> About:
-        config = {"command": " ".join(map(str, self.command().argv))}
+        config = {"command": " ".join(map(str, self.command(self.host).argv))}
         return About(self.name, version, f"{title} ({self.side})", stand_in_for, notes, (self.host.name,), config)
 
 
@@ -190,13 +156,13 @@ class Mongod(OwnServer):
     def install(self) -> None:
         self.program = self.host.require_program("mongod", package="mongodb-org-server")
 
-    def command(self) -> Command:
+    def command(self, host: RemoteHost) -> Command:
         argv = [
             self.program,
             "--replSet",
             "benchbook",
             "--dbpath",
-            self.data,
+            self.data(host),
             "--bind_ip",
             self.host.address,
             "--port",
@@ -230,9 +196,9 @@ class Ferret(OwnServer):
         self.binary = programs.artefact("mongo") / "ferret-server"
         self.host.push(self.binary, executable=True)
 
-    def command(self) -> Command:
+    def command(self, host: RemoteHost) -> Command:
         program = self.host.push(self.binary, executable=True)
-        argv = [program, "--listen", at(self.host.address, self.port), "--dir", self.data]
+        argv = [program, "--listen", at(self.host.address, self.port), "--dir", self.data(host)]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
     def about(self) -> About:
@@ -251,19 +217,25 @@ class ExistingServer(MongoServer):
 
     def __init__(self, session: Session, side: str) -> None:
         super().__init__(session, side)
-        self.settings = session.inventory.endpoints[side]
-        self.password = self.settings.password(f"endpoints.{side}")
+        self.existing = session.inventory.endpoints[side]
+        self.password = self.existing.password(f"endpoints.{side}")
 
     @property
     def endpoint(self) -> MongoEndpoint:
-        s = self.settings
+        s = self.existing
         user = f"{s.user}@" if self.password else ""
         return MongoEndpoint(f"mongodb://{user}{at(s.host, s.port)}/?tls={str(s.tls).lower()}", self.password or None)
 
     @property
     def listens(self) -> Endpoint:
-        s = self.settings
+        s = self.existing
         return Endpoint(s.host, s.port, s.user, self.password, tls=s.tls, protocol="mongodb")
+
+    def command(self, host: RemoteHost) -> Command:
+        raise SystemFailed(f"{self.name} is run by somebody else")
+
+    def knock(self, host: RemoteHost) -> str | None:
+        return None
 
     def install(self) -> None:
         """Nothing to install."""
@@ -278,7 +250,7 @@ class ExistingServer(MongoServer):
         """Its owner's to watch: a transfer that cannot reach it says so."""
 
     def about(self) -> About:
-        s = self.settings
+        s = self.existing
         title = f"{s.product or f'existing server at {s.host}:{s.port}'} ({self.side})"
         return About(self.name, "not asked", title, None, ("an existing server: never restarted",))
 

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.probes.probe import Probe
+from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
-from benchbook.systems import ordinary_user, psql
-from benchbook.systems.base import About
-from benchbook.systems.data_server import DataServer
-from benchbook.systems.limits import CONNECTIONS, SPARE, Limit
-from benchbook.systems.postgresql import PostgreSQL
-from benchbook.systems.statements import ANSWERED_S
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.endpoint import Endpoint
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
-    from benchbook.probes.probe import Probe
-    from benchbook.probes.probe_file import ProbeFile
+from benchbook.systems import psql
+from benchbook.systems.base import CONNECTIONS, SPARE, About, Limit, System
+from benchbook.systems.postgresql import PostgreSQL, not_as_root
+from benchbook.systems.server import Service
 
 # Its own database, which answers about itself.
 ADMIN = "pgbouncer"
@@ -32,7 +26,7 @@ CLIENTS = 1000
 MOST_CLIENTS, POOL, RESERVE = "max_client_conn", "default_pool_size", "reserve_pool_size"
 
 
-class PgBouncer(DataServer):
+class PgBouncer(System):
     """The real pgbouncer of the host. Its data is that of the server `behind` it, which starts first and ends last."""
 
     name = "pgbouncer"
@@ -41,6 +35,7 @@ class PgBouncer(DataServer):
     default_port = 6432
     watched_by = ("pgbouncer",)
     takes = ("config",)
+    keeps_data = False
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
@@ -56,53 +51,27 @@ class PgBouncer(DataServer):
     def roles(cls) -> tuple[str, ...]:
         return (cls.role_name(), PostgreSQL.role_name())
 
-    @property
-    def hosts(self) -> list[RemoteHost]:
-        """Its own first, in the order of the endpoints; then the server's."""
-        return list({host.name: host for host in (*self.carriers, *self.behind.carriers)}.values())
+    def services(self) -> list[Service]:
+        return [self.behind, self]
 
     @property
     def identity(self) -> str:
         return self.behind.identity
 
     def copies(self) -> list[Endpoint]:
+        """Data is prepared and proved without it."""
         return self.behind.endpoints()
-
-    # -- verbs ----------------------------------------------------------------------------------------------------
 
     def install(self) -> None:
         self.behind.install()
-        for host in self.carriers:
-            host.mkdir(host.path(self.name))
+        for host in self.own_hosts:
             self._programs[host.name] = host.require_program("pgbouncer", package="pgbouncer")
-            self._before[host.name] = ordinary_user.words(host)
-
-    def start(self) -> None:
-        self.behind.start()
-        self.behind.ready()
-        super().start()
+            self._before[host.name] = not_as_root(host)
 
     def stop(self) -> None:
         """It holds no data itself: nothing of it is waited for."""
-        self.end_at_once()
+        self.servers.kill()
         self.behind.stop()
-
-    def discard(self) -> None:
-        self.end_at_once()
-        self.behind.discard()
-
-    def check_alive(self) -> None:
-        self.behind.check_alive()
-        super().check_alive()
-
-    def reset(self, dataset: str | None) -> None:
-        self.behind.reset(dataset)
-
-    def keep(self, dataset: str) -> None:
-        self.behind.keep(dataset)
-
-    def has(self, dataset: str) -> bool:
-        return self.behind.has(dataset)
 
     def command(self, host: RemoteHost) -> Command:
         argv = [*self._before[host.name], self._programs[host.name], "{job}/pgbouncer.ini"]
@@ -130,18 +99,21 @@ class PgBouncer(DataServer):
         user, password = (text.replace('"', '""') for text in (self.settings.user, self.password))
         return f'"{user}" "{password}"\n'
 
-    def knock(self, host: RemoteHost) -> str | None:
-        return psql.try_login(host, self.endpoint(host))
-
     # -- what it is -----------------------------------------------------------------------------------------------
 
     def probes(self, client: RemoteHost, also: Sequence[ProbeFile] = ()) -> list[Probe]:
-        """Its own, and those that watch the server; those of `also` watch the server, which has the data."""
+        """Return its own, and those that watch the server; those of `also` watch the server, which has the data."""
         return [*super().probes(client), *self.behind.probes(client, also)]
 
+    def _admin(self, statement: str) -> list[list[str]]:
+        host = self.own_hosts[0]
+        return psql.query(host, self.endpoint(host), statement, database=ADMIN)
+
     def version(self) -> str:
-        said = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW VERSION", database=ADMIN)[0][0]
-        return f"{said.split()[-1]} before PostgreSQL {self.behind.version()}"
+        return f"{self._admin('SHOW VERSION')[0][0].split()[-1]} before PostgreSQL {self.behind.version()}"
+
+    def variables(self) -> dict[str, str]:
+        return {row[0]: row[1] if len(row) > 1 else "" for row in self._admin("SHOW CONFIG")}
 
     def expect(self, clients: int) -> None:
         """The server behind it has so many as are in a pool: 20, as it comes."""
@@ -150,41 +122,24 @@ class PgBouncer(DataServer):
             self.behind.expect(min(clients, pool))
 
     def limits(self, client: RemoteHost) -> list[Limit]:
-        """Its own, and that of the server for its pool. In `session` mode a client has one of the pool for itself."""
-        said, key, fix = self.variables(), f"systems.{self.name}.config", "set it to {needed} or more"
-        pool = int(said[POOL]) + int(said[RESERVE])
-        bounds = {MOST_CLIENTS: (int(said[MOST_CLIENTS]), len(self.watched_by))}
-        if said["pool_mode"] == "session":
+        """Return its own, and that of the server for its pool. In `session` mode a client has one of it for itself."""
+        found = self.variables()
+        pool = int(found[POOL]) + int(found[RESERVE])
+        bounds = {MOST_CLIENTS: (int(found[MOST_CLIENTS]), len(self.watched_by))}
+        if found["pool_mode"] == "session":
             bounds[POOL] = (pool, 0)
-        found = [
-            Limit(CONNECTIONS, str(end), name, most, f"{key}.{name}", fix, own=own)
+        key, fix = f"systems.{self.name}.config", "set it to {needed} or more"
+        own = [
+            Limit(CONNECTIONS, str(end), name, most, f"{key}.{name}", fix, own=probes)
             for end in self.endpoints()
-            for name, (most, own) in bounds.items()
+            for name, (most, probes) in bounds.items()
         ]
-        return [*found, *(self.behind.limit(client, end, through=pool) for end in self.behind.endpoints())]
-
-    def variables(self) -> dict[str, str]:
-        rows = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW CONFIG", database=ADMIN)
-        return {row[0]: row[1] if len(row) > 1 else "" for row in rows}
+        behind = [self.behind.limits_of(client, end, through=pool) for end in self.behind.endpoints()]
+        return [*own, *(limit for limits in behind for limit in limits)]
 
     def notes(self) -> tuple[str, ...]:
         return ("it has a connection of its own to PostgreSQL, over TCP", *self.behind.notes())
 
     def about(self) -> About:
-        said = super().about()
-        return replace(said, config={**said.config, PostgreSQL.name: self.behind.about().config})
-
-    # -- its databases --------------------------------------------------------------------------------------------
-
-    def make_database(self, client: RemoteHost, database: str) -> None:
-        self.behind.make_database(client, database)
-
-    def row_counts(
-        self,
-        client: RemoteHost,
-        endpoint: Endpoint,
-        database: str,
-        tables: Sequence[str],
-        timeout_s: float = ANSWERED_S,
-    ) -> dict[str, int]:
-        return self.behind.row_counts(client, endpoint, database, tables, timeout_s)
+        own = super().about()
+        return replace(own, config={**own.config, PostgreSQL.name: self.behind.about().config})

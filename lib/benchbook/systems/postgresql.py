@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.errors import HostUnusable
+from benchbook.hosts.jobs import LONGEST_S, Command, Job
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems import ordinary_user, psql
-from benchbook.systems.data_server import DataServer
-from benchbook.systems.limits import CONNECTIONS, SPARE, Limit
-from benchbook.systems.statements import ANSWERED_S
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.endpoint import Endpoint
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.systems import psql
+from benchbook.systems.base import SPARE, System
 
 # As many connections as a report of many clients needs; for more it is raised.
 CLIENTS = 1100
@@ -31,19 +24,40 @@ OPTIONS = {
     "cluster_name": "benchbook",
 }
 DURABLE = "every commit is flushed to disk: fsync, synchronous_commit and full_page_writes are on, as it comes"
-CREATE_S = 300.0
-# Its last checkpoint writes every dirty page: of a large buffer, to a slow disk, that takes minutes.
-ENDS_WITHIN_S = 600.0
+# Runs servers that refuse to run as root; Debian's packages postgresql-common and pgbouncer bring it.
+ACCOUNT = "postgres"
+_CREATE_S = 300.0
 
 
-class PostgreSQL(DataServer):
+def not_as_root(host: RemoteHost) -> list[str]:
+    """Return what stands before a command line on this host that refuses to run as root; nothing if the login is none.
+
+    The account keeps one right of root, to pass the folders that lead to the kit's own, which are root's alone. Raise
+    HostUnusable where there is no such account.
+    """
+    if not host.is_root:
+        return []
+    if host.run(["id", "-u", ACCOUNT], check=False).status != 0:
+        raise HostUnusable(
+            f"a server on host {host.name} refuses to run as root, and there is no account {ACCOUNT} to run it",
+            file=host.inventory.file,
+            key=f"hosts.{host.name}.user",
+            value="root",
+            fix=f"log in as another user, or on that host: useradd --system {ACCOUNT}",
+        )
+    rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    return ["setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", "--clear-groups", *rights, "--"]
+
+
+class PostgreSQL(System):
     """The real postgres of the host. Where the login is root, the account `postgres` runs it."""
 
     name = "postgresql"
     title = "PostgreSQL"
     protocol = "pgsql"
     default_port = 5432
-    ends_within_s = ENDS_WITHIN_S
+    # Its last checkpoint writes every dirty page: of a large buffer, to a slow disk, that takes minutes.
+    ends_within_s = 600.0
     takes = ("config",)
     watched_by = ("postgresql",)
     # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
@@ -54,16 +68,14 @@ class PostgreSQL(DataServer):
         self._before: dict[str, list[str]] = {}
         self._version = ""
 
-    # -- its programs ---------------------------------------------------------------------------------------------
-
     def install(self) -> None:
-        for host in self.carriers:
-            host.mkdir(host.path(self.name))
+        for host in self.own_hosts:
+            host.mkdir(host.path(self.folder))
             found = {name: psql.program(host, name, package="postgresql") for name in ("postgres", "initdb", "pg_ctl")}
             self._programs[host.name] = found
-            self._before[host.name] = ordinary_user.words(host)
+            self._before[host.name] = not_as_root(host)
             psql.program(host, "psql", package="postgresql-client")
-        first = self.carriers[0]
+        first = self.own_hosts[0]
         self._version = first.run([self._programs[first.name]["postgres"], "--version"]).stdout.split()[2]
 
     @property
@@ -72,42 +84,31 @@ class PostgreSQL(DataServer):
         account = hashlib.sha256(f"{self.settings.user} {self.password}".encode()).hexdigest()[:8]
         return f"{self.name}-{self._version}-{account}"
 
-    # -- its data -------------------------------------------------------------------------------------------------
-
     def create(self, host: RemoteHost) -> None:
-        ordinary_user.give(host, self.data(host))
-        secret = host.path(self.name, "password")
+        if host.is_root:
+            host.run(["chown", f"{ACCOUNT}:", "--", self.data(host)])
+        secret = host.path(self.folder, "password")
         host.write(secret, f"{self.password}\n")
         account = [f"--username={self.settings.user}", *([f"--pwfile={secret}"] if self.password else [])]
         how = ["--encoding=UTF8", "--locale=C", f"--auth-host={self._method}", "--auth-local=reject"]
+        initdb = [*self._before[host.name], self._programs[host.name]["initdb"], "-D", self.data(host)]
         try:
-            self._run(host, "initdb", "-D", self.data(host), *account, *how)
+            host.run([*initdb, *account, *how], timeout=_CREATE_S)
         finally:
             host.run(["rm", "-f", "--", secret])
-
-    def _run(self, host: RemoteHost, name: str, *words: str) -> None:
-        host.run([*self._before[host.name], self._programs[host.name][name], *words], timeout=CREATE_S)
 
     @property
     def _method(self) -> str:
         return "scram-sha-256" if self.password else "trust"
 
-    # -- its process ----------------------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        for host in self.carriers:
-            # As it comes only its own machine is let in, by one address.
-            host.write(self._doors(host), f"host all all all {self._method}\n", mode=0o644)
-        super().start()
-
-    def _doors(self, host: RemoteHost) -> str:
-        return host.path(self.name, "pg_hba.conf")
-
     def command(self, host: RemoteHost) -> Command:
+        # As it comes only its own machine is let in, by one address.
+        doors = host.path(self.folder, "pg_hba.conf")
+        host.write(doors, f"host all all all {self._method}\n", mode=0o644)
         settings = {
             "listen_addresses": host.address,
             "port": str(self.port),
-            "hba_file": self._doors(host),
+            "hba_file": doors,
             "shared_buffers": f"{self.profile.buffer_pool_mb}MB",
             "max_connections": str(max(CLIENTS, self.clients + SPARE)),
             **OPTIONS,
@@ -117,69 +118,19 @@ class PostgreSQL(DataServer):
         argv = [*self._before[host.name], self._programs[host.name]["postgres"], "-D", self.data(host), *given]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
-    def _end(self, host: RemoteHost, *, at_once: bool = False) -> None:
+    def ask_to_end(self, host: RemoteHost, job: Job, *, at_once: bool) -> bool:
         """At SIGTERM it would wait until its last client has gone; asked like this before, it ends their sessions.
 
         Killed, it would leave its shared memory on the host: it is always asked, `at_once` to write nothing.
         """
-        if self._jobs[host.name].status() is None:
-            stop = ["stop", "-D", self.data(host), "-m", "immediate" if at_once else "fast", "-W"]
-            host.run([*self._before[host.name], self._programs[host.name]["pg_ctl"], *stop], check=False)
-        super()._end(host)
+        if job.status() is not None:
+            return False
+        stop = ["stop", "-D", self.data(host), "-m", "immediate" if at_once else "fast", "-W"]
+        host.run([*self._before[host.name], self._programs[host.name]["pg_ctl"], *stop], check=False)
+        return True
 
-    def discard(self) -> None:
-        """What it writes when it is asked to end may take minutes, and would be removed next."""
-        self.end_at_once()
-
-    def knock(self, host: RemoteHost) -> str | None:
-        return psql.try_login(host, self.endpoint(host))
-
-    # -- what it is -----------------------------------------------------------------------------------------------
-
-    def version(self) -> str:
-        return psql.query(self.carriers[0], self.endpoint(self.carriers[0]), "SHOW server_version")[0][0]
-
-    def variables(self) -> dict[str, str]:
-        every = "SELECT name, current_setting(name) FROM pg_settings ORDER BY name"
-        rows = psql.query(self.carriers[0], self.endpoint(self.carriers[0]), every)
-        return {row[0]: row[1] if len(row) > 1 else "" for row in rows}
-
-    def limits(self, client: RemoteHost) -> list[Limit]:
-        return [self.limit(client, end) for end in self.endpoints()]
-
-    def limit(self, client: RemoteHost, end: Endpoint, *, through: int | None = None) -> Limit:
-        """Of one server; `through`: as of `Limit`. The account of the loads is the one that may take them all."""
-        most = int(psql.query(client, end, "SHOW max_connections")[0][0])
-        own = len(self.watched_by)
-        fix = "set it to {needed} or more"
-        key = f"systems.{self.name}.config.max_connections"
-        return Limit(CONNECTIONS, str(end), "max_connections", most, key, fix, own=own, through=through)
+    def raised(self, setting: str) -> tuple[str, str]:
+        return f"systems.{self.name}.config.{setting}", "set it to {needed} or more"
 
     def notes(self) -> tuple[str, ...]:
         return (DURABLE,)
-
-    # -- its databases --------------------------------------------------------------------------------------------
-
-    def make_database(self, client: RemoteHost, database: str) -> None:
-        for end in self.copies():
-            known = psql.query(client, end, "SELECT datname FROM pg_database")
-            if [database] not in known:
-                psql.query(client, end, f"CREATE DATABASE {_quoted(database)}")
-
-    def row_counts(
-        self,
-        client: RemoteHost,
-        endpoint: Endpoint,
-        database: str,
-        tables: Sequence[str],
-        timeout_s: float = ANSWERED_S,
-    ) -> dict[str, int]:
-        def count(name: str) -> int:
-            asked = f"SELECT COUNT(*) FROM {_quoted(name)}"
-            return int(psql.query(client, endpoint, asked, database=database, timeout_s=timeout_s)[0][0])
-
-        return {name: count(name) for name in tables}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from benchbook.errors import RemoteFailed
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.login_shell import quote
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.secret_files import secret_files
+from benchbook.hosts.whole_command import Result
 from benchbook.systems import statements
 from benchbook.systems.statements import ANSWERED_S
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.endpoint import Endpoint
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.whole_command import Result
 
 # Debian has a folder per major version, on nobody's PATH; what it has there in /usr/bin is a script that chooses one.
 _VERSIONS = "/usr/lib/postgresql/*/bin"
@@ -77,6 +74,40 @@ def query(
     if done.status != 0:
         raise statements.failed(endpoint, statement, _said(done))
     return [line.split("\t") for line in done.stdout.split("\n") if line]
+
+
+def version(via: RemoteHost, endpoint: Endpoint) -> str:
+    return query(via, endpoint, "SHOW server_version")[0][0]
+
+
+def variables(via: RemoteHost, endpoint: Endpoint) -> dict[str, str]:
+    """Return the server's whole configuration."""
+    rows = query(via, endpoint, "SELECT name, current_setting(name) FROM pg_settings ORDER BY name")
+    return {row[0]: row[1] if len(row) > 1 else "" for row in rows}
+
+
+def bounds(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
+    """Return the settings that bound how much of a load the server takes at once."""
+    return {"max_connections": int(query(via, endpoint, "SHOW max_connections")[0][0])}
+
+
+def make_database(via: RemoteHost, endpoint: Endpoint, database: str) -> None:
+    if [database] not in query(via, endpoint, "SELECT datname FROM pg_database"):
+        query(via, endpoint, f"CREATE DATABASE {_identifier(database)}")
+
+
+def row_counts(
+    via: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float = ANSWERED_S
+) -> dict[str, int]:
+    def count(name: str) -> int:
+        statement = f"SELECT COUNT(*) FROM {_identifier(name)}"
+        return int(query(via, endpoint, statement, database=database, timeout_s=timeout_s)[0][0])
+
+    return {name: count(name) for name in tables}
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pymysql
 
 from benchbook.errors import ConnectionLost
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems import statements
-from benchbook.systems.statements import ANSWERED_S
+from benchbook.systems.statements import ANSWERED_S, identifier
 from benchbook.systems.tls import OverChannel
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
 
 # What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
 DENIED = (1045, 1698)
 # What PyMySQL says where there is none (CR_SSL_CONNECTION_ERROR).
 NO_TLS = 2026
+# Deadlock, changed record, lock wait timeout: sysbench's own default. A report's `--mysql-ignore-errors` replaces that
+# default; on tables smaller than the published ones rows collide.
+RETRIED = (1213, 1020, 1205)
+RETRY_NOTE = "errors 1213, 1020 and 1205 (deadlock, changed record, lock wait) are retried, as by sysbench's default"
+_BOUNDS = ("max_connections", "max_user_connections", "max_prepared_stmt_count")
+_TIDB = re.compile(r"-TiDB-v(\d+)\.(\d+)")
+# Before, TiDB tells MySQL's default of `max_connections` and heeds a setting of its own (its release notes, 6.2.0).
+_TIDB_HEEDS = (6, 2)
 
 
 @contextmanager
@@ -108,6 +114,38 @@ def executing(
         # What PyMySQL says of a syntax error repeats the statement.
         cause = None if statements.holds_secret(asked) else problem
         raise statements.failed(endpoint, asked, _said(problem)) from cause
+
+
+def version(via: RemoteHost, endpoint: Endpoint) -> str:
+    return str(query(via, endpoint, "SELECT VERSION()")[0][0])
+
+
+def variables(via: RemoteHost, endpoint: Endpoint) -> dict[str, str]:
+    """Return the server's whole configuration."""
+    return {str(name): str(value) for name, value in query(via, endpoint, "SHOW GLOBAL VARIABLES")}
+
+
+def bounds(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
+    """Return the settings that bound how much of a load the server takes at once; 0 is no limit, and left out."""
+    names = ", ".join(f"'{name}'" for name in ("version", *_BOUNDS))
+    rows = query(via, endpoint, f"SHOW VARIABLES WHERE variable_name IN ({names})")
+    found = {str(name).lower(): str(value) for name, value in rows}
+    tidb = _TIDB.search(found.get("version", ""))
+    if tidb and (int(tidb[1]), int(tidb[2])) < _TIDB_HEEDS:
+        return {}
+    return {name: int(found[name]) for name in _BOUNDS if found.get(name, "").isdecimal() and int(found[name])}
+
+
+def make_database(via: RemoteHost, endpoint: Endpoint, database: str) -> None:
+    query(via, endpoint, f"CREATE DATABASE IF NOT EXISTS {identifier(database)}")
+
+
+def row_counts(
+    via: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float = ANSWERED_S
+) -> dict[str, int]:
+    counts = [f"SELECT COUNT(*) FROM {identifier(name)}" for name in tables]
+    found = queries(via, endpoint, counts, database=database, timeout_s=timeout_s)
+    return {name: int(n) for name, ((n,),) in zip(tables, found, strict=True)}
 
 
 def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:

@@ -1,28 +1,46 @@
-"""TiDB: one tidb-server per host of role `tidb`, each with an embedded store (unistore) of its own."""
+"""TiDB: one tidb-server per host of role `tidb`, each with an embedded store (unistore) of its own.
+
+What any tidb-server needs, whatever its store, stands here too: its command line, and how a new one lets the kit in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from benchbook.build import programs
-from benchbook.hosts.endpoint import Endpoint
+from benchbook.errors import SystemFailed
+from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
+from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems import tidb_server
-from benchbook.systems.mysql_system import RETRY_NOTE
-from benchbook.systems.sql import queries
-from benchbook.systems.sql_server import SqlServer
-from benchbook.systems.statements import identifier
+from benchbook.systems.base import System, wrong_password
+from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, query, try_login
+from benchbook.systems.statements import identifier, literal
 
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.jobs import Command
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
-
+# TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
+# contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
+# within seconds of hot rows. This has Go unwind by its tables instead.
+STEADY = {"GODEBUG": "tracefpunwindoff=1"}
+# Every three seconds TiDB looks for a table to analyze, one that never was or of which half has changed since: of the
+# small tables of a lab that is another one each time, and on two cores 30 to 50% of that second's throughput (TiDB 6.5,
+# tables of 10,000 rows). The published tables of millions of rows do not change by half within a load.
+ANALYZES_BY_ITSELF = "tidb_enable_auto_analyze"
+NOT_ANALYZED = (
+    f"{ANALYZES_BY_ITSELF} is off: half of a table of 10,000 rows changes within seconds, and to analyze it again took "
+    "two cores a third of a second's throughput; of tables as large as the published ones so much does not change in a "
+    "load"
+)
+# unistore imports no sorted files. An index that is to be made of them fails at that first, then is made row by row in
+# two steps more, each announced to all servers: 32 tables of 1,000 rows took 16.9 s in place of 10.3 (TiDB 6.5).
+IMPORTS_SORTED = "tidb_ddl_enable_fast_reorg"
+_SETTABLE = "SHOW GLOBAL VARIABLES WHERE variable_name IN ({})"
+# The tidb-server that is built here unless a version is named. Reports of several releases run it, so which one it
+# stands in for is for each of them to say.
+_BUILT_NOTE = "a stand-in, no release: TiDB's release-6.5 branch at commit e307642d9fa5 (unistore inside)"
 # A change to one Region is one request to the store, and one to two Regions is two. The published tables of millions of
 # rows are many Regions of 96 MiB, so that a row and its entries in an index stand in two; a small table is one Region.
 # With rows and indexes apart, an update of an indexed column took 1.6 times the CPU of one without; in one Region 1.2
@@ -33,19 +51,38 @@ _APART = (
 )
 
 
-class TiDB(SqlServer):
+class TidbServers(System):
+    """What all systems of tidb-servers have in common. One that has just been made lets root in without a password."""
+
+    role = "tidb"
+    protocol = "mysql"
+    default_port = 4000
+    default_status_port = 10080
+    versioned = "tidb"
+    watched_by = ("mysql",)
+    retried_errors = RETRIED
+
+    def refused(self, host: RemoteHost) -> None:
+        where = self.endpoint(host)
+        problem = self.first_login(host, where)
+        if problem == "denied":
+            raise wrong_password(self.session.inventory.file, f"systems.{self.name}", where)
+        if problem:
+            raise SystemFailed(f"{self.name} on {host.name} does not let the kit in: {problem}")
+
+    def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
+        """Let the kit in for the first time; return None if the login works now, else why not."""
+        return let_in(host, endpoint)
+
+
+class TiDB(TidbServers):
     """The real tidb-server, built from its Go module; the store is TiDB's embedded one, not a TiKV cluster."""
 
     name = "tidb"
-    default_port = 4000
-    default_status_port = 10080
     builds = ("tidb",)
-    versioned = "tidb"
     title = "TiDB (unistore)"
     stand_in_for = "a TiDB cluster on TiKV"
     fewer = "one embedded store (unistore) in place of TiKV's several"
-    # Statistics are written every 20 leases of 3 s: updateStatsWorker in TiDB's domain/domain.go. No load that ends
-    # early could wait for several rounds of its garbage collection (tidb_gc_run_interval, 10 min).
     takes = ()
 
     def __init__(self, session: Session, profile: Profile) -> None:
@@ -55,21 +92,13 @@ class TiDB(SqlServer):
 
     def install(self) -> None:
         self._binary = programs.artefact(self.builds[0]) / "tidb-server"
-        self.session.each("pushing tidb-server", self._push, timeout=600)
-
-    def _push(self, host: RemoteHost) -> None:
-        if self.role_name() in host.host.roles:
-            host.push(self._binary, executable=True)
+        on_each("pushing tidb-server", self.own_hosts, lambda h: h.push(self._binary, executable=True), timeout=600)
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
         """Return once all serve, none analyzes tables by itself, and none asks its store for what it does not have."""
         super().ready(timeout_s=timeout_s)
-        off = [tidb_server.ANALYZES_BY_ITSELF, tidb_server.IMPORTS_SORTED]
-        on_each(f"setting {self.name}", self.carriers, lambda h: tidb_server.switch_off(h, self.endpoint(h), off))
-
-    def discard(self) -> None:
-        """What it writes when it is asked to end takes it seconds, and would be removed next."""
-        self.end_at_once()
+        off = [ANALYZES_BY_ITSELF, IMPORTS_SORTED]
+        on_each(f"setting {self.name}", self.own_hosts, lambda h: switch_off(h, self.endpoint(h), off))
 
     @property
     def identity(self) -> str:
@@ -79,10 +108,7 @@ class TiDB(SqlServer):
         program, temp = host.push(self._binary, executable=True), f"{self.data(host)}.tmp"
         # It is read as part of a URL.
         store = ("-store", "unistore", "-path", quote(self.data(host)))
-        return tidb_server.serving(program, self.endpoint(host), self.status_port, temp, store)
-
-    def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
-        return tidb_server.let_in(host, endpoint)
+        return serving(program, self.endpoint(host), self.status_port, temp, store)
 
     def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
         """Put the rows of a table that is one Region into another than its indexes; no key is a negative integer."""
@@ -96,10 +122,71 @@ class TiDB(SqlServer):
         count = len(self.hosts)
         copies = f"{count} tidb-servers with a copy of the data each: connections are spread, data is not shared"
         return (
-            tidb_server.built_note(self.builds[0], self.named_version),
+            built_note(self.builds[0], self.named_version),
             "data in the embedded unistore of each tidb-server: no TiKV, no Raft, no network between SQL and storage",
-            tidb_server.NOT_ANALYZED,
+            NOT_ANALYZED,
             _APART,
             *([copies] if count > 1 else []),
             RETRY_NOTE,
         )
+
+
+# -- any tidb-server --------------------------------------------------------------------------------------------------
+
+
+def built_note(build: str, version: str) -> str:
+    """Which release it is, at which commit; `version` is the one that was named, "" for the one of the bare name."""
+    return programs.recipe(build).description if version else _BUILT_NOTE
+
+
+def serving(
+    program: str, where: Endpoint, status_port: int, temp: str, store: Sequence[object], config: str = ""
+) -> Command:
+    """A tidb-server at `where`; `store` are its words on the store, `config` the text of its file of settings."""
+    argv = [
+        program,
+        *store,
+        "-host",
+        where.address,
+        "-P",
+        where.port,
+        "-status-host",
+        # It puts `:PORT` behind this one as it is (seen of 6.5).
+        bracketed(where.address),
+        "-status",
+        status_port,
+        "-L",
+        "warn",
+        "-temp-dir",
+        temp,
+        "-socket",
+        "",
+        *(["-config", "{job}/tidb.toml"] if config else []),
+    ]
+    secrets = {"tidb.toml": config} if config else {}
+    # What it spills to disk stands in a folder per server of TMPDIR, which would be left in /tmp for good.
+    return Command(argv, timeout_s=LONGEST_S, grace_s=10, env={**STEADY, "TMPDIR": temp}, secrets=secrets)
+
+
+def switch_off(host: RemoteHost, endpoint: Endpoint, names: Sequence[str]) -> None:
+    """Set these global variables to OFF. What this version of TiDB does not know, it cannot use."""
+    wanted = ", ".join(f"'{name}'" for name in names)
+    with executing(host, endpoint) as execute:
+        for name, _ in execute(_SETTABLE.format(wanted)):
+            execute(f"SET GLOBAL {name} = OFF")
+
+
+def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
+    """A new TiDB lets root in without a password: set the one of `endpoint`.
+
+    None once its login works, else why not; "denied" where a password is set, and another one.
+    """
+    blank = Endpoint(endpoint.address, endpoint.port, endpoint.user, "")
+    if try_login(host, blank) is not None:
+        return "denied"
+    try:
+        query(host, blank, f"ALTER USER {literal(endpoint.user)}@'%' IDENTIFIED BY {literal(endpoint.password)}")
+    except SystemFailed as problem:
+        # Another server of the same cluster was let in since.
+        return None if try_login(host, endpoint) is None else str(problem)
+    return try_login(host, endpoint)

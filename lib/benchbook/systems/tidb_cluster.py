@@ -1,33 +1,36 @@
-"""A TiDB cluster: placement driver (role `pd`), stores (`tikv`) and tidb-servers (`tidb`), which share the data."""
+"""A TiDB cluster: placement driver (role `pd`), stores (`tikv`) and tidb-servers (`tidb`), which share the data.
+
+In the lab the stores are one unistore node in place of TiKV; both programs take the same options, so that they are
+started and waited for alike.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from benchbook.campaign.design import digest
-from benchbook.errors import SystemFailed
-from benchbook.hosts.endpoint import Endpoint
+from benchbook.errors import BadInput, SystemFailed
+from benchbook.hosts.endpoint import Endpoint, at
+from benchbook.hosts.http import UNANSWERED, Door
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems import tidb_server
+from benchbook.systems import tidb
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import await_answer
-from benchbook.systems.mysql_system import RETRY_NOTE
-from benchbook.systems.placement_driver import PlacementDriver
-from benchbook.systems.server_program import ServerProgram, install_on
-from benchbook.systems.sql import query, try_login
-from benchbook.systems.sql_server import SqlServer
-from benchbook.systems.stores import Stores, check_one_unistore
-from benchbook.systems.toml_text import toml
+from benchbook.systems.health import await_answer
+from benchbook.systems.server import ServerProgram, Service
+from benchbook.systems.sql import RETRY_NOTE, query, try_login
+from benchbook.systems.tidb import STEADY, TidbServers
 
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory
-    from benchbook.hosts.jobs import Command
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
-
+# TiKV keeps three replicas where there are three stores.
+MOST_REPLICAS = 3
+API = "/pd/api/v1"
 # A tidb-server hears of a password that another one has set through PD's etcd.
 HEARS_S = 20.0
 _PARTS = "SELECT type, instance, version, git_hash FROM information_schema.cluster_info ORDER BY type, instance"
@@ -37,28 +40,181 @@ _UNISTORES = "SELECT 1 FROM information_schema.cluster_info WHERE type = 'tikv' 
 # failed) in seconds of `oltp_update_index` with 8 threads. Without the two, a commit gets its time after its locks.
 _UNSAFE_ON_UNISTORE = ("tidb_enable_1pc", "tidb_enable_async_commit")
 # Of 7.1: PD 6.6-alpha knows no resource group (error 8249 on every insert).
-_NOT_SERVED = ("tidb_enable_resource_control", tidb_server.IMPORTS_SORTED)
+_NOT_SERVED = ("tidb_enable_resource_control", tidb.IMPORTS_SORTED)
 _CONFIG = "SELECT type, instance, `key`, value FROM information_schema.cluster_config"
 
+Value = bool | int | float | str | list[str]
 
-class TiDBCluster(SqlServer):
+
+class PlacementDriver(Service):
+    """One pd-server per host of role `pd`; `stores` is how many stores the cluster has."""
+
+    name = "pd"
+    default_port = 2379
+    default_peer_port = 2380
+    builds = ("pd",)
+
+    def __init__(self, session: Session, stores: int) -> None:
+        super().__init__(session)
+        self.program = ServerProgram("systems.pd.binary", "pd", "pd-server", self.settings.binary)
+        self.replicas = min(MOST_REPLICAS, stores)
+
+    @property
+    def addresses(self) -> str:
+        """Where the others find it: `host:port`, with commas between them."""
+        return ",".join(at(host.address, self.port) for host in self.own_hosts)
+
+    def configuration(self) -> dict[str, Value]:
+        """What its file of settings says; the inventory's own settings come last."""
+        kit: dict[str, Value] = {"pd-server.dashboard-address": "none", "replication.max-replicas": self.replicas}
+        return {**kit, **self.settings.config}
+
+    def command(self, host: RemoteHost) -> Command:
+        client = f"http://{at(host.address, self.port)}"
+        argv = [
+            self.program.on(host),
+            f"--name={host.name}",
+            f"--data-dir={self.data(host)}",
+            f"--client-urls={client}",
+            f"--peer-urls={self.peer(host)}",
+            f"--initial-cluster={','.join(f'{one.name}={self.peer(one)}' for one in self.own_hosts)}",
+            "--config={job}/pd.toml",
+            "-L=warn",
+        ]
+        return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"pd.toml": toml(self.configuration())})
+
+    def knock(self, host: RemoteHost) -> str | None:
+        """It serves once its members have a leader."""
+        said = self._ask(host, "/members")
+        return said if isinstance(said, str) else None if said.get("leader") else "no leader yet"
+
+    def store_missing(self, address: str) -> str | None:
+        """None when the store at `host:port` is up, else what PD says of it."""
+        return missing_store(self._ask(self.own_hosts[0], "/stores"), address)
+
+    def await_replicas(self, *, timeout_s: float = 120.0) -> None:
+        """Return once every region has its replicas and a leader. Raises SystemFailed with what is missing then."""
+        await_answer("the cluster's data", self._replicas_missing, timeout_s=timeout_s)
+
+    def _replicas_missing(self) -> str | None:
+        self.servers.check_alive()
+        first = self.own_hosts[0]
+        checks = ("miss-peer", "down-peer", "pending-peer")
+        found = {check: self._ask(first, f"/regions/check/{check}") for check in checks}
+        return missing_replicas(self._ask(first, "/stats/region"), found)
+
+    def _ask(self, host: RemoteHost, path: str) -> Any:
+        """What it answers, or, in words, why it does not."""
+        try:
+            answer = Door(host, host.address, self.port).ask(f"{API}{path}", timeout=5)
+        except UNANSWERED as problem:
+            return f"PD does not answer: {problem!r}"
+        if answer.status != 200:
+            return f"PD answers {answer.status}: {answer.body.strip()[:200]}"
+        try:
+            return answer.json()
+        except SystemFailed as problem:
+            return str(problem)
+
+
+def missing_store(said: Any, address: str) -> str | None:
+    """None when PD's `/stores` names the store at `address` as Up, else what it says of it."""
+    if isinstance(said, str):
+        return said
+    states = {each["store"]["address"]: each["store"]["state_name"] for each in said.get("stores") or []}
+    state = states.get(address, "not known to PD")
+    return None if state == "Up" else f"the store at {address} is {state}"
+
+
+def missing_replicas(stats: Any, checks: dict[str, Any]) -> str | None:
+    """None when every region of PD's `/stats/region` has a leader and no check of `/regions/check/` finds one."""
+    unanswered = [said for said in (stats, *checks.values()) if isinstance(said, str)]
+    if unanswered:
+        return unanswered[0]
+    regions, led = stats["count"], sum((stats.get("store_leader_count") or {}).values())
+    if not regions or led < regions:
+        return f"{led} of {regions} regions have a leader"
+    found = {check: said["count"] for check, said in checks.items() if said["count"]}
+    return ", ".join(f"{count} regions are {check}" for check, count in found.items()) or None
+
+
+class Stores(Service):
+    """Both programs take the same options, so that they are started and waited for alike."""
+
+    name = "tikv"
+    default_port = 20160
+    default_status_port = 20180
+    builds = ("unistore",)
+
+    def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
+        super().__init__(session)
+        self.driver = driver
+        self.program = ServerProgram("systems.tikv.binary", build, "unistore-server", self.settings.binary)
+
+    def command(self, host: RemoteHost) -> Command:
+        argv = [
+            self.program.on(host),
+            f"--pd={self.driver.addresses}",
+            f"--addr={self._address(host)}",
+            f"--status-addr={at(host.address, self.status_port)}",
+            f"--data-dir={self.data(host)}",
+            "--log-level=warn",
+            *(["--config={job}/tikv.toml"] if self.settings.config else []),
+        ]
+        secrets = {"tikv.toml": toml(self.settings.config)} if self.settings.config else {}
+        return Command(argv, timeout_s=LONGEST_S, grace_s=30, env=STEADY, secrets=secrets)
+
+    def _address(self, host: RemoteHost) -> str:
+        return at(host.address, self.port)
+
+    def knock(self, host: RemoteHost) -> str | None:
+        """It serves once it says so itself, and PD counts on it."""
+        try:
+            answer = Door(host, host.address, self.status_port).ask("/status", timeout=5)
+        except UNANSWERED as problem:
+            return f"no answer at its status port: {problem!r}"
+        if answer.status != 200:
+            return f"its status port answers {answer.status}"
+        return self.driver.store_missing(self._address(host))
+
+
+def check_one_unistore(inventory: Inventory) -> None:
+    """Raises BadInput for several stores of the lab's kind: each would begin a cluster of its own."""
+    names = inventory.require(Stores.name)
+    if len(names) > 1 and not inventory.settings(Stores.name).binary:
+        raise BadInput(
+            "the store that is built here (unistore) is one node, without Raft",
+            file=inventory.file,
+            key=f"role {Stores.name}",
+            value=names,
+            fix="give the role to one host, or name a real tikv-server of the hosts in systems.tikv.binary",
+        )
+    config = inventory.settings(Stores.name).config
+    if config and not inventory.settings(Stores.name).binary:
+        raise BadInput(
+            "the store that is built here (unistore) has none of TiKV's settings",
+            file=inventory.file,
+            key="systems.tikv.config",
+            value=sorted(config),
+            fix="remove them, or name a real tikv-server of the hosts in systems.tikv.binary",
+        )
+
+
+class TiDBCluster(TidbServers):
     """Its own servers are the tidb-servers; `driver` and `stores` are started before them and end after them."""
 
     name = "tidb_cluster"
-    role = "tidb"
-    default_port = 4000
-    default_status_port = 10080
     builds = ("tidb", "pd", "unistore")
-    versioned = "tidb"
-    # As for TiDB alone: its statistics.
+    # What it shares is in the stores.
+    keeps_data = False
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
         check_one_unistore(session.inventory)
-        tidb, _, store = self.builds
+        server, _, store = self.builds
         self.driver = PlacementDriver(session, len(session.inventory.require(Stores.name)))
         self.stores = Stores(session, self.driver, store)
-        self.program = ServerProgram(f"systems.{self.name}.binary", tidb, "tidb-server", self.settings.binary)
+        self.program = ServerProgram(f"systems.{self.name}.binary", server, "tidb-server", self.settings.binary)
         self.title = self._title()
         if self.stores.program.built:
             self.stand_in_for = "a TiDB cluster on TiKV"
@@ -73,21 +229,19 @@ class TiDBCluster(SqlServer):
         named = dict(zip(cls.builds, (cls.name, PlacementDriver.name, Stores.name), strict=True))
         return tuple(folder for folder, system in named.items() if not inventory.settings(system).binary)
 
-    @property
-    def hosts(self) -> list[RemoteHost]:
-        """The tidb-servers' first, in the order of the endpoints; then the others'."""
-        every = (*self.carriers, *self.stores.carriers, *self.driver.carriers)
-        return list({host.name: host for host in every}.values())
+    def services(self) -> list[Service]:
+        return [self.driver, self.stores, self]
 
     def install(self) -> None:
         for part in (self, self.stores, self.driver):
-            install_on(part.program, part.carriers)
+            for host in part.own_hosts:
+                part.program.install(host)
 
     @property
     def identity(self) -> str:
         """PD's data holds the addresses of all, so that data of other hosts is other data."""
         parts = (self, self.stores, self.driver)
-        where = [[part.name, part.port, *(host.address for host in part.carriers)] for part in parts]
+        where = [[part.name, part.port, *(host.address for host in part.own_hosts)] for part in parts]
         config = [self.settings.config, self.stores.settings.config, self.driver.configuration()]
         return f"{self.name}-{digest([where, config, [part.program.identity() for part in parts]])}"
 
@@ -95,59 +249,24 @@ class TiDBCluster(SqlServer):
         """What one of them writes, all of them read."""
         return self.endpoints()[:1]
 
-    # -- verbs --------------------------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Each kind once the one before it serves."""
-        for part in (self.driver, self.stores):
-            part.start()
-            part.ready()
-        super().start()
-
     def ready(self, *, timeout_s: float = 120.0) -> None:
         """Return once all serve and the data has its replicas."""
         super().ready(timeout_s=timeout_s)
         self.driver.await_replicas(timeout_s=timeout_s)
-        via, end = self.carriers[0], self.endpoints()[0]
+        via, end = self.own_hosts[0], self.endpoints()[0]
         if query(via, end, _UNISTORES):
-            off = (*_UNSAFE_ON_UNISTORE, *_NOT_SERVED, tidb_server.ANALYZES_BY_ITSELF)
-            tidb_server.switch_off(via, end, off)
-
-    def stop(self) -> None:
-        """The other way round: what a tidb-server has still to write, it can."""
-        super().stop()
-        self.stores.stop()
-        self.driver.stop()
-
-    def discard(self) -> None:
-        for part in (self, self.stores, self.driver):
-            part.end_at_once()
-
-    def check_alive(self) -> None:
-        for part in (self.driver, self.stores):
-            part.check_alive()
-        super().check_alive()
-
-    def reset(self, dataset: str | None) -> None:
-        for part in (self.driver, self.stores):
-            part.reset(dataset)
-
-    def keep(self, dataset: str) -> None:
-        for part in (self.driver, self.stores):
-            part.keep(dataset)
-
-    def has(self, dataset: str) -> bool:
-        return all(part.has(dataset) for part in (self.driver, self.stores))
+            off = (*_UNSAFE_ON_UNISTORE, *_NOT_SERVED, tidb.ANALYZES_BY_ITSELF)
+            tidb.switch_off(via, end, off)
 
     def command(self, host: RemoteHost) -> Command:
         where, temp = self.endpoint(host), f"{self.data(host)}.tmp"
         store = ("-store", "tikv", "-path", self.driver.addresses, "-advertise-address", host.address)
         config = toml(self.settings.config)
-        return tidb_server.serving(self.program.on(host), where, self.status_port, temp, store, config)
+        return tidb.serving(self.program.on(host), where, self.status_port, temp, store, config)
 
     def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
         """The first one that is let in sets the password for all."""
-        if tidb_server.let_in(host, endpoint) is None:
+        if tidb.let_in(host, endpoint) is None:
             return None
         try:
             return await_answer(f"the login at {endpoint}", lambda: try_login(host, endpoint), timeout_s=HEARS_S)
@@ -158,7 +277,7 @@ class TiDBCluster(SqlServer):
 
     def about(self) -> About:
         """Versions and settings of every part as the cluster itself tells them."""
-        via, end = self.carriers[0], self.endpoints()[0]
+        via, end = self.own_hosts[0], self.endpoints()[0]
         parts = [
             dict(zip(("type", "instance", "version", "git_hash"), row, strict=True)) for row in query(via, end, _PARTS)
         ]
@@ -173,16 +292,35 @@ class TiDBCluster(SqlServer):
         if all(built):
             return f"TiDB {self.named_version or '6.5'}, PD 6.6-alpha, one unistore node in place of three TiKV"
         kinds = ((self, "tidb-server"), (self.driver, "pd-server"), (self.stores, "tikv-server"))
-        return f"TiDB cluster: {', '.join(f'{len(part.carriers)} {name}' for part, name in kinds)}"
+        return f"TiDB cluster: {', '.join(f'{len(part.own_hosts)} {name}' for part, name in kinds)}"
 
     def notes(self) -> tuple[str, ...]:
         """Only what is built here differs from what the user has."""
-        tidb = (tidb_server.built_note(self.builds[0], self.named_version),) if self.program.built else ()
+        server = (tidb.built_note(self.builds[0], self.named_version),) if self.program.built else ()
         driver = ("PD 6.6-alpha, commit 248b3f0be132 of February 2023",) if self.driver.program.built else ()
         store = (
             "one store, which is TiDB's own storage engine (unistore) behind TiKV's protocol: "
             "no Raft, one replica, and locks are kept in memory",
             "one-phase and async commit (tidb_enable_1pc, tidb_enable_async_commit) are off: not safe on unistore",
-            tidb_server.NOT_ANALYZED,
+            tidb.NOT_ANALYZED,
         )
-        return (*tidb, *driver, *(store if self.stores.program.built else ()), RETRY_NOTE)
+        return (*server, *driver, *(store if self.stores.program.built else ()), RETRY_NOTE)
+
+
+def toml(settings: Mapping[str, Value]) -> str:
+    """One line per setting, below the heading of its table: some servers' readers know no keys with dots."""
+    tables: dict[str, list[str]] = {"": []}
+    for key, value in settings.items():
+        table, _, name = key.rpartition(".")
+        tables.setdefault(table, []).append(f"{name} = {_written(value)}")
+    return "".join(_table(name, lines) for name, lines in sorted(tables.items()))
+
+
+def _table(name: str, lines: Sequence[str]) -> str:
+    heading = [f"[{name}]"] if name else []
+    return "".join(f"{line}\n" for line in (*heading, *lines))
+
+
+def _written(value: Value) -> str:
+    # What JSON writes of these kinds is TOML as well.
+    return json.dumps(value, allow_nan=False)

@@ -12,21 +12,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import paramiko
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from benchbook.errors import BadInput
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    import paramiko
-    from _typeshed import WriteableBuffer
-
-    from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.endpoint import Endpoint
 
 T = TypeVar("T")
 _CHUNK_B = 1 << 16
@@ -93,7 +88,7 @@ class TlsChannel:
     def sendall(self, data: bytes) -> None:
         self._until_done(lambda: self._tls.write(data))
 
-    def recv_into(self, buffer: WriteableBuffer) -> int:
+    def recv_into(self, buffer: memoryview) -> int:
         """How many bytes have come; 0 at the end."""
         try:
             # With a buffer it returns how many bytes it has put there.
@@ -133,7 +128,7 @@ class _Incoming(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         return self._from.recv_into(buffer)
 
 

@@ -29,7 +29,7 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
-from benchbook.systems.limits import CONNECTIONS
+from benchbook.systems.base import CONNECTIONS
 from benchbook.systems.statements import ANSWERED_S
 from benchbook.yamlfile import validate
 
@@ -243,7 +243,7 @@ class LoadGenerator(ABC, Generic[S]):
         """The command line of one client's part."""
 
     def holds(self, load: Load, servers: int) -> dict[str, int]:
-        """What one client's part holds at most on one of so many servers at once, of what `systems.limits` names."""
+        """What one client's part holds at most on one of so many servers at once, of what `systems.base` names."""
         return {CONNECTIONS: math.ceil(load.threads / servers)}
 
     @abstractmethod

@@ -22,7 +22,7 @@ from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats import latency
-from benchbook.systems import etcd_api
+from benchbook.systems import etcd
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store
 
 BUILD = "etcd"
@@ -168,7 +168,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
         say("preparing the key that is read")
-        etcd_api.put(client, store.endpoints()[0], KEY.encode(), b"x" * VALUE_BYTES)
+        etcd.put(client, store.endpoints()[0], KEY.encode(), b"x" * VALUE_BYTES)
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
@@ -220,11 +220,11 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
     # -- its proof ------------------------------------------------------------------------------------------------
 
     def before(self, client: RemoteHost, store: Store) -> None:
-        self._revision = etcd_api.revision(client, store.copies()[0])
+        self._revision = etcd.revision(client, store.copies()[0])
 
     def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """Every put makes a revision: at a quorum there are as many new ones as were acknowledged, or more."""
-        after, members = etcd_api.agreed(client, store.copies())
+        after, members = etcd.agreed(client, store.copies())
         wrote = str(levels["workload"]).startswith("put")
         acknowledged, failed = (int(outcome.summary[name].value) if wrote else 0 for name in ("events", "failed"))
         found = after - self._revision

@@ -18,7 +18,7 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize
 from benchbook.systems import tls
-from benchbook.systems.limits import CONNECTIONS, STATEMENTS
+from benchbook.systems.base import CONNECTIONS, STATEMENTS
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench_output
 from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store, one_port

@@ -15,7 +15,7 @@ from typing import Any
 from benchbook.hosts.about import Json
 from benchbook.reports.dm import checksum
 from benchbook.reports.dm.checksum import Execute, Side, TableProof
-from benchbook.systems.dm_status import BinlogPosition
+from benchbook.systems.mysql import BinlogPosition
 
 Answer = Sequence[Sequence[Any]]
 

@@ -15,11 +15,11 @@ from benchbook.hosts.fanout import together
 from benchbook.profiles import Profile
 from benchbook.reports.dm.kept_rows import EqualRows, KeptRows
 from benchbook.reports.dm.task import Databases
-from benchbook.systems import binlog
+from benchbook.systems import mysql
 from benchbook.systems.base import About, System
 from benchbook.systems.dm_config import META
 from benchbook.systems.dm_server import DM
-from benchbook.systems.innodb_server import InnodbServer, Purpose
+from benchbook.systems.mysql import MysqlServer, Purpose
 from benchbook.systems.sql import executing, queries
 from benchbook.systems.statements import reading_s
 from benchbook.systems.tidb import TiDB
@@ -65,7 +65,7 @@ class Pipeline:
     databases: Databases
     seed: int
     program: str
-    upstream: InnodbServer
+    upstream: MysqlServer
 
     def __post_init__(self) -> None:
         self.target = TiDB(self.session, self.profile)
@@ -148,7 +148,7 @@ class Pipeline:
         return "as new" if then is None else _ready_for(sync=then) if _succeeds(self._start_dm) else "used"
 
     def _start_dm(self) -> None:
-        self._kept.begin(binlog.begin_anew(self.upstream))
+        self._kept.begin(mysql.begin_binlog_anew(self.upstream))
         self.dm.start()
 
     def _fill_for(self, then: bool | None, proved: Callable[[], object]) -> bool:
@@ -194,7 +194,7 @@ class Pipeline:
 
     def upstream_untouched(self) -> bool:
         """Whether nothing was written to the upstream since the trial began; asked before the next one's begins."""
-        return self._kept.untouched(binlog.position(self.upstream))
+        return self._kept.untouched(mysql.binlog_position(self.upstream))
 
     def prove(self, database: str, *, untouched: bool) -> EqualRows:
         """Counts and checksums of every table, source against target; whether the trial left the upstream `untouched`.
@@ -218,7 +218,7 @@ class Pipeline:
             for database, rows in (self.databases.kept | pattern).items():
                 say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
                 self._prepare(database, rows)
-            binlog.begin_anew(self.upstream)
+            mysql.begin_binlog_anew(self.upstream)
 
         _start_from(self.upstream, digest([self.upstream.identity, self.databases, self.seed]), fill)
 

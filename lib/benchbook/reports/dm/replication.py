@@ -29,7 +29,7 @@ from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
 from benchbook.reports.dm.task import LADDER, SYNC, TASK, Chunks, Databases, task_of
 from benchbook.reports.dm.task_watch import TaskWatch
-from benchbook.systems import binlog, dm_config
+from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
 from benchbook.workloads.clients import RateReader
@@ -243,7 +243,7 @@ class DmReplication:
     def _on_disk(self, trial: Trial, wrote: str) -> Json:
         """What the trial had on disk: in a folder of DM's, and in the upstream's binlog."""
         written, logged = together(
-            lambda: self.pipeline.dm.bytes_in(wrote), lambda: binlog.size(self.pipeline.upstream)
+            lambda: self.pipeline.dm.bytes_in(wrote), lambda: mysql.binlog_bytes(self.pipeline.upstream)
         )
         return {"disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": logged}}
 

@@ -13,8 +13,9 @@ from benchbook.profiles import DmSize
 from benchbook.reports.dm import dm_summary
 from benchbook.reports.dm.task import TASK
 from benchbook.reports.standstill import Standstill
-from benchbook.systems import binlog
-from benchbook.systems.dm_status import BinlogPosition, CommandRefused, Status, TaskPaused
+from benchbook.systems import mysql
+from benchbook.systems.dm_status import CommandRefused, Status, TaskPaused
+from benchbook.systems.mysql import BinlogPosition
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class TaskWatch:
 
     def drain(self) -> None:
         """Return once DM has read up to the upstream's end and applied all it read. Raises WorkloadFailed if never."""
-        upstream, until = binlog.position(self.pipeline.upstream), time.monotonic() + self.size.drain_s
+        upstream, until = mysql.binlog_position(self.pipeline.upstream), time.monotonic() + self.size.drain_s
         while not self._drained(upstream):
             self.look()
             if time.monotonic() > until:

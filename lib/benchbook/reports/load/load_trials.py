@@ -24,8 +24,7 @@ from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
 from benchbook.reports.load.rehearsal import rehearse
 from benchbook.reports.starting_state import StartingState
-from benchbook.systems.base import System
-from benchbook.systems.limits import CONNECTIONS
+from benchbook.systems.base import CONNECTIONS, System
 from benchbook.workloads.base import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.

@@ -17,7 +17,7 @@ from benchbook.reports.load.by_workload_kind import ByWorkloadKind
 from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.quorum.quorum_trials import QuorumTrials
-from benchbook.systems.quorum import Quorum
+from benchbook.systems.base import Quorum
 
 
 class QuorumParameters(LoadParameters):
@@ -43,7 +43,7 @@ class QuorumKind(ByWorkloadKind):
         """Raises BadInput also for a system that a lost member ends."""
         for name in parameters.names():
             if not issubclass(systems.find(name, inventory), Quorum):
-                fix = "use etcd, or a system of yours that derives from benchbook.systems.quorum.Quorum"
+                fix = "use etcd, or a system of yours that derives from benchbook.systems.base.Quorum"
                 raise BadInput("is no system of members that decide by quorum", key="systems", value=name, fix=fix)
         return super().experiment(published, parameters, profile, inventory)
 

@@ -13,7 +13,7 @@ from benchbook.errors import WorkloadFailed
 from benchbook.hosts.clocks import clock_offset
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.quorum.lost_member import around
-from benchbook.systems.quorum import Quorum
+from benchbook.systems.base import Quorum
 from benchbook.workloads.etcd_benchmark import BAR_EVERY_S
 
 # Named in annotations only: a chain of imports ends here.

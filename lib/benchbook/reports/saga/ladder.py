@@ -31,11 +31,10 @@ from benchbook.reports.saga.rung import Rung
 from benchbook.reports.saga.settling import Still, until
 from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
 from benchbook.reports.starting_state import StartingState
-from benchbook.systems import counters
-from benchbook.systems.blame import blaming
-from benchbook.systems.dtm import Dtm, load_schemas, store_purpose
-from benchbook.systems.innodb_server import InnodbServer
-from benchbook.systems.saga_service import RETRIED, SagaService
+from benchbook.systems import mysql
+from benchbook.systems.dtm import RETRIED, Dtm, SagaService, load_schemas, store_purpose
+from benchbook.systems.health import blaming
+from benchbook.systems.mysql import MysqlServer
 from benchbook.workloads import ab
 from benchbook.workloads.base import check_end
 from benchbook.workloads.sysbench import Sysbench
@@ -67,8 +66,8 @@ class SagaLadder:
     accounts: int
     stores: Sequence[str] = ("mysql57",)
     _session: Session = field(init=False)
-    _stores: dict[str, InnodbServer] = field(init=False)
-    _store: InnodbServer = field(init=False)
+    _stores: dict[str, MysqlServer] = field(init=False)
+    _store: MysqlServer = field(init=False)
     _start: StartingState = field(init=False)
     _driver: Driver = field(init=False)
     _dtm: Dtm = field(init=False)
@@ -93,7 +92,7 @@ class SagaLadder:
             for store in self._stores.values():
                 store.install()
             for service in (self._dtm, self._business):
-                service.install()
+                service.binary()
             yield Environment.of(surveyed, load_generator=f"{version}, {self._ab_version()}")
             self._session.tidy(self._stop_services)
             self._session.tidy(self._start.stop)
@@ -140,8 +139,8 @@ class SagaLadder:
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
         with phase("restart"):
-            together(self._dtm.start, self._business.start)
-            together(self._dtm.ready, self._business.ready)
+            together(self._dtm.servers.start, self._business.servers.start)
+            together(self._dtm.servers.ready, self._business.servers.ready)
             self._business.reset()
         self._warm.servers_started()
         with phase("describe"):
@@ -150,7 +149,8 @@ class SagaLadder:
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
-        with blaming(self._store, self._dtm, self._business), blaming_disks(self._session.hosts.values()):
+        servers = (self._store, self._dtm.servers, self._business.servers)
+        with blaming(*servers), blaming_disks(self._session.hosts.values()):
             return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
 
     def rate_unit(self, trial: Trial) -> str:
@@ -163,15 +163,15 @@ class SagaLadder:
             before = self._counters()
         measured = self._driver.measure(self._store, trial.cell.levels, on_rate)
         with phase("prove"):
-            counted = counters.difference(before, self._counters())
+            counted = mysql.counted_between(before, self._counters())
         seconds, events = measured.summary["total_time_s"].value, measured.summary["events"].value
         added = {
-            "db_tps": Quantity(value=counted[counters.COMMITS] / seconds, unit="1/s"),
+            "db_tps": Quantity(value=counted[mysql.COMMITS] / seconds, unit="1/s"),
             # As the report has it: sysbench's own count, with BEGIN and COMMIT.
             "ops": measured.summary["qps"],
-            "row_statements_per_s": Quantity(value=counters.statements(counted) / seconds, unit="1/s"),
-            "db_tx_per_global": Quantity(value=counted[counters.COMMITS] / events, unit="1"),
-            "sql_per_global": Quantity(value=counters.statements(counted) / events, unit="1"),
+            "row_statements_per_s": Quantity(value=mysql.statements(counted) / seconds, unit="1/s"),
+            "db_tx_per_global": Quantity(value=counted[mysql.COMMITS] / events, unit="1"),
+            "sql_per_global": Quantity(value=mysql.statements(counted) / events, unit="1"),
         }
         return replace(measured, summary={**measured.summary, **added}, proof={**measured.proof, "counted": counted})
 
@@ -198,14 +198,14 @@ class SagaLadder:
         )
         with watching(self._session, self._driver.probes(self._store)) as watched:
             with phase("prove"):
-                before, asked = self._counters(), self._dtm.asked
+                before, asked = self._counters(), self._dtm.selects
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             with phase("settle"):
                 self._settle()
                 after = self._last_counters()
         with phase("prove"):
-            counted = counters.difference(before, after)
-            counted["Com_select"] -= self._dtm.asked - asked
+            counted = mysql.counted_between(before, after)
+            counted["Com_select"] -= self._dtm.selects - asked
             measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
             self._warm.loaded(load, ab.parse(text).requests_per_s)
@@ -248,10 +248,10 @@ class SagaLadder:
         until(lambda: flows() or load.status() is not None, "the load to flow")
         if load.status() is not None:
             return {}
-        self._dtm.kill()
+        self._dtm.servers.crash(self._dtm.host)
         at, cut_off = time.monotonic(), self._dtm.not_ended()
-        self._dtm.start()
-        self._dtm.ready()
+        self._dtm.servers.start()
+        self._dtm.servers.ready()
         self._warm.servers_started()
         down_s = time.monotonic() - at
         until(lambda: not cut_off & self._dtm.not_ended(), "the global transactions that were cut off", every_s=0.2)
@@ -323,10 +323,10 @@ class SagaLadder:
     # -- steps --------------------------------------------------------------------------------------------------
 
     def _counters(self) -> dict[str, int]:
-        return counters.read(self._store.hosts[0], self._store.endpoints()[0])
+        return mysql.counters(self._store.hosts[0], self._store.endpoints()[0])
 
     def _stop_services(self) -> None:
-        together(self._business.stop, self._dtm.stop)
+        together(self._business.servers.stop, self._dtm.servers.stop)
 
 
 def ab_version(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from benchbook.campaign.record import Quantity
 from benchbook.reports.saga.rung import Rung
 from benchbook.stats.latency import hdr_buckets, percentile
-from benchbook.systems import counters
+from benchbook.systems import mysql
 from benchbook.systems.dtm import ENDS
 from benchbook.workloads.ab import AbSummary
 
@@ -31,8 +31,8 @@ def summarise(ab: AbSummary, stats: Mapping[str, Any], counted: Mapping[str, int
     seconds, whole = ab.time_s, ended(stats)
     values = {
         "global_tps": ((ab.complete - ab.non_2xx) / seconds, "1/s"),
-        "db_tps": (counted[counters.COMMITS] / seconds, "1/s"),
-        "ops": (counters.statements(counted) / seconds, "1/s"),
+        "db_tps": (counted[mysql.COMMITS] / seconds, "1/s"),
+        "ops": (mysql.statements(counted) / seconds, "1/s"),
         "events": (float(whole), "1"),
         "total_time_s": (seconds, "s"),
         # The same requests, seen from both ends; one that was cut off on its way is known to one end only.
@@ -49,8 +49,8 @@ def _per_global(counted: Mapping[str, int], whole: int) -> dict[str, tuple[float
     if not whole:
         return {}
     each = {
-        "db_tx_per_global": counted[counters.COMMITS],
-        "sql_per_global": counters.statements(counted),
+        "db_tx_per_global": counted[mysql.COMMITS],
+        "sql_per_global": mysql.statements(counted),
         "begins_and_commits_per_global": counted["Com_begin"] + counted["Com_commit"],
         **{f"{name}_per_global": counted.get(counter, 0) for counter, name in BY_TYPE.items()},
     }

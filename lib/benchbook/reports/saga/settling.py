@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SystemFailed
-from benchbook.systems import counters
+from benchbook.systems import mysql
 
 # DTM retries at the earliest 10 s after a transaction stalled, and looks for such every 3 s.
 SETTLE_S = 90.0
@@ -21,7 +21,7 @@ class Still:
 
     def __call__(self) -> bool:
         before, self.last = self.last, self._read()
-        return counters.statements(before) == counters.statements(self.last)
+        return mysql.statements(before) == mysql.statements(self.last)
 
 
 def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> None:

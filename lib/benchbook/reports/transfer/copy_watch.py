@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from benchbook.hosts.jobs import Job
 from benchbook.reports.standstill import Standstill
 from benchbook.reports.transfer.engines import Engine
-from benchbook.systems.blame import Living
+from benchbook.systems.health import Living
 
 # Seconds between two looks: each is a few small requests, beside a transfer that is measured.
 EVERY_S = 2.0

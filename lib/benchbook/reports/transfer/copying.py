@@ -31,7 +31,7 @@ from benchbook.reports.transfer.engines import Engine, Moved
 from benchbook.reports.transfer.equal_sides import EqualSides
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
-from benchbook.systems.blame import blaming
+from benchbook.systems.health import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
 from benchbook.workloads.base import check_end
 

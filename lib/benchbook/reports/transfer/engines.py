@@ -21,7 +21,7 @@ from benchbook.hosts.jobs import Command
 from benchbook.reports.transfer import ddt, mongodump
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About
-from benchbook.systems.life_signs import last_words
+from benchbook.systems.health import last_words
 from mongo_transfer.settings import MongoEndpoint
 
 # Named in annotations only: a chain of imports ends here.

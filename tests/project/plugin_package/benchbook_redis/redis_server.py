@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.systems.data_server import DataServer
+from benchbook.systems.base import System
 
 
-class Redis(DataServer):
+class Redis(System):
     """The real redis-server. It writes its data to disk when it is stopped, which is what is set aside and restored."""
 
     name = "redis"

@@ -1,15 +1,17 @@
-"""Whether a server lives: waiting until it answers, ending it as a crash does, and why it died."""
+"""Whether a server lives: waiting until it answers, ending it as a crash does, why it died, and who is to blame."""
 
 from __future__ import annotations
 
 import json
 import re
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from benchbook.errors import SystemFailed, cut
+from benchbook.errors import BadInput, BenchbookError, HostUnreachable, SystemFailed, WorkloadFailed, cut
 from benchbook.hosts import disk_room, taken_port
 from benchbook.hosts.jobs import BARE, Ended, Job
 
@@ -105,3 +107,41 @@ def _shortened(said: str) -> str:
     starts = [at for name in _PANIC if (at := said.find(name)) >= 0]
     said = said[min(starts, default=0) :]
     return said if len(said) <= 2 * _KEPT else f"{said[:_KEPT]}\n[...]\n{said[-_KEPT:]}"
+
+
+# -- who is to be named when something fails: a server that has died, before whoever noticed it ----------------------
+
+
+class Living(Protocol):
+    """A server, or several, that can be asked whether they live."""
+
+    def check_alive(self) -> None:
+        """Raises SystemFailed when a server has ended although nobody asked it to."""
+
+
+@runtime_checkable
+class Serving(Protocol):
+    """A server, or several, that can be asked whether they serve."""
+
+    def check_serving(self) -> None:
+        """Raises SystemFailed when a server takes no connection any more, or has ended."""
+
+
+@contextmanager
+def blaming(*servers: Living) -> Iterator[None]:
+    """What fails in the block, or does not, is the doing of a server that has died meanwhile: SystemFailed, by name."""
+    try:
+        yield
+    except (BadInput, HostUnreachable):
+        raise
+    except BenchbookError as problem:
+        for server in servers:
+            server.check_alive()
+        if isinstance(problem, WorkloadFailed):
+            # One that writes its crash report lives on for seconds, and serves nobody.
+            for server in servers:
+                if isinstance(server, Serving):
+                    server.check_serving()
+        raise
+    for server in servers:
+        server.check_alive()

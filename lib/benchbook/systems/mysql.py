@@ -1,0 +1,375 @@
+"""MySQL and MariaDB as the kit runs them: one durable server per host of role `mysql`; its binary log, its counters."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from benchbook.build import fetched
+from benchbook.errors import HostUnusable
+from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.login_shell import quote
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
+from benchbook.profiles import Profile
+from benchbook.systems.base import SPARE, System
+from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, query
+from benchbook.systems.statements import literal
+
+# As many clients as any published load has; for more it is raised.
+CLIENTS = 4000
+# Fully durable, as a MySQL 5.7 out of the box is: one flush per commit, doublewrite on.
+OPTIONS = (
+    "--innodb-flush-log-at-trx-commit=1",
+    "--sync-binlog=1",
+    "--innodb-doublewrite=1",
+    "--skip-name-resolve",
+    "--back-log=1000",
+    "--table-open-cache=4000",
+    "--performance-schema=OFF",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_bin",
+    # sysbench prepares 9 statements per table and thread: 32 tables and 57 threads use up the default of 16,382.
+    "--max-prepared-stmt-count=1048576",
+)
+# mysqld makes about 500 MB of files, and all of its system tables, on a disk that may be slow.
+_CREATE_S = 600.0
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a report wants of such a server beside what it always is.
+
+    `binlog` is the base name of its binary log's files ("" = none is written); `published` the product that the report
+    measured; `identity` what else its data depends on; `called` is added to its title.
+    """
+
+    binlog: str = ""
+    published: str = ""
+    identity: str = ""
+    called: str = ""
+    notes: tuple[str, ...] = (RETRY_NOTE,)
+
+
+PLAIN = Purpose()
+
+
+class MysqlServer(System):
+    """What MySQL and MariaDB have in common."""
+
+    role = "mysql"
+    protocol = "mysql"
+    default_port = 3306
+    watched_by = ("mysql",)
+    retried_errors = RETRIED
+    # Where the buffer pool is large and the disk slow, its dirty pages take minutes.
+    ends_within_s = 600.0
+    takes = ()
+    product: ClassVar[str]
+    daemon: ClassVar[str]
+    redo_log: ClassVar[str]
+    binlog_options: ClassVar[tuple[str, ...]] = ()
+    authentication: ClassVar[str] = ""
+    # What replicas call it.
+    flavor: ClassVar[Literal["mysql", "mariadb"]]
+
+    def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
+        super().__init__(session, profile)
+        self.purpose = purpose
+        self.title = f"{self.product}{purpose.called}"
+        self.stand_in_for = None if purpose.published in ("", self.product) else purpose.published
+
+    @property
+    def identity(self) -> str:
+        return f"{self.name}-{self.release()}-{self.profile.buffer_pool_mb}{self.purpose.identity}"
+
+    @abstractmethod
+    def release(self) -> str:
+        """Return the version of the program, known before it runs."""
+
+    @abstractmethod
+    def program(self, host: RemoteHost) -> list[str]:
+        """Return the server's program on this host, and the options that say where the rest of it lies."""
+
+    def notes(self) -> tuple[str, ...]:
+        return self.purpose.notes
+
+    def options(self) -> tuple[str, ...]:
+        """Return server options beside addresses and paths."""
+        log = self.purpose.binlog
+        on = (f"--log-bin={log}", "--binlog-format=ROW", "--server-id=1", *self.binlog_options)
+        pool = f"--innodb-buffer-pool-size={self.profile.buffer_pool_mb}M"
+        clients = f"--max-connections={max(CLIENTS, self.clients + SPARE)}"
+        return (*OPTIONS, clients, self.redo_log, pool, *(on if log else ("--skip-log-bin",)))
+
+    def raised(self, setting: str) -> tuple[str, str]:
+        files = "raise the limit of open files of the login there (ulimit -n)"
+        why = "the server asks for more and lowers this setting to what its files allow"
+        return f"systems.{self.name}", f"{files}: {why}" if setting == "max_connections" else "have fewer tables"
+
+    def command(self, host: RemoteHost) -> Command:
+        argv = [
+            *self.program(host),
+            f"--datadir={self.data(host)}",
+            f"--tmpdir={self.tmp(host)}",
+            f"--bind-address={host.address}",
+            f"--port={self.port}",
+            f"--user={self.login(host)}",
+            # Relative: a path of a socket may have 107 characters at most, and the data folder may be deep.
+            f"--socket={self.daemon}.sock",
+            f"--pid-file={self.daemon}.pid",
+            "--init-file={job}/accounts.sql",
+            *self.options(),
+        ]
+        return Command(argv, timeout_s=LONGEST_S, grace_s=60, secrets={"accounts.sql": self._accounts()})
+
+    def login(self, host: RemoteHost) -> str:
+        """Return who runs it there: as root it asks to be told."""
+        return host.host.user or self.session.inventory.ssh.user or host.shell("id -un").stdout.strip()
+
+    def tmp(self, host: RemoteHost) -> str:
+        """Return a folder of its own for temporary tables: one that starts removes those of others from a shared one.
+
+        mariadb-install-db needs it as well: two at once in /tmp fail ("Unknown table 'mysql.tmp_user_sys'").
+        """
+        return host.path(f"{self.folder}-tmp")
+
+    def _accounts(self) -> str:
+        """Return SQL that gives the inventory's account its password (`--init-file`): no process list shows it."""
+        account, password = f"{literal(self.settings.user)}@'%'", literal(self.password)
+        how = f"WITH {self.authentication} " if self.authentication else ""
+        return (
+            f"CREATE USER IF NOT EXISTS {account};\n"
+            f"ALTER USER {account} IDENTIFIED {how}BY {password};\n"
+            f"GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION;\n"
+        )
+
+
+class MariaDB(MysqlServer):
+    """The real mariadbd of the host, from its own package."""
+
+    name = "mariadb"
+    product = "MariaDB"
+    daemon = "mariadbd"
+    flavor = "mariadb"
+    redo_log = "--innodb-log-file-size=256M"
+
+    def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
+        super().__init__(session, profile, purpose)
+        self._programs: dict[str, dict[str, str]] = {}
+        self._version = ""
+
+    def install(self) -> None:
+        for host in self.hosts:
+            if len(host.root.split()) > 1:
+                # mariadb-install-db takes the words of a path for several.
+                raise HostUnusable(
+                    "MariaDB cannot be set up in a folder with a space in its name",
+                    file=host.inventory.file,
+                    key=f"hosts.{host.name}.workdir",
+                    value=host.root,
+                    fix="give it a workdir without one",
+                )
+            host.mkdir(self.tmp(host))
+            # mariadb-install-db asks for it, and comes without it.
+            host.require_program("my_print_defaults", package="mariadb-client-core")
+            self._programs[host.name] = {
+                name: host.require_program(name, package="mariadb-server-core")
+                for name in ("mariadbd", "mariadb-install-db")
+            }
+        first = self.hosts[0]
+        self._version = first.run([self._programs[first.name]["mariadbd"], "--version"]).stdout.split()[2]
+
+    def release(self) -> str:
+        return self._version
+
+    def create(self, host: RemoteHost) -> None:
+        argv = [
+            self._programs[host.name]["mariadb-install-db"],
+            "--no-defaults",
+            f"--datadir={self.data(host)}",
+            f"--tmpdir={self.tmp(host)}",
+            f"--user={self.login(host)}",
+            "--skip-test-db",
+            # The other way to authenticate root makes a root@127.0.0.1 without a password, which would win over root@%.
+            "--auth-root-authentication-method=socket",
+            f"--auth-root-socket-user={self.login(host)}",
+            "--skip-name-resolve",
+            self.redo_log,
+        ]
+        host.run(argv, timeout=120)
+
+    def program(self, host: RemoteHost) -> list[str]:
+        return [self._programs[host.name]["mariadbd"], "--no-defaults"]
+
+
+class MySQL(MysqlServer):
+    """The real mysqld, of the version that env/systems/NAME/fetch.yaml pins.
+
+    A release series is a subclass of data; it has no client programs, and needs none.
+    """
+
+    daemon = "mysqld"
+    instead = "mariadb"
+    flavor = "mysql"
+    # Two files make as large a redo log as MariaDB's one.
+    redo_log = "--innodb-log-file-size=128M"
+    # With GTIDs a server knows how many transactions its log holds; replicas find their place by them.
+    binlog_options = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON")
+    own_options: ClassVar[tuple[str, ...]] = ("--log-error-verbosity=2",)
+
+    def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
+        super().__init__(session, profile, purpose)
+        self._folders: dict[str, str] = {}
+
+    def release(self) -> str:
+        return fetched.package(self.builds[0]).version
+
+    def install(self) -> None:
+        """Unpack it on each host once. Raise BadInput before it is fetched, HostUnusable where it cannot run."""
+        archive = fetched.server(self.builds[0])
+        for host in self.hosts:
+            host.mkdir(self.tmp(host))
+            self._folders[host.name] = folder = _unpack(host, host.push(archive))
+            done = host.run([f"{folder}/bin/mysqld", "--no-defaults", "--version"], check=False)
+            if done.status != 0 or self.release() not in done.stdout:
+                answer = (done.stderr.strip() or done.stdout.strip() or "no word").splitlines()[-1]
+                raise HostUnusable(
+                    f"{self.product} cannot run on host {host.name} ({answer})",
+                    file=host.inventory.file,
+                    key=f"hosts.{host.name}",
+                    value=self.name,
+                    fix="it needs libaio.so.1 and libnuma.so.1 (Debian packages libaio1 and libnuma1), on x86-64; or "
+                    "take system mariadb",
+                )
+
+    def create(self, host: RemoteHost) -> None:
+        """Run `mysqld --initialize-insecure`: a root@localhost without a password, locked at the first start."""
+        options = [f"--datadir={self.data(host)}", f"--user={self.login(host)}", self.redo_log, *self.own_options]
+        host.run([*self.program(host), "--initialize-insecure", *options], timeout=_CREATE_S)
+
+    def program(self, host: RemoteHost) -> list[str]:
+        folder = self._folders[host.name]
+        return [f"{folder}/bin/mysqld", "--no-defaults", f"--basedir={folder}"]
+
+    def options(self) -> tuple[str, ...]:
+        return (*super().options(), *self.own_options)
+
+    def notes(self) -> tuple[str, ...]:
+        gtids = "its binary log has GTIDs, by which commits are counted and replicas find their place"
+        return (*super().notes(), *([gtids] if self.purpose.binlog else []))
+
+    def _accounts(self) -> str:
+        # Made after the account's own, which may be root as well, but from any host.
+        return f"{super()._accounts()}ALTER USER IF EXISTS 'root'@'localhost' ACCOUNT LOCK;\n"
+
+
+class MySQL57(MySQL):
+    """MySQL 5.7, the version of three of the published reports."""
+
+    name = "mysql57"
+    product = "MySQL 5.7"
+    builds = ("mysql57",)
+
+
+class MySQL80(MySQL):
+    """MySQL 8.0. Its own way to authenticate is kept: clients here speak it, once the kit has logged in."""
+
+    name = "mysql8"
+    product = "MySQL 8.0"
+    builds = ("mysql8",)
+    authentication = "caching_sha2_password"
+    # The X protocol would take a port of its own.
+    own_options = (*MySQL.own_options, "--mysqlx=OFF")
+
+    def notes(self) -> tuple[str, ...]:
+        return (*super().notes(), f"clients log in by {self.authentication}, as is its default")
+
+
+def _unpack(host: RemoteHost, archive: str) -> str:
+    """Return the folder beside the archive that holds what is in it: whole or absent."""
+    folder = f"{archive}.d"
+    partial, whole, program = quote([f"{folder}.partial"]), quote([folder]), quote([f"{folder}/bin/mysqld"])
+    unpack = f"tar -xzf {quote([archive])} --no-same-owner -C {partial}"
+    host.shell(
+        f"test -x {program} || {{ rm -rf {partial} && mkdir {partial} && {unpack} && mv -T {partial} {whole}; }}",
+        timeout=300,
+    )
+    return folder
+
+
+# -- its binary log, as the upstream of a replication ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BinlogPosition:
+    """A place in a binary log."""
+
+    file: str
+    offset: int
+
+
+def binlog_position(server: MysqlServer) -> BinlogPosition:
+    """Return where the binlog ends now."""
+    return _end_of(query(server.hosts[0], server.endpoints()[0], "SHOW MASTER STATUS"))
+
+
+def begin_binlog_anew(server: MysqlServer) -> BinlogPosition:
+    """Delete all binlog files and begin a new one; return where it ends. No dm-worker may run, or keep its relay log.
+
+    A worker that goes on across this stands still without an error.
+    """
+    _, status = queries(server.hosts[0], server.endpoints()[0], ["RESET MASTER", "SHOW MASTER STATUS"])
+    return _end_of(status)
+
+
+def binlog_bytes(server: MysqlServer) -> int:
+    """Return how many bytes its binlog has on disk."""
+    return sum(int(size) for _, size, *_ in query(server.hosts[0], server.endpoints()[0], "SHOW BINARY LOGS"))
+
+
+def _end_of(status: list[tuple[object, ...]]) -> BinlogPosition:
+    ((file, offset, *_),) = status
+    return BinlogPosition(str(file), int(str(offset)))
+
+
+# -- its exact counters: read before and after a load, their difference is what the load did ------------------------
+
+# Statements by type, as the report counts them; a commit is counted where something was written, by whatever way.
+STATEMENTS = ("Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_select")
+COMMITS = "Binlog_commits"
+# Shown beside: explicit COMMITs alone miss what was written in autocommit.
+_BESIDE = ("Com_commit", "Com_begin", "Com_rollback", "Questions", "Innodb_row_lock_waits")
+
+
+def counters(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
+    """Return the counters now."""
+    names = ",".join(f"'{name}'" for name in (*STATEMENTS, COMMITS, *_BESIDE))
+    with executing(via, endpoint) as execute:
+        found = {str(k): int(v) for k, v in execute(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")}
+        if COMMITS not in found:
+            # Not by SELECT, which would count among the statements.
+            ((_, written),) = execute("SHOW GLOBAL VARIABLES LIKE 'gtid_executed'")
+            found[COMMITS] = transactions(str(written))
+    return found
+
+
+def transactions(gtids: str) -> int:
+    """Return how many transactions a set of GTIDs holds: `UUID:1-5:7, UUID:3` is 7 (dev.mysql.com/doc, GTID sets).
+
+    MySQL has no `Binlog_commits`, as MariaDB has; with GTIDs, each commit that its binary log holds has one.
+    """
+    ranges = [part.split("-") for of_server in gtids.split(",") for part in of_server.split(":")[1:]]
+    return sum(int(bounds[-1]) - int(bounds[0]) + 1 for bounds in ranges)
+
+
+def counted_between(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {name: value - before[name] for name, value in after.items()}
+
+
+def statements(counted: Mapping[str, int]) -> int:
+    """Return SQL statements that read or change rows: without BEGIN, COMMIT, SHOW and SET."""
+    return sum(counted.get(name, 0) for name in STATEMENTS)
