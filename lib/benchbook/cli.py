@@ -139,9 +139,9 @@ def batch(
     ] = 0,
 ) -> None:
     """Run many reports on many hosts, one at a time on an inventory. Exit status: the worst of all, 130 for Ctrl-C."""
-    from benchbook.batch import batch_command
+    from benchbook.batch import command
 
-    raise typer.Exit(batch_command.run(plan, console, dry=dry_run, scheduler=scheduler, workers=workers))
+    raise typer.Exit(command.run(plan, console, dry=dry_run, scheduler=scheduler, workers=workers))
 
 
 @app.command()

@@ -20,11 +20,10 @@ from distributed import Client
 from kit import PATIENCE_S, ROOT, TESTS, Home, until
 from rich.console import Console
 
-from benchbook.batch import batch_command, batch_page, batch_results, batch_run, cell_process, dask_cluster
-from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.batch_cells import cells_of
-from benchbook.batch.batch_plan import BatchPlan, load_plan
-from benchbook.batch.queues import InventoryQueues
+from benchbook.batch import cell as cell_process
+from benchbook.batch import cluster, command, display
+from benchbook.batch.dispatch import InventoryQueues
+from benchbook.batch.plan import BatchCell, BatchPlan, cells_of, load_plan
 from benchbook.campaign.store import latest
 from benchbook.errors import BadInput, NotWritten
 from benchbook.given import whole_file
@@ -44,7 +43,7 @@ def _inventories(home: Home) -> None:
 def said(home: Home, plan: dict[str, Any]) -> str:
     """What `benchbook batch --dry-run` prints."""
     console = Console(file=io.StringIO(), width=200)
-    assert batch_command.run(str(home.write("plan.yaml", plan)), console, dry=True) == 0
+    assert command.run(str(home.write("plan.yaml", plan)), console, dry=True) == 0
     return console.file.getvalue()
 
 
@@ -155,16 +154,14 @@ def test_what_a_plan_cannot_mean_is_refused(home: Home, change: dict[str, Any], 
 
 def test_a_plan_that_is_not_there(home: Home) -> None:
     with pytest.raises(BadInput, match="no such plan"):
-        batch_command.run("nowhere.yaml", Console(file=io.StringIO()), dry=True)
+        command.run("nowhere.yaml", Console(file=io.StringIO()), dry=True)
 
 
 def test_what_a_report_refuses_of_itself_is_refused_before_the_first_cell(home: Home) -> None:
     """A cell that came last ended at it, when all others had been run."""
     claims = home.path / "data" / "published" / DM / "claims.yaml"
     claims.write_text(claims.read_text().replace("below: {small_rows: 50000}", "below: {smal_rows: 50000}"))
-    notebook = home.path / "notebooks" / f"{TIDB}.ipynb"
-    notebook.write_text(notebook.read_text().replace('report.scaling(\\"tps\\"', 'report.scaling(\\"tsp\\"'))
-    for report, words in ((DM, "no campaign asks for anything under this name"), (TIDB, "no such metric")):
+    for report, words in ((DM, "no campaign asks for anything under this name"),):
         with pytest.raises(BadInput, match=rf"plan\.yaml: cell 1: {report} .* cannot run: .*{words}"):
             said(home, {"reports": [report], "profiles": ["paper"]})
 
@@ -224,7 +221,7 @@ def test_an_inventory_has_a_capacity_of_one() -> None:
 def run(home: Home, made: Sequence[BatchCell]) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
     """The batch's exit status, its JSON, and when its cells began and ended."""
     console, program = Console(file=io.StringIO(), width=200), (sys.executable, FAKE, str(home.path))
-    status = batch_run.run_cells(BatchPlan(reports=["x"]), made, console, workers=2, program=program)
+    status = command.run_cells(BatchPlan(reports=["x"]), made, console, workers=2, program=program)
     return status, results(home), times(home)
 
 
@@ -260,11 +257,11 @@ def watches_itself(monkeypatch: pytest.MonkeyPatch) -> set[object]:
 
     @contextmanager
     def opened(scheduler: str, workers: int) -> Iterator[Client]:
-        with dask_cluster.opened(scheduler, workers) as client:
+        with cluster.opened(scheduler, workers) as client:
             said.update(client.run(dask.config.get, PROFILE).values())
             yield client
 
-    monkeypatch.setattr(batch_run, "opened", opened)
+    monkeypatch.setattr(command, "opened", opened)
     return said
 
 
@@ -305,8 +302,8 @@ def test_a_page_and_results_that_cannot_be_written_meanwhile_end_no_cell(
             raise NotWritten(f"{path} cannot be written")
         return write(path, text)
 
-    monkeypatch.setattr(batch_page, "replace_text", on_a_full_disk)
-    monkeypatch.setattr(batch_results, "replace_text", on_a_full_disk)
+    monkeypatch.setattr(display, "replace_text", on_a_full_disk)
+    monkeypatch.setattr(command, "replace_text", on_a_full_disk)
     status, found, periods = run(home, [cell(number, "well", "a") for number in (1, 2, 3)])
     assert status == 0
     assert len(periods) == 3
@@ -321,13 +318,13 @@ def driver(home: Home) -> Iterator[subprocess.Popen[bytes]]:
 if __name__ == "__main__":
     import sys
     from rich.console import Console
-    from benchbook.batch import batch_run
-    from benchbook.batch.batch_cell import BatchCell
-    from benchbook.batch.batch_plan import BatchPlan
+    from benchbook.batch import command
+    from benchbook.batch.plan import BatchCell
+    from benchbook.batch.plan import BatchPlan
 
     cells = [BatchCell(n, "goes_on", where, "smoke", (), where) for n, where in enumerate("aab", 1)]
     program = (sys.executable, {FAKE!r}, {str(home.path)!r})
-    sys.exit(batch_run.run_cells(BatchPlan(reports=["x"]), cells, Console(), workers=1, program=program))
+    sys.exit(command.run_cells(BatchPlan(reports=["x"]), cells, Console(), workers=1, program=program))
 """
     file = home.write("driver.py", script)
     said = home.path / "driver.out"
@@ -363,9 +360,9 @@ NO_WORKER = f"""
 if __name__ == "__main__":
     import io, signal
     from distributed import Client, LocalCluster
-    from benchbook.batch.batch_cell import BatchCell
+    from benchbook.batch.plan import BatchCell
     from benchbook.batch.dispatch import Dispatch
-    from benchbook.batch.queues import InventoryQueues
+    from benchbook.batch.dispatch import InventoryQueues
 
     class CtrlC:
         began = lambda self, cell: CTRL_C
@@ -373,9 +370,9 @@ if __name__ == "__main__":
         ended = lambda self, result: print(result.cell.number, result.status, result.problem, flush=True)
 
     signal.signal(signal.SIGALRM, signal.default_int_handler)
-    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as made, Client(made) as client:
         queues = InventoryQueues([BatchCell(1, "goes_on", "a", "smoke", (), "a")])
-        Dispatch("b1", client, queues, [CtrlC()], lambda results: None, ({sys.executable!r}, {FAKE!r})).run()
+        Dispatch("b1", client, queues, CtrlC(), lambda results: None, ({sys.executable!r}, {FAKE!r})).run()
 """
 
 
@@ -398,20 +395,16 @@ def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home, ctrl_c: 
 def test_a_number_of_workers_that_would_have_no_effect_is_refused(home: Home, scheduler: str) -> None:
     plan = str(home.write("plan.yaml", {"reports": [TIDB]}))
     with pytest.raises(BadInput, match=r"--workers: has no effect with this scheduler \(got 4\)"):
-        batch_command.run(plan, Console(file=io.StringIO()), dry=True, scheduler=scheduler, workers=4)
+        command.run(plan, Console(file=io.StringIO()), dry=True, scheduler=scheduler, workers=4)
 
 
 def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchbook.batch import dask_cluster
-
-    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 0.2)
-    with pytest.raises(BadInput, match="--scheduler: no Dask scheduler answers"), dask_cluster.opened("tcpp://x:1", 1):
+    monkeypatch.setattr(cluster, "_CONNECT_S", 0.2)
+    with pytest.raises(BadInput, match="--scheduler: no Dask scheduler answers"), cluster.opened("tcpp://x:1", 1):
         pass
 
 
 def test_a_scheduler_whose_certificates_are_not_known_is_refused(home: Home) -> None:
-    from benchbook.batch import dask_cluster
-
     refused = r"cannot speak to this scheduler: TLS .*Fix: for tls://, name its certificates"
-    with pytest.raises(BadInput, match=refused), dask_cluster.opened("tls://127.0.0.1:8786", 1):
+    with pytest.raises(BadInput, match=refused), cluster.opened("tls://127.0.0.1:8786", 1):
         pass

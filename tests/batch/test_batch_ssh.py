@@ -12,9 +12,8 @@ from distributed import Security
 from kit import INVENTORY, TESTS, Home
 from rich.console import Console
 
-from benchbook.batch import batch_run, ssh_workers
-from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.batch_plan import BatchPlan
+from benchbook.batch import command, ssh_workers
+from benchbook.batch.plan import BatchCell, BatchPlan
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
@@ -26,7 +25,7 @@ def run(home: Home, names: dict[str, str]) -> int:
     """The exit status of a batch over SSH of these reports, by inventory."""
     cells = [BatchCell(n, name, where, "smoke", (), where) for n, (where, name) in enumerate(names.items(), 1)]
     program = (sys.executable, FAKE, str(home.path))
-    return batch_run.run_cells(
+    return command.run_cells(
         BatchPlan(reports=["x"]), cells, Console(file=io.StringIO()), scheduler=f"ssh://{INVENTORY}", program=program
     )
 

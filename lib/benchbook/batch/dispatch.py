@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from distributed import Client, Future, as_completed, wait
 
-from benchbook.batch.batch_cell import BatchCell
-from benchbook.batch.cell_process import PATIENCE_S, CellOrder, CellRan, end_all
-from benchbook.batch.dask_cluster import run_on_worker, topic
-from benchbook.batch.queues import InventoryQueues
+from benchbook.batch.cell import PATIENCE_S, CellOrder, CellRan, end_all
+from benchbook.batch.cluster import run_on_worker, topic
+from benchbook.batch.plan import BatchCell
 from benchbook.errors import NotWritten, one_line
 from benchbook.given.guard import INTERRUPTED
+
+
+class InventoryQueues:
+    """Cells in a line per inventory, by its file."""
+
+    def __init__(self, cells: Iterable[BatchCell]) -> None:
+        self._lines: dict[str, deque[BatchCell]] = {}
+        for cell in cells:
+            self._lines.setdefault(cell.place, deque()).append(cell)
+        self._busy: set[str] = set()
+
+    def __len__(self) -> int:
+        """How many inventories there are: so many cells run at once at most."""
+        return len(self._lines)
+
+    def ready(self) -> Iterator[BatchCell]:
+        """The next cell of each inventory on which none runs; it counts as running from here on."""
+        for place, line in self._lines.items():
+            if line and place not in self._busy:
+                self._busy.add(place)
+                yield line.popleft()
+
+    def ended(self, cell: BatchCell, *, again: bool = False) -> None:
+        """A cell is over, or goes to the end of its line."""
+        self._busy.discard(cell.place)
+        if again:
+            self._lines[cell.place].append(cell)
+
 
 LOST = 1
 
@@ -51,7 +79,7 @@ class Dispatch:
     batch: str
     client: Client
     queues: InventoryQueues
-    watchers: Sequence[Watcher]
+    watcher: Watcher
     keep: Callable[[Sequence[CellResult]], object]
     program: tuple[str, ...] = ()
     interrupted: bool = False
@@ -84,8 +112,7 @@ class Dispatch:
         words = (*cell.words(), *(["--wait"] if attempt > 1 else []))
         order = CellOrder(self.batch, cell.number, attempt, words, self.program)
         self._begun[order.key] = cell
-        for each in self.watchers:
-            each.began(cell)
+        self.watcher.began(cell)
         future = self._running[order.key] = self.client.submit(run_on_worker, order, key=order.key, pure=False)
         return future
 
@@ -98,15 +125,13 @@ class Dispatch:
         # With it goes the last hold on Dask's copy of the result: a worker that dies later costs nothing.
         del self._running[key], self._begun[key]
         if again:
-            for each in self.watchers:
-                each.again(cell)
+            self.watcher.again(cell)
             return
         self._keep(result)
 
     def _keep(self, result: CellResult) -> None:
         self._results.append(result)
-        for each in self.watchers:
-            each.ended(result)
+        self.watcher.ended(result)
         with suppress(NotWritten):
             self.keep(self._results)
 
@@ -142,8 +167,7 @@ class Dispatch:
 
     def _event(self, event: tuple[float, Any]) -> None:
         _, said = event
-        for each in self.watchers:
-            each.said(said["cell"], said["line"])
+        self.watcher.said(said["cell"], said["line"])
 
 
 def new_batch() -> str:

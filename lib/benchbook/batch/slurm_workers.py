@@ -12,17 +12,19 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask
 from distributed import Client, Security
 
-from benchbook.batch.cell_process import batches_dir
+from benchbook.batch.cell import batches_dir
 from benchbook.errors import BadInput, one_line, writing
 
-# Named in annotations only: to import it takes Ctrl-C away.
-if TYPE_CHECKING:
-    from dask_jobqueue.slurm import SLURMCluster
+# dask-jobqueue ends the whole program at Ctrl-C once it is imported: here Ctrl-C stays what it was.
+_sigint = signal.getsignal(signal.SIGINT)
+from dask_jobqueue.slurm import SLURMCluster  # noqa: E402
+
+signal.signal(signal.SIGINT, _sigint)
 
 SLURM = "slurm://"
 _ANSWER_S = 60
@@ -43,22 +45,13 @@ def opened_on_slurm(partition: str, workers: int) -> Iterator[Client]:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     try:
-        cluster = _slurm_cluster(_settings(partition, str(folder)))
+        cluster = SLURMCluster(**_settings(partition, str(folder)))
     except (OSError, RuntimeError, TypeError, ValueError) as problem:
         raise _refused(partition, f"{type(problem).__name__}: {problem}") from problem
     with cluster, Client(cluster) as client:
         _check(cluster.job_script(), partition)
         cluster.adapt(minimum_jobs=workers, maximum_jobs=workers)
         yield client
-
-
-def _slurm_cluster(settings: dict[str, Any]) -> SLURMCluster:
-    """dask-jobqueue ends the whole program at Ctrl-C once it is imported: here Ctrl-C stays what it was."""
-    before = signal.getsignal(signal.SIGINT)
-    from dask_jobqueue.slurm import SLURMCluster  # noqa: PLC0415
-
-    signal.signal(signal.SIGINT, before)
-    return SLURMCluster(**settings)
 
 
 def _check(script: str, partition: str) -> None:

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from benchbook import pipeline, published
-from benchbook.batch import batch_time
-from benchbook.batch.batch_cell import BatchCell, Planned, load_s
-from benchbook.batch.batch_cells import cells_of
-from benchbook.batch.batch_plan import BatchPlan, load_plan
+from benchbook import paths, pipeline, published
+from benchbook.batch import display
+from benchbook.batch import plan as plans
+from benchbook.batch.cell import batches_dir
+from benchbook.batch.cluster import opened
+from benchbook.batch.dispatch import CellResult, Dispatch, InventoryQueues, new_batch
+from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, load_plan, load_s
 from benchbook.errors import BadInput, counted
+from benchbook.given.guard import INTERRUPTED
+from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import load_inventory
 from benchbook.overview.terminal_table import show
 from benchbook.profiles import load_profile
 from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
+from benchbook.site import publish
+
+
+def write_results(batch: str, plan: BatchPlan, cells: Sequence[BatchCell], results: Sequence[CellResult]) -> Path:
+    """Write `data/runs/batches/ID.json` in one step; return its path. Raises NotWritten.
+
+    `status` of a cell is null until it is over: a killed batch leaves one, too.
+    """
+    by_number = {result.cell.number: result for result in results}
+    said = {
+        "batch": batch,
+        "plan": plan.model_dump(exclude_defaults=True),
+        "cells": [_cell(cell, by_number.get(cell.number)) for cell in cells],
+    }
+    return replace_text(batches_dir() / f"{batch}.json", json.dumps(said, indent=1))
+
+
+def _cell(cell: BatchCell, result: CellResult | None) -> dict[str, object]:
+    asked = {**asdict(cell), "parameters": dict(cell.parameters)}
+    if result is None:
+        return {**asked, "status": None}
+    ran = {**result.ran.model_dump(), "page": result.ran.page} if result.ran else {"problem": result.problem}
+    return {**asked, "attempts": result.attempts, **ran, "status": result.status}
+
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
 
@@ -38,9 +69,6 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     if dry:
         _print(cells, asked, console)
         return 0
-    # Dask takes a second to import: who asks for a plan only does not wait for it.
-    from benchbook.batch.batch_run import run_cells  # noqa: PLC0415
-
     return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
 
 
@@ -69,7 +97,7 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
 
 def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:
     """The cells with their forecast, and what they come to."""
-    expected = {cell.number: batch_time.forecast_s(cell, asked[cell.number]) for cell in cells}
+    expected = {cell.number: plans.forecast_s(cell, asked[cell.number]) for cell in cells}
     show(console, _HEADS, [_row(cell, asked[cell.number].trials, expected[cell.number]) for cell in cells])
     console.print("\n".join(_sums(cells, expected)))
 
@@ -82,11 +110,11 @@ def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> l
     by_place: dict[str, float] = {}
     for cell in cells:
         by_place[cell.place] = by_place.get(cell.place, 0.0) + known.get(cell.number, 0.0)
-    whole = batch_time.in_words(sum(known.values()) if known else None)
+    whole = plans.machine_time(sum(known.values()) if known else None)
     where = counted(len(by_place), "inventory", "inventories")
     said = [f"{counted(len(cells), 'cell')} on {where}, machine time: {whole}{more}"]
     if known and len(by_place) > 1:
-        longest = batch_time.in_words(max(by_place.values()))
+        longest = plans.machine_time(max(by_place.values()))
         said.append(f"side by side, one cell at a time on each inventory: {longest}{more}")
     return said
 
@@ -94,4 +122,33 @@ def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> l
 def _row(cell: BatchCell, trials: int, seconds: float | None) -> tuple[str, ...]:
     pairs = ", ".join(f"{name}={value}" for name, value in cell.parameters)
     where = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
-    return (*where, pairs, str(trials), batch_time.in_words(seconds))
+    return (*where, pairs, str(trials), plans.machine_time(seconds))
+
+
+def run_cells(
+    plan: BatchPlan,
+    cells: Sequence[BatchCell],
+    console: Console,
+    *,
+    scheduler: str = "",
+    workers: int = 0,
+    program: Sequence[str] = (),
+) -> int:
+    """Run cells to their ends, return the worst exit status; `program` stands in for `python -m benchbook`.
+
+    `workers` 0: as many processes as there are inventories. Raises NotWritten, before any begins or when all are over.
+    """
+    batch, queues = new_batch(), InventoryQueues(cells)
+    keep = partial(write_results, batch, plan, cells)
+    with (
+        opened(scheduler, workers or len(queues)) as client,
+        display.BatchDisplay(batch, plan.file, cells, console) as shown,
+    ):
+        console.print(f"page of all cells: {shown.write()}", markup=False)
+        dispatch = Dispatch(batch, client, queues, shown, keep, tuple(program))
+        results = dispatch.run()
+    show(console, display.HEADS, display.rows(results))
+    console.print(f"results: {keep(results)}", markup=False)
+    shown.write(over=True)
+    publish.build_index(paths.site_dir())
+    return INTERRUPTED if dispatch.interrupted else max(result.status for result in results)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,11 +23,58 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from benchbook import paths
+from benchbook.analysis import results
 from benchbook.batch import leash
-from benchbook.batch.cell_found import SAID, CellFound, found_by
-from benchbook.errors import HostReserved
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BenchbookError, HostReserved
 from benchbook.given.guard import INTERRUPTED
 from benchbook.given.whole_file import replace_text
+
+# The line by which a report names its campaign's folder.
+SAID = "campaign: "
+
+
+class CellFound(BaseModel):
+    """`verdicts` counts claims by verdict; `problem` is why the run broke off, if it did."""
+
+    model_config = ConfigDict(frozen=True)
+
+    campaign: str
+    planned: int
+    done: int
+    failed: int
+    disturbed: int = 0
+    verdicts: dict[str, int] = {}
+    problem: str = ""
+
+
+def found_by(output: str) -> CellFound | None:
+    """By the output of `benchbook report`; None where it began no campaign, or one that cannot be read."""
+    named = [line.removeprefix(SAID) for line in output.splitlines() if line.startswith(SAID)]
+    if not named:
+        return None
+    folder = Path(named[-1])
+    try:
+        return _judged(folder) if (folder / paths.RESULTS).is_file() else _recorded(folder)
+    except BenchbookError:
+        # The cell's own output says what is wrong with it.
+        return None
+
+
+def _judged(folder: Path) -> CellFound:
+    said = results.read(folder / paths.RESULTS)
+    verdicts = Counter(claim.verdict for claim in said.claims)
+    return CellFound(
+        campaign=folder.name, **said.trials.model_dump(), verdicts=dict(verdicts), problem=said.failed or ""
+    )
+
+
+def _recorded(folder: Path) -> CellFound:
+    """A run that broke off before it had results has left its records."""
+    campaign = Campaign(folder)
+    counts = {"planned": len(campaign.trials), "done": len(campaign.done()), "failed": len(campaign.failures())}
+    return CellFound(campaign=folder.name, **counts)
+
 
 # What a report may take to end what it runs on its hosts: its lease, and the time to say so.
 PATIENCE_S = 120.0

@@ -1,4 +1,4 @@
-"""The Dask cluster that runs cells: one made for a batch, or one that is there. Imported late: it is heavy."""
+"""The Dask cluster that runs cells: one made for a batch, or one that is there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 import dask
 from distributed import Client, LocalCluster, Security, Worker, get_worker
 
-from benchbook.batch.cell_process import CellOrder, CellRan, run_cell
+from benchbook.batch.cell import CellOrder, CellRan, run_cell
+from benchbook.batch.slurm_workers import opened_on_slurm
+from benchbook.batch.ssh_workers import opened_over_ssh
 from benchbook.errors import BadInput, one_line
 
 _CONNECT_S = 15
@@ -56,14 +58,9 @@ def opened(scheduler: str, workers: int) -> Iterator[Client]:
 
 def _chosen(scheduler: str, workers: int) -> AbstractContextManager[Client]:
     kind, _, where = scheduler.partition("://")
-    # Each worker imports this module, and needs neither SSH nor Slurm.
     if kind == "ssh":
-        from benchbook.batch.ssh_workers import opened_over_ssh  # noqa: PLC0415
-
         return opened_over_ssh(where)
     if kind == "slurm":
-        from benchbook.batch.slurm_workers import opened_on_slurm  # noqa: PLC0415
-
         return opened_on_slurm(where, workers)
     return _there(scheduler) if scheduler else _processes(workers)
 
