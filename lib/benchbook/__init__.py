@@ -4,7 +4,7 @@
     from benchbook import plots
 
     benchbook.runs()                                            # every recorded campaign
-    benchbook.runs().sql("select campaign, avg(tps) from trials group by all")
+    benchbook.catalogue().sql("select campaign, avg(tps) from trials group by all")
     report = benchbook.open_campaign("tidb_v7_1_3_sysbench")    # its latest; then report.trials(), ...
     plots.repetitions(report.trials(), "tps", x="threads", panel="workload")
 
@@ -21,21 +21,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from benchbook.book import Book
-    from benchbook.memory.recorded_runs import Runs
+    from benchbook.compare.catalogue import Catalogue
 
 __version__ = "0.1.0"
 
 
 # What these need takes seconds to import, and the command line imports this module too.
-def runs(report: str = "*") -> Runs:
-    """A row per recorded campaign of one report, or of all: id, report, made, profile, inventory, systems, trials.
+def runs(report: str = "*") -> pd.DataFrame:
+    """Return a row per recorded campaign of one report, or of all: id, made, profile, inventory, systems, trials."""
+    from benchbook.compare import catalogue  # noqa: PLC0415
 
-    The frame has all that they measured, too: `.trials()`, `.seconds("tps")`, `.histograms()`, `.verdicts()`,
-    `.environments()`, and `.sql("select ... from trials ...")` over these tables.
+    return catalogue.Catalogue(report).runs()
+
+
+def catalogue(report: str = "*") -> Catalogue:
+    """Return all that the campaigns of one report, or of all, measured: `.trials()`, `.seconds("tps")`, `.sql(...)`.
+
+    Further `.runs()`, `.histograms()`, `.verdicts()` and `.environments()`.
     """
-    from benchbook.memory import recorded_runs  # noqa: PLC0415
+    from benchbook.compare.catalogue import Catalogue  # noqa: PLC0415
 
-    return recorded_runs.runs(report)
+    return Catalogue(report)
 
 
 def open_campaign(address: str) -> Book:
@@ -72,6 +78,13 @@ def usl(
     frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: Sequence[str] = ("system", "workload")
 ) -> pd.DataFrame:
     """The Universal Scalability Law fitted to each curve of a frame of trials: contention, coherency, peak."""
-    from benchbook.frames import usl_frame  # noqa: PLC0415
+    from benchbook.analysis import usl_frame  # noqa: PLC0415
 
     return usl_frame.usl(frame, y, x=x, by=by)
+
+
+def cells(figures: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
+    """Return a row per cell and metric of `report.figures()`: mean over repetitions, its Student interval, n."""
+    from benchbook.analysis import trials  # noqa: PLC0415
+
+    return trials.cells(figures, confidence=confidence)

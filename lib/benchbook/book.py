@@ -10,6 +10,7 @@ from seaborn.axisgrid import Grid
 
 from benchbook import paths, plots, published
 from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
+from benchbook.analysis.framed import Framed
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown, told_apart
 from benchbook.audit.whole import audit
@@ -27,7 +28,6 @@ from benchbook.compare.address import find
 from benchbook.display import differences, show, time_spent
 from benchbook.display.live_progress import LiveView
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.frames.framed import Framed
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import from_namespace

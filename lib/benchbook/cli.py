@@ -348,8 +348,8 @@ def history(
     page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
 ) -> None:
     """Say where the level of a report's cells changed from campaign to campaign, and what had changed there."""
-    from benchbook.history import history_command
-    from benchbook.history.report_history import HistoryParameters
+    from benchbook.compare import history_command
+    from benchbook.compare.report_history import HistoryParameters
 
     asked = HistoryParameters(report=report, inventory=inventory, profile=profile, metric=metric or [])
     raise typer.Exit(history_command.run(asked, console, as_json=json_, page=page))

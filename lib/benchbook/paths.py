@@ -31,11 +31,6 @@ def runs_dir(report: str) -> Path:
 EXECUTED, RESULTS = "executed.ipynb", "results.json"
 
 
-def memory_dir() -> Path:
-    """Tables of all campaigns, made of their records: what is here can be removed at any time."""
-    return home() / "data" / "runs" / ".memory"
-
-
 def notebook(report: str) -> Path:
     return home() / "notebooks" / f"{report}.ipynb"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchbook.frames.schema import LEVELS, METRICS, FrameSchema
+from benchbook.analysis.schema import LEVELS, METRICS, FrameSchema
 
 
 def check(frame: pd.DataFrame, schema: FrameSchema) -> None:

@@ -20,10 +20,10 @@ import benchbook
 from benchbook import book, parameters, pipeline
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
+from benchbook.compare.report_history import NOTEBOOK as HISTORY
+from benchbook.compare.report_history import HistoryParameters
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
-from benchbook.history import NOTEBOOK as HISTORY
-from benchbook.history.report_history import HistoryParameters
 from benchbook.hosts.inventory import Inventory
 from benchbook.reports.kinds import kind_of
 from benchbook.reports.load.load_kind import LoadParameters

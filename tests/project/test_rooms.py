@@ -27,13 +27,11 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("What is sampled on a host.", {"probes"}),
     ("Systems under test, by their verbs.", {"systems"}),
     ("Published beside measured, checks, machine time.", {"analysis"}),
-    ("A campaign as tidy frames, for who asks questions of their own.", {"frames"}),
     ("Load generators: a command, its parser, and what its records must answer for.", {"workloads"}),
     ("Frames as figures; results as HTML.", {"plots", "display"}),
     ("Hypotheses to verdicts.", {"claims"}),
     ("Pages of the site, and a notebook executed for one.", {"site", "notebook_run"}),
-    ("Two campaigns, or many, behind a gate.", {"compare"}),
-    ("All campaigns as one set of tables, and what changed from one to the next.", {"memory", "history"}),
+    ("Two campaigns behind a gate; what changed from one to the next; all campaigns as tables.", {"compare"}),
     ("What one kind of report needs and no other.", {"reports"}),
     ("What a user starts: a notebook's book, the commands behind the command line.",
      {"book", "pipeline", "new", "overview", "importing", "deposit"}),
@@ -46,7 +44,6 @@ LAYERS: list[tuple[str, set[str]]] = [
 OFFLINE = {
     "claims",
     "analysis",
-    "frames",
     "compare",
     "published",
     "audit",
@@ -54,8 +51,6 @@ OFFLINE = {
     "display",
     "site",
     "stats",
-    "memory",
-    "history",
 }
 CONNECTING = {"fabric", "paramiko", "invoke"}
 

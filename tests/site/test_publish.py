@@ -23,12 +23,11 @@ from PIL import Image
 from records import record
 
 from benchbook import published
-from benchbook.analysis import circumstances, results
+from benchbook.analysis import circumstances, results, second_frame, trial_frames
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
-from benchbook.frames import second_frame, trial_frames
 from benchbook.site import addresses, downloads, first_screen, page, publish
 from benchbook.site.page import TEMPLATES
 

@@ -119,9 +119,9 @@ class Campaign:
         """What was sampled during a trial."""
         return record.load_series(self.folder / "trials" / trial)
 
-    def coded_series(self, trial: str) -> pa.Table:
-        """The same with its words as codes, for who goes through thousands."""
-        return record.load_coded_series(self.folder / "trials" / trial)
+    def coded_series(self, trial: str, folder: str = "trials") -> pa.Table:
+        """Return the same with its words as codes; a disturbed trial's are in the `folder` of that name."""
+        return record.load_coded_series(self.folder / folder / trial)
 
     def disturbed(self) -> list[Record]:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""

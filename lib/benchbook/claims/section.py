@@ -10,11 +10,11 @@ from typing import get_args
 from IPython.display import HTML
 
 from benchbook import plots
+from benchbook.analysis import report_frames
 from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims.decide import MOST_REPETITIONS
 from benchbook.claims.words import leans, number
 from benchbook.display import show
-from benchbook.frames import report_frames
 from benchbook.plots import output
 
 _HOW = (

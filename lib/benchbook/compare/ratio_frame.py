@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from benchbook.analysis.schema import RATIOS, typed
 from benchbook.compare.pair import compare
-from benchbook.frames.schema import RATIOS, typed
 
 
 def ratios(a: str, b: str = "") -> pd.DataFrame:

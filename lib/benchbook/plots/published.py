@@ -53,7 +53,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
         _curves(points, x=x, label=f"{metric}, relative" if normalised else label, log=not normalised),
         f"{label} against {x} ({how}). {ends_in_words(points, x)}.",
         f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
-        f"{left_out} {beside.attrs.get('levels', '')}".strip(),
+        f"{left_out} {beside.attrs.get('scaled', '')}".strip(),
     )
 
 
@@ -77,7 +77,7 @@ def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
         _curves(points, x=x, label="", log=True),
         f"Against {x}. {points_in_words(points, x)}.",
         "Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
-        f"On other hardware compare shapes. {beside.attrs.get('levels', '')}".strip(),
+        f"On other hardware compare shapes. {beside.attrs.get('scaled', '')}".strip(),
     )
 
 
@@ -251,7 +251,7 @@ def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str 
     return described(
         grid,
         f"{value} over {down} and {across}. {'; '.join(parts)}.",
-        f"{value} over {down} and {across}; ± half the 95% interval. {frame.attrs.get('levels', '')}".strip(),
+        f"{value} over {down} and {across}; ± half the 95% interval. {frame.attrs.get('scaled', '')}".strip(),
     )
 
 

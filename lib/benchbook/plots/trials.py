@@ -76,7 +76,7 @@ def relation(frame: pd.DataFrame, x: str, y: str, *, colour: str = "threads", pa
     return described(
         _finished(grid, across, up, colour),
         f"{y} against {x}, {counted(len(data), 'point')}. {parts}.",
-        f"{up} against {across}. {frame.attrs.get('levels', '')}".strip(),
+        f"{up} against {across}. {frame.attrs.get('scaled', '')}".strip(),
     )
 
 

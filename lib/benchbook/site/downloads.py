@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchbook.analysis import data_package, second_frame, trial_frames
+from benchbook.analysis.schema import SECONDS, TRIALS, FrameSchema
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
-from benchbook.frames import data_package, second_frame, trial_frames
-from benchbook.frames.schema import SECONDS, TRIALS, FrameSchema
 from benchbook.given.whole_file import replace_bytes, replace_text
 from benchbook.paths import EXECUTED, RESULTS
 from benchbook.site import table_file

@@ -50,12 +50,12 @@ def combinations(report: Recorded) -> pd.DataFrame:
     """A row per combination, as published and as each engine did it: its figures as means over repetitions.
 
     [who, cache, threads, qps (documents/s), cpu_percent (%), memory_mb (MB)], and qps_low and qps_high, the 95%
-    interval. Threads and caches are the published ones; where others stand for them, `attrs["levels"]` says which.
+    interval. Threads and caches are the published ones; where others stand for them, `attrs["scaled"]` says which.
     """
     found = pd.DataFrame([*_published_combinations(report), *_measured_combinations(report)])
     found = found.assign(cache="cache " + _square(found.cache), threads=_by_size(found.threads))
     found.attrs["units"] = {"qps": "documents/s", "cpu_percent": "%", "memory_mb": "MB"}
-    found.attrs["levels"] = _stand_ins(report)
+    found.attrs["scaled"] = _stand_ins(report)
     return found
 
 

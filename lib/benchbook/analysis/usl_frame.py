@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from benchbook.analysis.schema import USL, typed
 from benchbook.errors import BadInput
-from benchbook.frames.schema import USL, typed
 from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of
 from benchbook.stats.usl import usl_fit

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from benchbook.analysis.results import Bounds, JudgedClaim, Row, Table
-from benchbook.frames.schema import BESIDE, CLAIMS, PUBLISHED, as_level, typed
+from benchbook.analysis.schema import BESIDE, CLAIMS, PUBLISHED, as_level, typed
 from benchbook.published.tables import Published, PublishedTable
 
 

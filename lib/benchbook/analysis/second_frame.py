@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchbook.analysis.schema import SECONDS, typed
+from benchbook.analysis.trial_frames import Chosen, cell, level_names, planned_levels, repeated, some
 from benchbook.campaign.load_window import load_began, window
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.frames.schema import SECONDS, typed
-from benchbook.frames.trial_frames import Chosen, cell, level_names, planned_levels, repeated, some
 from benchbook.given.named import one_of
 
 

@@ -14,11 +14,11 @@ from schema_check import check
 
 import benchbook
 from benchbook import plots, published
+from benchbook.analysis import second_frame, trial_frames
+from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
 from benchbook.book import Book
 from benchbook.campaign import record
 from benchbook.errors import BadInput
-from benchbook.frames import second_frame, trial_frames
-from benchbook.frames.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
 
 TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 BASELINE, LATEST = "20261122T073108163287-f59da35b3bef", "20261122T091115497316-d03bde2ab846"
@@ -137,7 +137,7 @@ def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.Monkey
     opened: list[str] = []
     read = record.load_coded_series
     monkeypatch.setattr(record, "load_coded_series", lambda folder: (opened.append(folder.name), read(folder))[1])
-    report.trials(), report.histograms(), report.beside_frame(), report.published_frame()
+    report.histograms(), report.beside_frame(), report.published_frame()
     assert opened == []
     report.seconds("tps", trials=[POINT])
     assert opened == [POINT]
@@ -170,8 +170,8 @@ def test_published_stands_beside_measured_as_the_tables_have_it(report: Book) ->
     assert row["measured"] == pytest.approx(mine.mean())
     # Student's t with 2 degrees of freedom: 4.3027.
     assert row["high"] - row["measured"] == pytest.approx(4.3027 * mine.std() / 3**0.5, rel=1e-4)
-    assert "threads 100 → 3" not in frame.attrs["levels"][:5]
-    assert "published → here" in frame.attrs["levels"]
+    assert "threads 100 → 3" not in frame.attrs["scaled"][:5]
+    assert "published → here" in frame.attrs["scaled"]
     printed = report.published_frame().query("table == 'oltp_point_select' and threads == 50 and metric == 'tps'")
     assert printed[["value", "printed"]].values.tolist() == [[35309.0, "35309"]]
 

@@ -57,18 +57,68 @@ _CELL = (
 )
 _TRIAL = FrameColumn("trial", "category", "", "id of the trial, the name of its folder")
 
+_WHERE = (
+    FrameColumn("report", "category", "", "the report that was restaged"),
+    FrameColumn("campaign", "category", "", "id of the campaign"),
+)
 TRIALS = FrameSchema(
-    "report.trials(*names)",
-    "A row per trial that counts, in run order. `names` of levels and metrics have a column even if no trial has them. "
-    "So have\nplanned tables of which no trial was measured.",
+    "report.trials(*names, disturbed=False)",
+    "A row per trial that counts, in run order; with `disturbed=True` also the measurements that do not count. `names` "
+    "of levels\nand metrics have a column even if no trial has them. So have planned tables of which no trial was "
+    "measured. It is kept as\n`trials.parquet` in the campaign's folder.",
     (
-        FrameColumn("trial", "str", "", _TRIAL.meaning),
-        *_CELL,
+        *_WHERE,
+        FrameColumn("trial", "str", "", "id of the trial, the name of its folder"),
+        FrameColumn("table", "category", "", "the published table that the trial belongs to"),
+        FrameColumn("system", "category", "", "the system under test"),
+        FrameColumn(
+            LEVELS,
+            "float64",
+            "",
+            "a column per level as it was run (`threads`), and beside one of numbers the published level that it "
+            "stands for (`threads_published`); text is a category",
+        ),
+        FrameColumn("repetition", "int64", "1", "counts from 1: the same cell again, on a fresh server state"),
         FrameColumn("order", "int64", "1", "place in the plan, from 0: cells are shuffled within a repetition"),
         FrameColumn("started", "datetime64[ns, UTC]", "", "when the load began, by the host's clock"),
         FrameColumn("duration_s", "float64", "s", "wall time of the load"),
         FrameColumn("client", "category", "", "the host that ran the load generator"),
+        FrameColumn("disturbed", "bool", "", "whether something interfered with it, so that it does not count"),
+        FrameColumn("why", "str", "", "what interfered; empty where nothing did"),
+        FrameColumn("busy_share", "float64", "1", "part of its CPU that the fullest host used while the load ran"),
+        FrameColumn("own_share", "float64", "1", "the same without what programs that are no part of the run used"),
+        FrameColumn("others_share", "float64", "1", "what those programs used; missing where none was seen"),
+        FrameColumn("stolen_share", "float64", "1", "what other virtual machines took"),
+        FrameColumn("cores", "float64", "cores", "how many cores that host had"),
         FrameColumn(METRICS, "float64", "attrs", "a column per metric of the summary; its unit is in `attrs['units']`"),
+    ),
+)
+FIGURES = FrameSchema(
+    "report.figures(*metrics)",
+    "A row per trial that counts and metric, at the published levels that it stands for and in the words of the "
+    "published tables.",
+    (
+        *_CELL,
+        FrameColumn("trial", "str", "", _TRIAL.meaning),
+        FrameColumn("metric", "category", "", "name of the measure"),
+        FrameColumn("value", "float64", "row", "what the trial measured"),
+        FrameColumn("unit", "category", "", "unit of `value`"),
+    ),
+)
+CELLS = FrameSchema(
+    "benchbook.cells(figures, confidence=0.95)",
+    "A row per cell, system and metric: the mean over repetitions.",
+    (
+        FrameColumn("table", "category", "", "the published table that the trials belong to"),
+        FrameColumn("system", "category", "", "the system under test"),
+        FrameColumn(LEVELS, "float64", "", "a column per level, as published; text is a category"),
+        FrameColumn("metric", "category", "", "name of the measure"),
+        FrameColumn("measured", "float64", "row", "mean over repetitions"),
+        FrameColumn("low", "float64", "row", "lower end of the Student interval; missing below 2 repetitions"),
+        FrameColumn("high", "float64", "row", "upper end"),
+        FrameColumn("sd", "float64", "row", "standard deviation between repetitions"),
+        FrameColumn("n", "int64", "1", "repetitions"),
+        FrameColumn("unit", "category", "", "unit of `measured`, `low`, `high` and `sd`"),
     ),
 )
 SECONDS = FrameSchema(
@@ -177,17 +227,13 @@ RUNS = FrameSchema(
         FrameColumn("folder", "str", "", "where its files are"),
     ),
 )
-_WHERE = (
-    FrameColumn("report", "category", "", "the report that was restaged"),
-    FrameColumn("campaign", "category", "", "id of the campaign"),
-)
 RUN_TRIALS = FrameSchema(
-    "benchbook.runs().trials()",
+    "benchbook.catalogue().trials()",
     "A row per trial that counts, of every campaign. A level or a metric that a report does not have is missing.",
-    (*_WHERE, *TRIALS.columns),
+    TRIALS.columns,
 )
 RUN_SECONDS = FrameSchema(
-    "benchbook.runs().seconds(*metrics, source='', load_only=True)",
+    "benchbook.catalogue().seconds(*metrics, source='', load_only=True)",
     "A row per sample of every trial that counts. `trials` has its table, system and levels.",
     (
         *_WHERE,
@@ -196,17 +242,17 @@ RUN_SECONDS = FrameSchema(
     ),
 )
 RUN_HISTOGRAMS = FrameSchema(
-    "benchbook.runs().histograms()",
+    "benchbook.catalogue().histograms()",
     "A row per bucket of the latency histogram of every trial that counts.",
     (*_WHERE, _TRIAL, *HISTOGRAMS.columns[-2:]),
 )
 RUN_VERDICTS = FrameSchema(
-    "benchbook.runs().verdicts()",
+    "benchbook.catalogue().verdicts()",
     "A row per claim and system of every campaign that ran to its end, as its page says it.",
     (*_WHERE, *CLAIMS.columns),
 )
 RUN_ENVIRONMENTS = FrameSchema(
-    "benchbook.runs().environments()",
+    "benchbook.catalogue().environments()",
     "A row per recorded fact of every campaign that may change its results, in the words of `benchbook compare`.",
     (
         *_WHERE,
@@ -252,7 +298,7 @@ USL = FrameSchema(
     ),
 )
 RUN_SCHEMAS = (RUN_TRIALS, RUN_SECONDS, RUN_HISTOGRAMS, RUN_VERDICTS, RUN_ENVIRONMENTS)
-SCHEMAS = (TRIALS, SECONDS, HISTOGRAMS, CPU, PUBLISHED, BESIDE, CLAIMS, RUNS, *RUN_SCHEMAS, RATIOS, USL)
+SCHEMAS = (TRIALS, FIGURES, CELLS, SECONDS, HISTOGRAMS, CPU, PUBLISHED, BESIDE, CLAIMS, RUNS, *RUN_SCHEMAS, RATIOS, USL)
 _TAKEN = {column.name for schema in SCHEMAS for column in schema.columns}
 
 
@@ -284,7 +330,7 @@ def typed(
     for level in levels:
         found[level] = _level(found[level])
     known = {c.name: c.unit for c in schema.columns if c.unit and c.unit not in ("row", "attrs")}
-    found.attrs = {"frame": schema.name, "units": {**known, **metrics}}
+    found.attrs = {"frame": schema.name, "units": {**known, **metrics}, "levels": list(levels)}
     return found
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from benchbook.analysis import report_frames, second_frame, trial_frames
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
+from benchbook.analysis.trial_frames import Chosen
+from benchbook.analysis.trials import figures_of, trials_of
 from benchbook.campaign.record import Record
-from benchbook.frames import report_frames, second_frame, trial_frames
-from benchbook.frames.trial_frames import Chosen
 
 
 class Framed(Recorded):
@@ -21,17 +22,22 @@ class Framed(Recorded):
     def claims(self) -> list[JudgedClaim]:
         """Every claim of the report's ledger on every system, with its verdict."""
 
-    def trials(self, *names: str) -> pd.DataFrame:
-        """A row per trial that counts: trial, table, system, levels, repetition, order, started, duration_s, client.
+    def trials(self, *names: str, disturbed: bool = False) -> pd.DataFrame:
+        """Return a row per trial that counts: its levels, when and where it ran, CPU, and a column per metric.
 
-        Then a column per metric of the summary, whose unit is in `attrs["units"]`: tps (1/s), p95_ms (ms), ...
+        A metric's unit is in `attrs["units"]`: tps (1/s), p95_ms (ms), ... A level of numbers stands as it was run
+        (`threads`) and as the published level that it stands for (`threads_published`). With `disturbed`, also the
+        measurements that do not count.
         Tables that were planned, and of which no trial was measured, have empty columns for their levels and published
         metrics. `names`: levels and metrics that have one even where the campaign left their tables out.
         """
-        records = self.records
-        found = trial_frames.trials(records, trial_frames.planned_levels(self.campaign))
-        wanted = [*self._unmeasured(records), *names]
+        found = trials_of(self.campaign, disturbed=disturbed)
+        wanted = [*self._unmeasured(self.records), *names]
         return self._labelled(trial_frames.with_columns(found, wanted, self.published))
+
+    def figures(self, *metrics: str) -> pd.DataFrame:
+        """Return a row per trial that counts and metric, at the published levels and in the tables' words."""
+        return figures_of(self.trials(), metrics)
 
     def _unmeasured(self, records: Sequence[Record]) -> list[str]:
         """The metrics of the published tables that were planned, and of which there is no record."""
@@ -69,14 +75,14 @@ class Framed(Recorded):
     def beside_frame(self) -> pd.DataFrame:
         """A row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
 
-        Levels are the published ones; where others stand for them, `attrs["levels"]` says which. `attrs["titles"]` has
+        Levels are the published ones; where others stand for them, `attrs["scaled"]` says which. `attrs["titles"]` has
         what each metric is called.
         """
         found = self._labelled(report_frames.beside(self.tables()))
         tables = self.published.tables.values()
         found.attrs["titles"] = {name: field.title for table in tables for name, field in table.fields.items()}
         if self.campaign.scaling:
-            found.attrs["levels"] = self.campaign.scaling.sentence()
+            found.attrs["scaled"] = self.campaign.scaling.sentence()
         return found
 
     def claims_frame(self) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from benchbook.frames.schema import FrameSchema
+from benchbook.analysis.schema import FrameSchema
 
 # https://specs.frictionlessdata.io/table-schema/#types-and-formats; everything else is text.
 _TYPES = {"int64": "integer", "Int64": "integer", "float64": "number", "bool": "boolean"}

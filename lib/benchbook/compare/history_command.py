@@ -12,9 +12,8 @@ from benchbook import notebook_run, paths
 from benchbook.analysis import results
 from benchbook.analysis.formatting import ratio
 from benchbook.analysis.results import Results, Trials
+from benchbook.compare.report_history import NOTEBOOK, HistoryParameters, ReportHistory, report_history
 from benchbook.errors import counted
-from benchbook.history import NOTEBOOK
-from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
 from benchbook.site.addresses import HISTORY
 
 

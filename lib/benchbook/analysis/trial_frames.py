@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from benchbook.analysis import cpu_use
+from benchbook.analysis.schema import CPU, HISTOGRAMS, TRIALS, as_level, typed
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.frames.schema import CPU, HISTOGRAMS, TRIALS, as_level, typed
 from benchbook.given.named import one_of
 from benchbook.published.tables import Published
 

@@ -16,13 +16,13 @@ from kit import FIXTURES, Home
 from rich.console import Console
 from seaborn import FacetGrid
 
+from benchbook.analysis.schema import RUN_TRIALS, typed
 from benchbook.campaign.store import Campaign, recorded
-from benchbook.compare import cells
+from benchbook.compare import cells, history_command, history_view
+from benchbook.compare import report_history as cell_history
 from benchbook.compare.cells import CELL
+from benchbook.compare.report_history import HistoryParameters, report_history
 from benchbook.errors import BadInput
-from benchbook.frames.schema import RUN_TRIALS, typed
-from benchbook.history import cell_history, history_command, history_view
-from benchbook.history.report_history import HistoryParameters, report_history
 from benchbook.plots.history import over_campaigns
 
 TIDB = "tidb_v7_1_3_sysbench"

@@ -12,10 +12,9 @@ from benchbook import parameters, plots
 from benchbook.analysis import formatting
 from benchbook.compare.gate import short
 from benchbook.compare.history import effect_rows
+from benchbook.compare.report_history import NOTEBOOK, HistoryParameters, ReportHistory, report_history
 from benchbook.display import show
 from benchbook.errors import counted
-from benchbook.history import NOTEBOOK
-from benchbook.history.report_history import HistoryParameters, ReportHistory, report_history
 from benchbook.plots import output
 from benchbook.plots.history import MOST_LINES, over_campaigns
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS
