@@ -224,14 +224,12 @@ def test_a_profile_is_read_as_written(home: Home) -> None:
 @pytest.mark.parametrize(
     ("system", "settings", "key"),
     [
-        ("mariadb", {"config": {"innodb_flush_log_at_trx_commit": 2}}, "systems.mariadb.config"),
         ("mysql8", {"binary": "/opt/mysqld"}, "systems.mysql8.binary"),
-        ("tidb", {"config": {"log.level": "error"}}, "systems.tidb.config"),
         ("tidb:7.1", {"binary": "/opt/tidb-server"}, "systems.tidb:7.1.binary"),
         ("postgresql", {"binary": "/opt/postgres"}, "systems.postgresql.binary"),
         ("pgbouncer", {"binary": "/opt/pgbouncer"}, "systems.pgbouncer.binary"),
-        ("dtm", {"config": {"LogLevel": "info"}}, "systems.dtm.config"),
-        ("mongo", {"config": {"storage.x": 1}}, "systems.mongo.config"),
+        ("dtm", {"settings": {"LogLevel": "info"}}, "systems.dtm.settings"),
+        ("mongo", {"settings": {"storage.x": 1}}, "systems.mongo.settings"),
     ],
 )
 def test_a_setting_that_a_system_does_not_take_is_refused(
@@ -244,10 +242,13 @@ def test_a_setting_that_a_system_does_not_take_is_refused(
 
 def test_settings_that_systems_take(home: Home) -> None:
     taken = {
-        "postgresql": {"config": {"shared_buffers": "1GB"}},
-        "pgbouncer": {"config": {"pool_mode": "session"}},
-        "etcd": {"config": {"snapshot-count": 1000}, "binary": "/opt/etcd"},
-        "tidb_cluster": {"config": {"log.level": "error"}, "binary": "/opt/tidb-server"},
+        "postgresql": {"settings": {"shared_buffers": "1GB"}},
+        "pgbouncer": {"settings": {"pool_mode": "session"}},
+        "mariadb": {"settings": {"innodb_flush_log_at_trx_commit": 2}},
+        "mariadb:pool": {"settings": {"thread_handling": "pool-of-threads"}},
+        "tidb": {"settings": {"log.level": "error"}},
+        "etcd": {"settings": {"snapshot-count": 1000}, "binary": "/opt/etcd"},
+        "tidb_cluster": {"settings": {"log.level": "error"}, "binary": "/opt/tidb-server"},
     }
     assert set(load_inventory(str(home.write("taken.yaml", inventory(NET, systems=taken)))).systems) == set(taken)
 

@@ -38,8 +38,8 @@ def end(host: str) -> dict[str, Any]:
         (with_host(cpus=[0]), with_host(cpus=[0, 1])),
         (end("a.example.com"), end("b.example.com")),
         (
-            {"systems": {"pd": {"config": {"log.level": "warn"}}}, **with_host(roles=["tidb", "mysql", "pd"])},
-            {"systems": {"pd": {"config": {"log.level": "info"}}}, **with_host(roles=["tidb", "mysql", "pd"])},
+            {"systems": {"pd": {"settings": {"log.level": "warn"}}}, **with_host(roles=["tidb", "mysql", "pd"])},
+            {"systems": {"pd": {"settings": {"log.level": "info"}}}, **with_host(roles=["tidb", "mysql", "pd"])},
         ),
     ],
 )

@@ -113,7 +113,7 @@ def pooler(home: Home, monkeypatch: pytest.MonkeyPatch, most: int, **config: obj
     """PgBouncer with this configuration, before a PostgreSQL that takes `most` connections."""
     hosts = {"server": {"address": "127.0.0.1", "roles": ["postgresql", "pgbouncer"]}}
     settings = {"pool_mode": "transaction", "max_client_conn": 1000, "default_pool_size": 20, "reserve_pool_size": 0}
-    home.write("env/hosts/pg.yaml", {"hosts": hosts, "systems": {"pgbouncer": {"config": config}}})
+    home.write("env/hosts/pg.yaml", {"hosts": hosts, "systems": {"pgbouncer": {"settings": config}}})
     shown = [[name, str(value)] for name, value in {**settings, **config}.items()]
     answers = {"SHOW CONFIG": shown, "SHOW max_connections": [[str(most)]]}
     monkeypatch.setattr(psql, "query", lambda via, end, asked, **_: answers[asked])
@@ -144,13 +144,13 @@ def refused(system: PgBouncer, clients: int) -> list[str]:
     [
         # Clients wait for one of the pool.
         ({}, 1100, 900, []),
-        ({"max_client_conn": 100}, 1100, 128, ["systems.pgbouncer.config.max_client_conn"]),
+        ({"max_client_conn": 100}, 1100, 128, ["systems.pgbouncer.settings.max_client_conn"]),
         # They keep it for as long as they are connected.
-        ({"pool_mode": "session"}, 1100, 21, ["systems.pgbouncer.config.default_pool_size"]),
+        ({"pool_mode": "session"}, 1100, 21, ["systems.pgbouncer.settings.default_pool_size"]),
         ({"pool_mode": "session", "reserve_pool_size": 5}, 1100, 25, []),
         # No more than the pool reach the server, and one of the kit's own.
         ({}, 21, 900, []),
-        ({"default_pool_size": 50}, 50, 900, ["systems.postgresql.config.max_connections"]),
+        ({"default_pool_size": 50}, 50, 900, ["systems.postgresql.settings.max_connections"]),
         ({"default_pool_size": 50}, 50, 49, []),
     ],
 )

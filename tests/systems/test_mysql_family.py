@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from kit import INVENTORY, Home
 
-from benchbook import published
+from benchbook import published, systems
 from benchbook.campaign.design import plan
 from benchbook.claims import evidence
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session
 from benchbook.parameters import check
 from benchbook.probes.remote import mysql_probe
@@ -119,3 +120,63 @@ def test_what_is_planned_is_judged_and_nothing_else() -> None:
     asked = check(dm_kind.DmParameters, "dm_1_0_ga", {"inventory": INVENTORY, "tables": ["sync_result"]})
     trials = plan(dm_kind.DmKind().cells(data, asked), 2, seed=1, asked={})
     assert evidence.measured(data, dm_kind.DmKind().tables, [], trials).systems == ["mysql57"]
+
+
+# -- settings of the inventory, and variants ------------------------------------------------------------------------
+
+POOL = {
+    "mariadb": {"port": 3307, "settings": {"innodb_flush_log_at_trx_commit": 2, "slow_query_log": False}},
+    "mariadb:pool": {"settings": {"thread_handling": "pool-of-threads"}},
+}
+
+
+def with_systems(home: Home, settings: dict[str, Any]) -> Inventory:
+    written = load_inventory(INVENTORY).model_dump(mode="json", exclude={"name", "file", "lab"}, exclude_defaults=True)
+    return load_inventory(str(home.write("mine.yaml", {**written, "systems": {**written["systems"], **settings}})))
+
+
+def made(name: str, inventory: Inventory) -> MysqlServer:
+    with Session(inventory, []) as session:
+        found = systems.make(name, session, load_profile("tiny"))
+    assert isinstance(found, MysqlServer)
+    return found
+
+
+def test_a_variant_has_the_settings_of_its_section_over_those_of_its_system(home: Home) -> None:
+    inventory = with_systems(home, POOL)
+    plain, pool = made("mariadb", inventory), made("mariadb:pool", inventory)
+    # The last one of a name counts, of the kit's own options too.
+    assert plain.options()[-2:] == ("--innodb-flush-log-at-trx-commit=2", "--slow-query-log=OFF")
+    assert pool.options()[-3:] == (*plain.options()[-2:], "--thread-handling=pool-of-threads")
+    assert (plain.title, pool.title, pool.port, pool.role_name()) == ("MariaDB", "MariaDB (pool)", 3307, "mysql")
+    assert plain.folder != pool.folder
+    assert len({plain.identity, pool.identity, server("mariadb").identity}) == 3
+    assert pool.notes()[-1].endswith("slow-query-log=OFF, thread-handling=pool-of-threads")
+    assert not any("set by the inventory" in note for note in server("mariadb").notes())
+
+
+def test_one_server_s_settings_are_not_given_to_another_of_its_role(home: Home) -> None:
+    assert dict(made("mysql8", with_systems(home, {"mariadb": POOL["mariadb"]})).server_settings) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "said"),
+    [
+        (
+            {"mariadb": {"settings": {"port": 1}}},
+            "mariadb",
+            r"systems\.mariadb\.settings\.port: the kit itself gives mariadb this setting \(got 1\)",
+        ),
+        (
+            {"mariadb:pool": {"settings": {"bind-address": "x"}}},
+            "mariadb:pool",
+            r"systems\.mariadb:pool\.settings\.bind-address: the kit itself gives mariadb:pool this setting",
+        ),
+        ({}, "mariadb:pool", r"add a section `mariadb:pool` to `systems` of the inventory"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_before_any_host(
+    home: Home, settings: dict[str, Any], name: str, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        systems.find(name, with_systems(home, settings))

@@ -66,10 +66,10 @@ def test_a_tiup_topology_becomes_hosts_ports_programs_and_settings(home: Home) -
     assert found.workdir("tikv2") == "/tidb-data/benchbook"
     tikv, cluster = found.settings("tikv"), found.settings("tidb_cluster")
     assert tikv.binary == "/tidb-deploy/tikv-20160/bin/tikv-server"
-    assert tikv.config == {"raft-engine.prefill-for-recycle": True, "storage.block-cache.capacity": "8GB"}
+    assert tikv.settings == {"raft-engine.prefill-for-recycle": True, "storage.block-cache.capacity": "8GB"}
     assert found.settings("pd").binary == "/tidb-deploy/pd-2379/bin/pd-server"
     assert cluster.binary == "/tidb-deploy/tidb-4000/bin/tidb-server"
-    assert (cluster.user, cluster.config) == ("app", {"log.level": "error", "prepared-plan-cache.enabled": True})
+    assert (cluster.user, cluster.settings) == ("app", {"log.level": "error", "prepared-plan-cache.enabled": True})
     assert systems.builds(["tidb_cluster"], found) == []
     assert set(systems.check_names(["tidb_cluster"], found)) == set(found.hosts) - {"bench"}
 
@@ -145,7 +145,7 @@ def test_the_store_that_is_built_here_is_one_node_without_settings(home: Home) -
     with pytest.raises(BadInput, match=r"role tikv.*tikv3.*one host"):
         check_one_unistore(built)
     one = {**TOPOLOGY, "tikv_servers": [{"host": "192.0.2.4"}]}
-    with pytest.raises(BadInput, match=r"systems\.tikv\.config.*raft-engine"):
+    with pytest.raises(BadInput, match=r"systems\.tikv\.settings.*raft-engine"):
         check_one_unistore(read(home, one, systems={"tikv": {"binary": None}}))
     check_one_unistore(read(home))
 

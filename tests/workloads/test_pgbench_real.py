@@ -110,7 +110,7 @@ def what_was_kept_comes_back(trials: LoadTrials) -> None:
 def test_more_clients_than_a_server_is_set_to_take_are_refused_before_it_is_filled(
     pg_lab: Inventory, lab_home: Home
 ) -> None:
-    settings = pg_lab.systems["postgresql"].model_copy(update={"config": {"max_connections": 20}})
+    settings = pg_lab.systems["postgresql"].model_copy(update={"settings": {"max_connections": 20}})
     narrow = pg_lab.model_copy(update={"systems": {"postgresql": settings}})
     load = Pgbench(PgbenchSize(scale=1, time_s=2), [], 1)
     many = trial("postgresql", "select_only").model_copy(

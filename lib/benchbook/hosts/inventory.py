@@ -167,16 +167,19 @@ def _one_line(password: str, path: Path) -> str:
 class SystemSettings(Login):
     """Settings of a system that the kit starts: its ports and account.
 
-    `binary` is the path of its program on the hosts, where the kit is not to bring its own; `config` are settings of
-    the server itself, for its configuration file, with dots for tables (`raft-engine.prefill-for-recycle: true`). Not
-    every system takes these two.
+    `binary` is the path of its program on the hosts, where the kit is not to bring its own; `settings` are those of
+    the server itself, as its own documentation calls them, with dots for tables (`raft-engine.prefill-for-recycle:
+    true`). Not every system takes these two.
+
+    A section `SYSTEM:NAME` is a system of its own, in which these settings are added to those of SYSTEM: a report that
+    names `mariadb` and `mariadb:pool` compares the two.
     """
 
     port: Port | None = None
     status_port: Port | None = None
     peer_port: Port | None = None
     binary: Location | None = None
-    config: dict[Setting, bool | int | float | str | list[str]] = {}
+    settings: dict[Setting, bool | int | float | str | list[str]] = {}
 
 
 class EndpointSettings(Login):
@@ -284,8 +287,8 @@ class Inventory(Strict):
         """Another configuration than the one that was asked for would be measured, and nobody would know."""
         for system, settings in self.systems.items():
             # A class of somebody else's may declare less.
-            heeded = getattr(declared(system), "takes", ("binary", "config"))
-            for key, value in (("binary", settings.binary), ("config", settings.config)):
+            heeded = getattr(declared(system), "takes", ("binary", "settings"))
+            for key, value in (("binary", settings.binary), ("settings", settings.settings)):
                 if value and key not in heeded:
                     raise BadInput(
                         f"{system} takes no `{key}` from an inventory",
@@ -371,15 +374,20 @@ class Inventory(Strict):
         return self.settings(system).peer_port or (known.default_peer_port if known else None)
 
     def settings(self, system: str) -> SystemSettings:
-        """Its own, or those of the system that it is a version of.
+        """Return those of its section, over those of the system that it is a version or a variant of.
 
-        Without any, those of another server of its role, which takes turns with it on the same hosts.
+        Without a section of either: ports and account of another server of its role, which takes turns with it on the
+        same hosts.
         """
-        for name in (system, _bare(system)):
-            if name in self.systems:
-                return self.systems[name]
-        role = role_of(system)
-        return next((mine for other, mine in self.systems.items() if role_of(other) == role), SystemSettings())
+        bare, own = self.systems.get(_bare(system)), self.systems.get(system)
+        if bare is None and own is None:
+            role = role_of(system)
+            other = next((each for name, each in self.systems.items() if role_of(name) == role), SystemSettings())
+            return other.model_copy(update={"settings": {}, "binary": None})
+        if bare is None or own is None:
+            return own or bare or SystemSettings()
+        given = {name: getattr(own, name) for name in own.model_fields_set}
+        return bare.model_copy(update={**given, "settings": {**bare.settings, **own.settings}})
 
     def program(self, name: str) -> str:
         """What to call a program on the hosts: its name, or the path that the inventory gives."""

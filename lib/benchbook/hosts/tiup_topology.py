@@ -103,7 +103,7 @@ class Section:
         folders = [overall.folder(posixpath.join(overall.deploy_dir, self._folder(one))) for one in self.instances]
         binary = f"{self._common('deploy_dir', folders)}/bin/{self.component}-server"
         given = {key: value for key, value in ports.items() if value is not None}
-        return {**given, "binary": binary, "config": dict(_flat(config))}
+        return {**given, "binary": binary, "settings": dict(_flat(config))}
 
     def _port(self, instance: TiupInstance) -> int | None:
         return instance.client_port or instance.port

@@ -40,7 +40,7 @@ def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inv
 def _settings(inventory: Inventory) -> dict[str, object]:
     """What decides how servers run, and which are measured that exist; in a lab, `tune` is set where it may be."""
     servers = {
-        name: one.model_dump(include={"binary", "config"}, exclude_defaults=True)
+        name: one.model_dump(include={"binary", "settings"}, exclude_defaults=True)
         for name, one in inventory.systems.items()
     }
     found = {

@@ -23,9 +23,10 @@ class OnMysql(OnSystems):
     system: Words = "mysql57"
 
 
-def find(name: str) -> type[MysqlServer]:
+def find(name: str, inventory: Inventory) -> type[MysqlServer]:
     """The class of this server. Raises BadInput for a system that is not of this family."""
-    found = plugins.find(systems.GROUP, name, key="system")
+    known = plugins.find(systems.GROUP, name.partition(":")[0], key="system")
+    found = systems.find(name, inventory) if known else None
     if isinstance(found, type) and issubclass(found, MysqlServer):
         return found
     loaded = {known: plugins.find(systems.GROUP, known, key="system") for known in plugins.names(systems.GROUP)}
@@ -36,7 +37,7 @@ def find(name: str) -> type[MysqlServer]:
 
 def check(names: Sequence[str], inventory: Inventory) -> list[type[MysqlServer]]:
     """The classes of these servers. Raises BadInput for another system, and where not one host is to carry them."""
-    found = [find(name) for name in names]
+    found = [find(name, inventory) for name in names]
     for server in found:
         inventory.require_one(server.role_name())
     return found
@@ -44,4 +45,4 @@ def check(names: Sequence[str], inventory: Inventory) -> list[type[MysqlServer]]
 
 def make(names: Sequence[str], session: Session, profile: Profile, purpose: Purpose) -> dict[str, MysqlServer]:
     """These servers on the hosts of the session, by name."""
-    return {name: find(name)(session, profile, purpose) for name in names}
+    return {name: find(name, session.inventory)(session, profile, purpose) for name in names}

@@ -8,6 +8,8 @@ A system's versions are data: `tidb:7.1` is the system `tidb`, made of what env/
 A new version is a folder of pins and a line. Each has data folders of its own, and the ports, the role and, unless the
 inventory says otherwise, the settings of the system. A system of several parts has the versions that every part has
 which has any: `tidb_cluster:7.1` is TiDB and the store, each of its own 7.1, and the one placement driver.
+
+`mariadb:pool` is a variant: the system `mariadb` with the settings of the inventory's section `systems.mariadb:pool`.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def find(name: str, inventory: Inventory) -> type[System]:
         known = [known for known in plugins.names(GROUP) if _under_test(known)]
         known += [f"{EndpointSystem.name}:{end}" for end in inventory.endpoints]
         raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
-    return at_version(found, which) if which else found
+    chosen = at_version(found, which, inventory) if which else found
+    chosen.check_settings(inventory)
+    return chosen
 
 
 def _under_test(name: str) -> type[System] | None:
@@ -85,15 +89,15 @@ def check_protocols(names: Sequence[str], inventory: Inventory, load: str, proto
 
 def builds(names: Sequence[str], inventory: Inventory) -> list[str]:
     """Return the folders of env/systems/ from which these systems are built for this inventory, each once."""
-    servers = [_service(name) for name in names]
+    servers = [_service(name, inventory) for name in names]
     return list(dict.fromkeys(f for server in servers if server is not None for f in server.builds_for(inventory)))
 
 
-def _service(name: str) -> type[Service] | None:
+def _service(name: str, inventory: Inventory) -> type[Service] | None:
     """Return what the group holds under this name, in the version that it carries; None for what is nobody's here."""
     kind, _, version = name.partition(":")
     found: type[Service] | None = plugins.find(GROUP, kind, key="systems")
-    return at_version(found, version) if found is not None and version else found
+    return at_version(found, version, inventory) if found is not None and version else found
 
 
 def make(name: str, session: Session, profile: Profile) -> System:
@@ -129,25 +133,29 @@ def _versions_of_part(build: str) -> dict[str, str]:
     return found
 
 
-def at_version(server: type[S], version: str) -> type[S]:
-    """Return the class of this version of a system. Raise BadInput for an unknown one."""
+def at_version(server: type[S], version: str, inventory: Inventory | None = None) -> type[S]:
+    """Return the class of this version of a system, or of its variant that the inventory has a section for.
+
+    Raise BadInput for an unknown one.
+    """
     known = versions(server)
-    if version not in known:
+    variant = f"{server.name}:{version}"
+    if version not in known and (inventory is None or variant not in inventory.systems):
         names = ", ".join(f"{server.name}:{each}" for each in known)
         others = f", or one of {names}" if names else ""
         raise BadInput(
             "unknown version of a system" if known else "this system has one version here, the one of its bare name",
             key="systems",
-            value=f"{server.name}:{version}",
-            fix=f"use {server.name}{others}; or name a server of yours, endpoint:NAME",
+            value=variant,
+            fix=f"use {server.name}{others}; or add a section `{variant}` to `systems` of the inventory, with settings "
+            "of its own; or name a server of yours, endpoint:NAME",
         )
     declared: dict[str, object] = {
         "__doc__": server.__doc__,
         "__module__": server.__module__,
-        "name": f"{server.name}:{version}",
+        "name": variant,
         "role": server.role_name(),
-        "named_version": version,
-        "builds": known[version],
+        **({"named_version": version, "builds": known[version]} if version in known else {}),
     }
     # A class, for a system is asked for what its class says before any host is known.
     return cast("type[S]", type(f"{server.__name__}At{version}", (server,), declared))

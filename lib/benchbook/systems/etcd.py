@@ -54,7 +54,7 @@ class Etcd(System):
     def identity(self) -> str:
         """Its data holds the addresses of all members."""
         where = [[host.name, self.peer(host), host.address, self.port] for host in self.own_hosts]
-        return f"{self.name}-{digest([where, self.settings.config, self.program.identity()])}"
+        return f"{self.name}-{digest([where, self.server_settings, self.program.identity()])}"
 
     def copies(self) -> list[Endpoint]:
         """Every member that runs has a copy of its own."""
@@ -75,7 +75,7 @@ class Etcd(System):
             "initial-cluster": ",".join(f"{one.name}={self.peer(one)}" for one in self.own_hosts),
             "initial-cluster-token": "benchbook",
             "log-level": "warn",
-            **self.settings.config,
+            **self.server_settings,
         }
 
     def command(self, host: RemoteHost) -> Command:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from benchbook.build import fetched
+from benchbook.campaign.design import digest
 from benchbook.errors import HostUnusable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.jobs import LONGEST_S, Command
@@ -67,7 +68,8 @@ class MysqlServer(System):
     retried_errors = RETRIED
     # Where the buffer pool is large and the disk slow, its dirty pages take minutes.
     ends_within_s = 600.0
-    takes = ()
+    takes = ("settings",)
+    fixed = frozenset("bind_address datadir init_file log_bin pid_file port socket tmpdir user".split())
     product: ClassVar[str]
     daemon: ClassVar[str]
     redo_log: ClassVar[str]
@@ -79,12 +81,15 @@ class MysqlServer(System):
     def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
         super().__init__(session, profile)
         self.purpose = purpose
-        self.title = f"{self.product}{purpose.called}"
+        variant = self.name.partition(":")[2]
+        self.title = f"{self.product}{f' ({variant})' if variant else ''}{purpose.called}"
         self.stand_in_for = None if purpose.published in ("", self.product) else purpose.published
 
     @property
     def identity(self) -> str:
-        return f"{self.name}-{self.release()}-{self.profile.buffer_pool_mb}{self.purpose.identity}"
+        """Some settings change how data lies on disk: data of other settings is other data."""
+        settings = f"-{digest(dict(self.server_settings))[:8]}" if self.server_settings else ""
+        return f"{self.name}-{self.release()}-{self.profile.buffer_pool_mb}{self.purpose.identity}{settings}"
 
     @abstractmethod
     def release(self) -> str:
@@ -95,7 +100,18 @@ class MysqlServer(System):
         """Return the server's program on this host, and the options that say where the rest of it lies."""
 
     def notes(self) -> tuple[str, ...]:
-        return self.purpose.notes
+        """Return also what is set otherwise than by the kit."""
+        changed = ", ".join(words.removeprefix("--") for words in self._set())
+        return (*self.purpose.notes, *([f"set by the inventory: {changed}"] if changed else []))
+
+    def _set(self, prefix: str = "") -> list[str]:
+        """Return the inventory's settings that begin like this, as options."""
+        written = {True: "ON", False: "OFF"}
+        return [
+            f"--{name.replace('_', '-')}={written[value] if isinstance(value, bool) else _joined(value)}"
+            for name, value in self.server_settings.items()
+            if name.startswith(prefix)
+        ]
 
     def options(self) -> tuple[str, ...]:
         """Return server options beside addresses and paths."""
@@ -103,7 +119,7 @@ class MysqlServer(System):
         on = (f"--log-bin={log}", "--binlog-format=ROW", "--server-id=1", *self.binlog_options)
         pool = f"--innodb-buffer-pool-size={self.profile.buffer_pool_mb}M"
         clients = f"--max-connections={max(CLIENTS, self.clients + SPARE)}"
-        return (*OPTIONS, clients, self.redo_log, pool, *(on if log else ("--skip-log-bin",)))
+        return (*OPTIONS, clients, self.redo_log, pool, *(on if log else ("--skip-log-bin",)), *self._set())
 
     def raised(self, setting: str) -> tuple[str, str]:
         files = "raise the limit of open files of the login there (ulimit -n)"
@@ -199,6 +215,8 @@ class MariaDB(MysqlServer):
             f"--auth-root-socket-user={self.login(host)}",
             "--skip-name-resolve",
             self.redo_log,
+            # Such as the size of a page.
+            *self._set("innodb"),
         ]
         host.run(argv, timeout=120)
 
@@ -248,15 +266,16 @@ class MySQL(MysqlServer):
 
     def create(self, host: RemoteHost) -> None:
         """Run `mysqld --initialize-insecure`: a root@localhost without a password, locked at the first start."""
-        options = [f"--datadir={self.data(host)}", f"--user={self.login(host)}", self.redo_log, *self.own_options]
-        host.run([*self.program(host), "--initialize-insecure", *options], timeout=_CREATE_S)
+        where = [f"--datadir={self.data(host)}", f"--user={self.login(host)}"]
+        options = [self.redo_log, *self.own_options, *self._set("innodb")]
+        host.run([*self.program(host), "--initialize-insecure", *where, *options], timeout=_CREATE_S)
 
     def program(self, host: RemoteHost) -> list[str]:
         folder = self._folders[host.name]
         return [f"{folder}/bin/mysqld", "--no-defaults", f"--basedir={folder}"]
 
     def options(self) -> tuple[str, ...]:
-        return (*super().options(), *self.own_options)
+        return (*self.own_options, *super().options())
 
     def notes(self) -> tuple[str, ...]:
         gtids = "its binary log has GTIDs, by which commits are counted and replicas find their place"
@@ -287,6 +306,10 @@ class MySQL80(MySQL):
 
     def notes(self) -> tuple[str, ...]:
         return (*super().notes(), f"clients log in by {self.authentication}, as is its default")
+
+
+def _joined(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _unpack(host: RemoteHost, archive: str) -> str:

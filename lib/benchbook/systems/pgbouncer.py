@@ -19,7 +19,7 @@ from benchbook.systems.server import Service
 
 # Its own database, which answers about itself.
 ADMIN = "pgbouncer"
-# Of the published configurations; everything else stays as it comes. An inventory's `config` sets more.
+# Of the published configurations; everything else stays as it comes. An inventory's `settings` add to them.
 OPTIONS = {"pool_mode": "transaction"}
 # As published; for more it is raised.
 CLIENTS = 1000
@@ -34,7 +34,7 @@ class PgBouncer(System):
     protocol = "pgsql"
     default_port = 6432
     watched_by = ("pgbouncer",)
-    takes = ("config",)
+    takes = ("settings",)
     keeps_data = False
 
     def __init__(self, session: Session, profile: Profile) -> None:
@@ -90,7 +90,7 @@ class PgBouncer(System):
             "admin_users": self.settings.user,
             MOST_CLIENTS: str(max(CLIENTS, self.clients + SPARE)),
             **OPTIONS,
-            **{name: str(value) for name, value in self.settings.config.items()},
+            **{name: str(value) for name, value in self.server_settings.items()},
         }
         lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
         return f"[databases]\n* = host={server.address} port={server.port}\n\n[pgbouncer]\n{lines}"
@@ -118,7 +118,7 @@ class PgBouncer(System):
     def expect(self, clients: int) -> None:
         """The server behind it has so many as are in a pool: 20, as it comes."""
         super().expect(clients)
-        if isinstance(pool := self.settings.config.get(POOL), int):
+        if isinstance(pool := self.server_settings.get(POOL), int):
             self.behind.expect(min(clients, pool))
 
     def limits(self, client: RemoteHost) -> list[Limit]:
@@ -128,7 +128,7 @@ class PgBouncer(System):
         bounds = {MOST_CLIENTS: (int(found[MOST_CLIENTS]), len(self.watched_by))}
         if found["pool_mode"] == "session":
             bounds[POOL] = (pool, 0)
-        key, fix = f"systems.{self.name}.config", "set it to {needed} or more"
+        key, fix = f"systems.{self.name}.settings", "set it to {needed} or more"
         own = [
             Limit(CONNECTIONS, str(end), name, most, f"{key}.{name}", fix, own=probes)
             for end in self.endpoints()

@@ -58,7 +58,7 @@ class PostgreSQL(System):
     default_port = 5432
     # Its last checkpoint writes every dirty page: of a large buffer, to a slow disk, that takes minutes.
     ends_within_s = 600.0
-    takes = ("config",)
+    takes = ("settings",)
     watched_by = ("postgresql",)
     # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
 
@@ -112,7 +112,7 @@ class PostgreSQL(System):
             "shared_buffers": f"{self.profile.buffer_pool_mb}MB",
             "max_connections": str(max(CLIENTS, self.clients + SPARE)),
             **OPTIONS,
-            **{name: str(value) for name, value in self.settings.config.items()},
+            **{name: str(value) for name, value in self.server_settings.items()},
         }
         given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         argv = [*self._before[host.name], self._programs[host.name]["postgres"], "-D", self.data(host), *given]
@@ -130,7 +130,7 @@ class PostgreSQL(System):
         return True
 
     def raised(self, setting: str) -> tuple[str, str]:
-        return f"systems.{self.name}.config.{setting}", "set it to {needed} or more"
+        return f"systems.{self.name}.settings.{setting}", "set it to {needed} or more"
 
     def notes(self) -> tuple[str, ...]:
         return (DURABLE,)

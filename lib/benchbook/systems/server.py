@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
 from benchbook.build import programs
-from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable, SystemFailed
+from benchbook.errors import BadInput, ConnectionLost, HostUnreachable, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
@@ -40,7 +41,8 @@ class Service(ABC):
     `builds` are the folders of env/systems/ that it is built from, or fetched by; `instead` is the server that takes
     its place where it cannot be fetched. `versioned` is the one of `builds` whose versions are those of it ("" = it has
     none; see `systems.versions`), and `named_version` the version that its name carries ("" = the bare name). `takes`
-    are those of an inventory's `binary` and `config` that it heeds: the others are refused.
+    are those of an inventory's `binary` and `settings` that it heeds: the others are refused; `fixed` are settings that
+    the kit gives itself, and an inventory must not.
     """
 
     name: str
@@ -52,7 +54,8 @@ class Service(ABC):
     instead: ClassVar[str] = ""
     versioned: ClassVar[str] = ""
     named_version: ClassVar[str] = ""
-    takes: ClassVar[tuple[str, ...]] = ("binary", "config")
+    takes: ClassVar[tuple[str, ...]] = ("binary", "settings")
+    fixed: ClassVar[frozenset[str]] = frozenset()
     # Seconds that a server whose data is kept may take to write it when it is asked to end.
     ends_within_s: ClassVar[float] = 60.0
     # Whether what it writes is part of a dataset.
@@ -77,6 +80,24 @@ class Service(ABC):
     def builds_for(cls, inventory: Inventory) -> tuple[str, ...]:
         """Return those of `builds` that are needed for this inventory: it may name programs that its hosts have."""
         return cls.builds
+
+    @classmethod
+    def check_settings(cls, inventory: Inventory) -> None:
+        """Raise BadInput where the inventory sets what the kit sets itself."""
+        for name, value in inventory.settings(cls.name).settings.items():
+            if name.replace("-", "_") in cls.fixed:
+                raise BadInput(
+                    f"the kit itself gives {cls.name} this setting",
+                    file=inventory.file,
+                    key=f"systems.{cls.name}.settings.{name}",
+                    value=value,
+                    fix="remove it",
+                )
+
+    @property
+    def server_settings(self) -> Mapping[str, bool | int | float | str | list[str]]:
+        """What the inventory sets of the server itself, by the names of its own documentation."""
+        return self.settings.settings
 
     @property
     def own_hosts(self) -> list[RemoteHost]:

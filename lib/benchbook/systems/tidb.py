@@ -5,7 +5,8 @@ What any tidb-server needs, whatever its store, stands here too: its command lin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from benchbook.build import programs
@@ -21,6 +22,7 @@ from benchbook.systems.base import System, wrong_password
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, query, try_login
 from benchbook.systems.statements import identifier, literal
 
+Value = bool | int | float | str | list[str]
 # TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
 # contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
 # within seconds of hot rows. This has Go unwind by its tables instead.
@@ -83,7 +85,7 @@ class TiDB(TidbServers):
     title = "TiDB (unistore)"
     stand_in_for = "a TiDB cluster on TiKV"
     fewer = "one embedded store (unistore) in place of TiKV's several"
-    takes = ()
+    takes = ("settings",)
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
@@ -108,7 +110,7 @@ class TiDB(TidbServers):
         program, temp = host.push(self._binary, executable=True), f"{self.data(host)}.tmp"
         # It is read as part of a URL.
         store = ("-store", "unistore", "-path", quote(self.data(host)))
-        return serving(program, self.endpoint(host), self.status_port, temp, store)
+        return serving(program, self.endpoint(host), self.status_port, temp, store, toml(self.server_settings))
 
     def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
         """Put the rows of a table that is one Region into another than its indexes; no key is a negative integer."""
@@ -190,3 +192,22 @@ def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
         # Another server of the same cluster was let in since.
         return None if try_login(host, endpoint) is None else str(problem)
     return try_login(host, endpoint)
+
+
+def toml(settings: Mapping[str, Value]) -> str:
+    """One line per setting, below the heading of its table: some servers' readers know no keys with dots."""
+    tables: dict[str, list[str]] = {"": []}
+    for key, value in settings.items():
+        table, _, name = key.rpartition(".")
+        tables.setdefault(table, []).append(f"{name} = {_written(value)}")
+    return "".join(_table(name, lines) for name, lines in sorted(tables.items()))
+
+
+def _table(name: str, lines: Sequence[str]) -> str:
+    heading = [f"[{name}]"] if name else []
+    return "".join(f"{line}\n" for line in (*heading, *lines))
+
+
+def _written(value: Value) -> str:
+    # What JSON writes of these kinds is TOML as well.
+    return json.dumps(value, allow_nan=False)

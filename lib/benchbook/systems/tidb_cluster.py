@@ -6,9 +6,7 @@ started and waited for alike.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +24,7 @@ from benchbook.systems.base import About
 from benchbook.systems.health import await_answer
 from benchbook.systems.server import ServerProgram, Service
 from benchbook.systems.sql import RETRY_NOTE, query, try_login
-from benchbook.systems.tidb import STEADY, TidbServers
+from benchbook.systems.tidb import STEADY, TidbServers, Value, toml
 
 # TiKV keeps three replicas where there are three stores.
 MOST_REPLICAS = 3
@@ -42,8 +40,6 @@ _UNSAFE_ON_UNISTORE = ("tidb_enable_1pc", "tidb_enable_async_commit")
 # Of 7.1: PD 6.6-alpha knows no resource group (error 8249 on every insert).
 _NOT_SERVED = ("tidb_enable_resource_control", tidb.IMPORTS_SORTED)
 _CONFIG = "SELECT type, instance, `key`, value FROM information_schema.cluster_config"
-
-Value = bool | int | float | str | list[str]
 
 
 class PlacementDriver(Service):
@@ -67,7 +63,7 @@ class PlacementDriver(Service):
     def configuration(self) -> dict[str, Value]:
         """What its file of settings says; the inventory's own settings come last."""
         kit: dict[str, Value] = {"pd-server.dashboard-address": "none", "replication.max-replicas": self.replicas}
-        return {**kit, **self.settings.config}
+        return {**kit, **self.server_settings}
 
     def command(self, host: RemoteHost) -> Command:
         client = f"http://{at(host.address, self.port)}"
@@ -159,9 +155,9 @@ class Stores(Service):
             f"--status-addr={at(host.address, self.status_port)}",
             f"--data-dir={self.data(host)}",
             "--log-level=warn",
-            *(["--config={job}/tikv.toml"] if self.settings.config else []),
+            *(["--config={job}/tikv.toml"] if self.server_settings else []),
         ]
-        secrets = {"tikv.toml": toml(self.settings.config)} if self.settings.config else {}
+        secrets = {"tikv.toml": toml(self.server_settings)} if self.server_settings else {}
         return Command(argv, timeout_s=LONGEST_S, grace_s=30, env=STEADY, secrets=secrets)
 
     def _address(self, host: RemoteHost) -> str:
@@ -189,12 +185,12 @@ def check_one_unistore(inventory: Inventory) -> None:
             value=names,
             fix="give the role to one host, or name a real tikv-server of the hosts in systems.tikv.binary",
         )
-    config = inventory.settings(Stores.name).config
+    config = inventory.settings(Stores.name).settings
     if config and not inventory.settings(Stores.name).binary:
         raise BadInput(
             "the store that is built here (unistore) has none of TiKV's settings",
             file=inventory.file,
-            key="systems.tikv.config",
+            key="systems.tikv.settings",
             value=sorted(config),
             fix="remove them, or name a real tikv-server of the hosts in systems.tikv.binary",
         )
@@ -242,7 +238,7 @@ class TiDBCluster(TidbServers):
         """PD's data holds the addresses of all, so that data of other hosts is other data."""
         parts = (self, self.stores, self.driver)
         where = [[part.name, part.port, *(host.address for host in part.own_hosts)] for part in parts]
-        config = [self.settings.config, self.stores.settings.config, self.driver.configuration()]
+        config = [self.server_settings, self.stores.server_settings, self.driver.configuration()]
         return f"{self.name}-{digest([where, config, [part.program.identity() for part in parts]])}"
 
     def copies(self) -> list[Endpoint]:
@@ -261,7 +257,7 @@ class TiDBCluster(TidbServers):
     def command(self, host: RemoteHost) -> Command:
         where, temp = self.endpoint(host), f"{self.data(host)}.tmp"
         store = ("-store", "tikv", "-path", self.driver.addresses, "-advertise-address", host.address)
-        config = toml(self.settings.config)
+        config = toml(self.server_settings)
         return tidb.serving(self.program.on(host), where, self.status_port, temp, store, config)
 
     def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
@@ -305,22 +301,3 @@ class TiDBCluster(TidbServers):
             tidb.NOT_ANALYZED,
         )
         return (*server, *driver, *(store if self.stores.program.built else ()), RETRY_NOTE)
-
-
-def toml(settings: Mapping[str, Value]) -> str:
-    """One line per setting, below the heading of its table: some servers' readers know no keys with dots."""
-    tables: dict[str, list[str]] = {"": []}
-    for key, value in settings.items():
-        table, _, name = key.rpartition(".")
-        tables.setdefault(table, []).append(f"{name} = {_written(value)}")
-    return "".join(_table(name, lines) for name, lines in sorted(tables.items()))
-
-
-def _table(name: str, lines: Sequence[str]) -> str:
-    heading = [f"[{name}]"] if name else []
-    return "".join(f"{line}\n" for line in (*heading, *lines))
-
-
-def _written(value: Value) -> str:
-    # What JSON writes of these kinds is TOML as well.
-    return json.dumps(value, allow_nan=False)
