@@ -57,7 +57,7 @@ def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     push, flag = RemoteHost.push, tmp_path / "set"
 
     def pushed(host: RemoteHost, local: Path, *, executable: bool = False) -> str:
-        if local.name in ("run_probe.py", "supervise.py"):
+        if local.name in ("run_probe.py", "agent.py"):
             head, told, rest = local.read_text().partition("\nimport time\n")
             assert told
             local = tmp_path / local.name

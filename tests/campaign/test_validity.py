@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-import runpy
 import signal
 import subprocess
 import sys
@@ -29,16 +28,17 @@ from benchbook.campaign.validity.looked_at import LookedAt, SeriesRow
 from benchbook.campaign.validity.standstills import driver
 from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
-from benchbook.hosts import clocks, host_facts, stops
+from benchbook.hosts import host_facts
+from benchbook.hosts import session as sessions
 from benchbook.hosts.about import HostFacts
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.agent import Stop, stops, stops_in
+from benchbook.hosts.remote import agent
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.session import Session
-from benchbook.hosts.stops import Stop, of_trial, proof, stops_in
+from benchbook.hosts.session import Session, clock_offset
 from benchbook.probes.metric import level
 from benchbook.probes.remote import run_probe
 from benchbook.probes.samples import COLUMNS, to_series
-from benchbook.probes.watch import watching
+from benchbook.probes.watch import Watched, of_trial, watching
 
 # A load of 10 s: what stands still for a second at most is tolerated.
 STARTED, ENDED = 1000.0, 1010.0
@@ -96,7 +96,8 @@ def test_an_older_record_that_knows_of_no_signs_is_not_disturbed() -> None:
 
 
 def stop(began: float, ended: float | None, job: str = "sysbench", what: str = "command") -> dict[str, Any]:
-    return proof([Stop("executor", job, f"{job}-1", what, STARTED + began, None if ended is None else STARTED + ended)])
+    found = Stop("executor", job, f"{job}-1", what, STARTED + began, None if ended is None else STARTED + ended)
+    return Watched(stopped=[found]).proof
 
 
 @pytest.mark.parametrize(
@@ -332,7 +333,6 @@ def test_which_stops_are_a_trial_s(
     stop = Stop("a", "x", "x-1", "command", began, ended)
     found = of_trial([[stop], []], {"a": first} if first else {}, 1000.0, {"x-1"} if alive else set())
     assert found == [stop] * concerns
-    assert len(proof(found)) == concerns
 
 
 class Stopped:
@@ -343,11 +343,13 @@ class Stopped:
     def __init__(self) -> None:
         self.hosts, self.standing, self.name, self.ahead_s = {"db1": self}, {}, "db1", 0.0
 
-    def lease(self, host: object) -> str:
-        return "/lease"
+    id = "mine"
+
+    def path(self, *parts: str) -> str:
+        return "/".join(("/work", *parts))
 
     def read(self, path: str) -> bytes:
-        assert path == "/lease.stopped"
+        assert path == "/work/jobs/mine.stops"
         states = [("stopped", 10.0), ("continued", 12.5), ("stopped", 1_700_000_000.0)]
         return "".join(f"{line}\n" for line in lines(*(("mariadb-0a1b2c3d", *each) for each in states))).encode()
 
@@ -355,22 +357,25 @@ class Stopped:
 def test_a_line_that_a_full_disk_took_half_of_keeps_no_other_from_being_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    supervise = runpy.run_path(str(remote_program("hosts", "supervise.py")))
-    log = supervise["StopLog"](str(tmp_path / "mariadb-0a1b2c3d"), {"lease": str(tmp_path / "lease")})
+    job = {"lease": str(tmp_path / "machine.host"), "session": "mine", "lease_s": 20}
+    (tmp_path / "mariadb-0a1b2c3d").mkdir()
+    (tmp_path / "mariadb-0a1b2c3d" / "job.json").write_text(json.dumps(job))
+    log = agent.Supervisor(str(tmp_path / "mariadb-0a1b2c3d"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     log.tell("stopped")
-    size = (tmp_path / "lease.stopped").stat().st_size
+    size = (tmp_path / "mine.stops").stat().st_size
     # The disk has room for half of what is written next.
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + size // 2, hard))
     try:
         log.tell("continued")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert size < (tmp_path / "lease.stopped").stat().st_size < 2 * size
+    assert size < (tmp_path / "mine.stops").stat().st_size < 2 * size
     log.tell("stopped")
     host = Stopped()
+    monkeypatch.setattr(host, "path", lambda *_: str(tmp_path / "mine.stops"))
     monkeypatch.setattr(host, "read", lambda path: Path(path).read_bytes())
-    found = stops.read(host, str(tmp_path / "lease"))  # type: ignore[arg-type]
+    found = stops(host, "mine")  # type: ignore[arg-type]
     assert [(stop.job, stop.what, stop.ended) for stop in found] == [("mariadb", "command", None)] * 2
 
 
@@ -431,8 +436,8 @@ class Exchanges:
 
 def offset(monkeypatch: pytest.MonkeyPatch, *took: tuple[float, float]) -> tuple[Any, Exchanges]:
     host = Exchanges(*took)
-    monkeypatch.setattr(clocks, "time", host)
-    return pytest.approx(clocks.clock_offset(cast(RemoteHost, host)), abs=1e-6), host
+    monkeypatch.setattr(sessions, "time", host)
+    return pytest.approx(clock_offset(cast(RemoteHost, host)), abs=1e-6), host
 
 
 def test_of_several_exchanges_with_a_clock_the_shortest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,7 +551,7 @@ def test_clocks_by_which_a_load_itself_is_timed_must_be_together(session: Apart,
 def test_what_stood_still_is_told_in_the_time_of_the_samples() -> None:
     host = Stopped()
     host.ahead_s = 4.0
-    found = stops.read(cast(RemoteHost, host), "/lease")
+    found = stops(cast(RemoteHost, host), "mine")
     assert [(each.began, each.ended) for each in found] == [(6.0, 8.5), (1_699_999_996.0, None)]
 
 

@@ -347,7 +347,7 @@ def test_names_of_trials_and_of_files_are_no_reason(target: str) -> None:
     said = """tidb_v7_1_3_sysbench: profile tiny, inventory faults
   1/4  FAILED r01-mariadb-oltp_point_select-threads2: status 1
 FATAL: /usr/share/sysbench/oltp_common.lua:349: connection creation failed, --db-driver=mysql
-artefacts/0589/supervise.py, artefacts/0589/run_probe.py"""
+artefacts/0589/agent.py, artefacts/0589/run_probe.py"""
     assert not re.search(Fault("kill", target).named_by or "driver was", said, re.IGNORECASE)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -12,10 +10,9 @@ from forked import NURSERY
 from kit import PATIENCE_S, Home
 
 from benchbook.errors import BenchbookError
-from benchbook.hosts import holder, reservation
+from benchbook.hosts import reservation
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.jobs import Command, Job
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 
 
@@ -23,12 +20,12 @@ class Driver:
     """A driver of the checkout `home`. It says `reserved`, then waits for words:
 
     `load` starts a job on each host, `wait` waits for the first job's end, `leave` ends it all. `elsewhere`: its
-    reservation reads as if made on another machine. `apart`: each host is a machine of its own, reserved one by one.
+    reservation reads as if made on another machine.
     """
 
-    def __init__(self, home: Home, inventory: str, hosts: str, *, elsewhere: bool = False, apart: bool = False) -> None:
+    def __init__(self, home: Home, inventory: str, hosts: str, *, elsewhere: bool = False) -> None:
         self._line, there = NURSERY.Pipe()
-        words = (there, home.environment, inventory, hosts, elsewhere, apart)
+        words = (there, home.environment, inventory, hosts, elsewhere)
         self.process = NURSERY.Process(target=_drive, args=words)
         self.process.start()
         there.close()
@@ -69,13 +66,11 @@ class Driver:
 
 
 def _drive(
-    line: Connection[Any, Any], environment: dict[str, str], inventory: str, hosts: str, elsewhere: bool, apart: bool
+    line: Connection[Any, Any], environment: dict[str, str], inventory: str, hosts: str, elsewhere: bool
 ) -> None:
     os.environ.update(environment)
     if elsewhere:
-        holder.boot_id = lambda: "another machine's"
-    if apart:
-        reservation.arrive = _apart(reservation.arrive)
+        reservation.boot_id = lambda: "another machine's"
     try:
         with Session(load_inventory(inventory), hosts.split(",")) as session:
             line.send("reserved")
@@ -94,11 +89,3 @@ def _obey(line: Connection[Any, Any], session: Session) -> None:
             line.send("loading")
         else:
             line.send(jobs[0].wait().reason)
-
-
-def _apart(arrive: Callable[[RemoteHost], reservation.Arrival]) -> Callable[[RemoteHost], reservation.Arrival]:
-    def arrived(host: RemoteHost) -> reservation.Arrival:
-        arrival = arrive(host)
-        return replace(arrival, place=f"{arrival.place} {host.name}")
-
-    return arrived

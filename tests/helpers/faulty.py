@@ -62,7 +62,7 @@ class Victims:
         """kill -9 of the one process, or its supervisor, whose command line has these words."""
 
         def fault() -> None:
-            found = [p for p in self.home.processes(*words) if ("supervise.py" in " ".join(words_of(p))) == supervisor]
+            found = [p for p in self.home.processes(*words) if ("agent.py" in " ".join(words_of(p))) == supervisor]
             assert found, words
             for process in found:
                 # The login that hears a job out ends with its supervisor, whose command line it has.
@@ -74,7 +74,7 @@ class Victims:
         """kill -9 of it while its supervisor, which names jobs `of`, is stopped: nobody says that it has ended."""
 
         def fault() -> None:
-            for process in self.home.processes("supervise.py", of):
+            for process in self.home.processes("agent.py", of):
                 process.suspend()
             self.kill(*words)()
 

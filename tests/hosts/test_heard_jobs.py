@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts import jobs, open_command, spare_login
-from benchbook.hosts.jobs import Job
+from benchbook.hosts import open_command, spare_login
 from benchbook.hosts.open_command import OpenCommand
 from benchbook.hosts.spare_login import SpareLogin
 
@@ -32,44 +31,6 @@ class Running:
             self.looks += 1
             return json.dumps(ENDED).encode() if self.over.is_set() else b""
         return b"line\n" if offset < 5 * self.looks else b""
-
-
-def heard(host: Running) -> Any:
-    return SimpleNamespace(over=host.over, close=lambda: None)
-
-
-def never(seconds: float) -> None:
-    raise AssertionError(f"slept {seconds} s")
-
-
-def test_who_hears_of_a_jobs_end_does_not_sleep_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = Running()
-    monkeypatch.setattr(jobs.time, "sleep", never)
-    job = Job(host, "/jobs/load-1", ["/supervise.py"], 1, heard(host))  # type: ignore[arg-type]
-    lines: list[bytes] = []
-
-    def printed(data: bytes) -> None:
-        lines.append(data)
-        host.over.set()
-
-    assert job.wait(on_output=printed, expected_s=600).exit == 0
-    assert (host.looks, lines) == (2, [b"line\n", b"line\n"]), "after the first, a look at the end"
-
-
-def test_where_the_login_is_gone_looking_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    host, slept = Running(), []
-    gone = SimpleNamespace(over=threading.Event(), close=lambda: None)
-    gone.over.set()
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 3:
-            host.over.set()
-
-    monkeypatch.setattr(jobs.time, "sleep", sleep)
-    job = Job(host, "/jobs/load-1", ["/supervise.py"], 1, gone)  # type: ignore[arg-type]
-    assert job.wait(expected_s=600).exit == 0
-    assert slept == [1.0, 1.0, 1.0]
 
 
 # -- commands that are heard ----------------------------------------------------------------------------------------
@@ -211,21 +172,3 @@ def test_one_on_its_way_is_hung_up_on_when_it_comes(monkeypatch: pytest.MonkeyPa
     assert hung_up.empty()
     go.set()
     assert hung_up.get(timeout=30) is there
-
-
-@pytest.mark.parametrize(
-    ("how", "words", "timeout"),
-    [
-        ({}, ["stop"], 150.0),
-        ({"at_once": True}, ["kill"], 150.0),
-        # Its grace is 90 s: to be waited for as long as it takes within 600.
-        ({"within_s": 600.0}, ["finish", 600.0], 660.0),
-    ],
-)
-def test_an_end_is_waited_for_as_long_as_it_may_take(how: Any, words: list[object], timeout: float) -> None:
-    host, ran = Running(), list[tuple[Any, float]]()
-    host.over.set()
-    host.run = lambda argv, *, timeout: ran.append((argv, timeout))  # type: ignore[attr-defined]
-    job = Job(host, "/jobs/db-1", ["python3", "-S", "/supervise.py"], 1, None, 90.0)  # type: ignore[arg-type]
-    job.stop(**how)
-    assert ran == [(["python3", "-S", "/supervise.py", *words, "/jobs/db-1"], timeout)]

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,14 +21,14 @@ from kit import Home, processes_of, until
 
 from benchbook import notebook_run
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
-from benchbook.hosts import capacity, disk_room, host_facts
+from benchbook.hosts import agent, capacity, disk_room, host_facts
 from benchbook.hosts import lab as labs
 from benchbook.hosts.about import HostFacts
+from benchbook.hosts.agent import Command, Ended, Job, agent_on
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
 from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.secret_files import secret_files
 from benchbook.hosts.session import Session
@@ -138,7 +139,7 @@ def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
 
 def test_a_host_that_refuses_to_write_is_no_lost_connection(host: RemoteHost) -> None:
     with pytest.raises(RemoteFailed, match=r"db1: .*/dev/full.*the host refuses \(Failure\): is its disk full"):
-        host.touch("/dev/full")
+        host.write("/dev/full", "held", mode=0o666)
 
 
 def test_a_disk_that_fills_while_a_file_is_put_there_is_named(
@@ -356,11 +357,11 @@ def command(*argv: str, **more: object) -> Command:
     return Command(argv, **{"timeout_s": 120, **more})  # type: ignore[arg-type]
 
 
-def start(host: RemoteHost, what: Command, lease: str = "test") -> Job:
-    """A job whose lease nobody renews but the test."""
-    path = host.path("leases", lease)
-    host.touch(path)
-    return Job.start(host, "test", what, path)
+def start(host: RemoteHost, what: Command, session: str = "test") -> Job:
+    """A job under a reservation that nobody renews."""
+    path = host.path("test.host")
+    host.write(path, json.dumps({"session": session}))
+    return Job.start(host, "test", what, session, path)
 
 
 def group_of(job: Job) -> int:
@@ -429,56 +430,6 @@ def test_a_command_is_started_with_no_signal_blocked_or_ignored(session: Session
     assert (int(fields["SigBlk"], 16) & settable, int(fields["SigIgn"], 16) & settable) == (0, 0)
 
 
-def test_a_command_started_by_a_supervisor_that_ignores_hangups_and_interrupts_does_not(tmp_path: Path) -> None:
-    (tmp_path / "lease").touch()
-    job = {"argv": ["cat", "/proc/self/status"], "lease": str(tmp_path / "lease")}
-    (tmp_path / "job.json").write_text(json.dumps({**job, "lease_s": 30, "grace_s": 1, "timeout_s": 30}))
-    ignoring = "trap '' INT HUP; exec \"$@\""
-    supervisor = remote_program("hosts", "supervise.py")
-    subprocess.run(["sh", "-c", ignoring, "sh", sys.executable, supervisor, "start", tmp_path], check=True, timeout=30)
-    until((tmp_path / "status.json").exists, "the command ends")
-    fields = dict(line.split(":\t", 1) for line in (tmp_path / "stdout").read_text().splitlines())
-    assert int(fields["SigIgn"], 16) & 0b11 == 0
-
-
-def test_what_has_the_number_of_a_job_of_an_earlier_boot_is_left_alone(tmp_path: Path) -> None:
-    """The host was started anew in mid-run: its jobs are gone, their numbers are given again, and their folders lie."""
-    folder = tmp_path / "jobs" / "load-12345678"
-    folder.mkdir(parents=True)
-    job = {"lease": str(tmp_path / "lease"), "lease_s": 1, "grace_s": 1, "secret_files": ["password"]}
-    (folder / "job.json").write_text(json.dumps(job))
-    (folder / "password").write_text("hush")
-    with subprocess.Popen(["sleep", "300"]) as innocent:
-        pids = {"supervisor": innocent.pid, "group": innocent.pid, "lease": job["lease"], "boot": "an earlier one"}
-        (folder / "pid").write_text(json.dumps(pids))
-        words = [sys.executable, remote_program("hosts", "supervise.py"), "reap", folder.parent, tmp_path / "own"]
-        said = subprocess.run(words, check=True, timeout=30, capture_output=True, text=True).stdout
-        assert json.loads(said) == {"ended": [], "held": []}
-        assert innocent.poll() is None
-        assert not folder.exists()
-        innocent.kill()
-
-
-def test_a_command_is_bound_to_the_processors_of_its_host_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
-    def started(name: str, cpus: list[int]) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "lease").touch()
-        job = {"argv": ["cat", "/proc/self/status"], "lease": str(folder / "lease"), "cpus": cpus}
-        (folder / "job.json").write_text(json.dumps({**job, "lease_s": 30, "grace_s": 1, "timeout_s": 30}))
-        program = remote_program("hosts", "supervise.py")
-        subprocess.run([sys.executable, program, "start", folder], check=True, timeout=30)
-        until((folder / "status.json").exists, "the command ends")
-        return folder
-
-    last = max(os.sched_getaffinity(0))
-    fields = dict(line.split(":\t", 1) for line in (started("bound", [last]) / "stdout").read_text().splitlines())
-    assert fields["Cpus_allowed_list"] == str(last)
-    missing = started("missing", [4095])
-    assert json.loads((missing / "status.json").read_text())["exit"] == 127
-    assert "cannot be bound to processors [4095]" in (missing / "stderr").read_text()
-
-
 def test_a_program_that_is_not_there_and_a_signal_are_told_apart(session: Session) -> None:
     missing = session.start(session.hosts["db1"], "test", command("no-such-program"))
     assert missing.wait().exit == 127
@@ -506,25 +457,8 @@ def test_a_job_survives_a_lost_connection_and_nothing_is_said_twice(session: Ses
     assert b"".join(seen).decode() == COUNTED
 
 
-def test_the_end_of_a_job_is_heard_and_where_its_login_is_cut_looked_for(session: Session) -> None:
-    host = session.hosts["db1"]
-    heard = session.start(host, "test", command("sh", "-c", "echo done"), heard=True)
-    assert heard._heard is not None
-    assert heard._heard.over.wait(30)
-    ended = heard.status()
-    assert ended is not None, "who hears of its end finds it told"
-    assert (ended.reason, heard.stdout()) == ("exited", b"done\n")
-    cut = session.start(
-        host, "test", command("sh", "-c", "until [ -e go ]; do sleep 0.05; done", cwd="{job}/run"), heard=True
-    )
-    cut.hang_up()
-    host.write(f"{cut.folder}/run/go", "went on\n")
-    assert cut.wait().reason == "exited"
-
-
 def test_a_job_dies_with_its_lease_and_so_does_everything_it_started(lab: Inventory) -> None:
     host = RemoteHost(changed(lab, lease_s=5), "db1")
-    host.mkdir(host.path("jobs"), host.path("leases"))
     family = "trap '' TERM; sleep 300 & (trap '' TERM; sleep 300) & wait"
     job = start(host, command("sh", "-c", family, grace_s=0.5, secrets={"password": "hush"}))
     group = group_of(job)
@@ -545,7 +479,6 @@ def test_a_job_lives_for_as_long_as_its_lease_is_renewed(lab: Inventory) -> None
 
 def test_a_driver_that_comes_back_too_late_is_told(lab: Inventory) -> None:
     host = RemoteHost(changed(lab, lease_s=5), "db1")
-    host.mkdir(host.path("jobs"), host.path("leases"))
     job = start(host, command("sleep", "300"))
     host.inventory = changed(lab, lease_s=5, port=2299)  # from here on nobody answers
     host.close()
@@ -596,17 +529,6 @@ def test_what_a_killed_supervisor_leaves_is_ended_wherever_it_went(session: Sess
     until(lambda: len(left()) == 2, "the command goes with it, and its children do not")
     session.end(job)
     assert left() == []
-
-
-def test_a_job_that_is_asked_for_twice_is_started_once(tmp_path: Path) -> None:
-    (tmp_path / "lease").touch()
-    job = {"argv": ["sh", "-c", "echo once"], "lease": str(tmp_path / "lease")}
-    (tmp_path / "job.json").write_text(json.dumps({**job, "lease_s": 30, "grace_s": 1, "timeout_s": 30}))
-    start = [sys.executable, remote_program("hosts", "supervise.py"), "start", tmp_path]
-    said = [subprocess.run(start, check=True, timeout=30, capture_output=True, text=True).stdout for _ in range(2)]
-    until((tmp_path / "status.json").exists, "the command ends")
-    assert said[0] == said[1] == f"{json.loads((tmp_path / 'pid').read_text())['supervisor']}\n"
-    assert (tmp_path / "stdout").read_text() == "once\n"
 
 
 def test_a_suspended_supervisor_is_ended_too(session: Session) -> None:
@@ -660,10 +582,9 @@ STUBBORN = "trap 'echo asked' TERM; echo ready; while :; do sleep 0.05; done"
 def test_what_a_job_was_granted_for_its_end_goes_with_its_driver(lab: Inventory) -> None:
     """A server that writes its dirty pages for ten minutes; the driver dies meanwhile."""
     host = RemoteHost(changed(lab, lease_s=5), "db1")
-    host.mkdir(host.path("jobs"), host.path("leases"))
     job = start(host, command("sh", "-c", STUBBORN, grace_s=0.2))
     until(lambda: job.stdout() == b"ready\n", "its trap is set")
-    finishing = host.start(["python3", host.push(remote_program("hosts", "supervise.py")), "finish", 600, job.folder])
+    finishing = host.start([*agent_on(host), "stop", job.folder, 600])
     until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
     finishing.close()
     ended = until(job.status, "the lease runs out")
@@ -675,7 +596,7 @@ def test_who_stops_a_job_that_was_granted_minutes_waits_for_its_own_grace_only(s
     host = session.hosts["db1"]
     job = session.start(host, "test", command("sh", "-c", STUBBORN, grace_s=0.2))
     until(lambda: job.stdout() == b"ready\n", "its trap is set")
-    finishing = host.start(["python3", host.push(remote_program("hosts", "supervise.py")), "finish", 600, job.folder])
+    finishing = host.start([*agent_on(host), "stop", job.folder, 600])
     until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
     ended = session.end(job)
     finishing.close()
@@ -704,7 +625,7 @@ def test_leaving_a_session_ends_all_that_it_started(lab: Inventory) -> None:
 
 def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventory, host: RemoteHost) -> None:
     host.inventory = changed(lab, lease_s=5)  # which is how long it is watched for a sign of life
-    job = start(host, command("sleep", "300"), lease="gone")
+    job = start(host, command("sleep", "300"), "gone")
     group = group_of(job)
     with Session(lab, ["db1"]) as opened:
         assert opened.reaped == {"db1": [Path(job.folder).name]}
@@ -719,6 +640,47 @@ def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
         with pytest.raises(HostUnusable, match=r"hosts\.db1: the host is reserved by .* since "), Session(lab, ["db1"]):
             pass
         assert job.status() is None, "the first run's job goes on"
+
+
+# -- what ends a job, before it has ended -----------------------------------------------------------------------------
+
+
+def test_why_a_host_ends_a_job_is_told_before_its_end(host: RemoteHost) -> None:
+    lasting = Command(["sh", "-c", "trap '' TERM; sleep 300 & wait"], timeout_s=0.2, grace_s=300)
+    job = start(host, lasting)
+    doomed = until(job.fate, "its time is over")
+    assert (doomed.reason, doomed.ended, job.status()) == ("timeout", 0, None)
+    assert doomed.from_outside("it") == "it was ended by its host: it took longer than it may"
+    host.run(["python3", "-c", f"import os; os.killpg({group_of(job)}, 9)"])
+    assert until(job.status, "it has ended") == job.fate()
+    assert getattr(job.fate(), "reason", None) == "timeout"
+
+
+LATE = """#!/bin/sh
+case "$*" in *" start "*) echo $$ > FILE; kill -STOP $$ ;; esac
+exec python3 "$@"
+"""
+
+
+def test_a_start_that_is_not_heard_of_in_time_begins_nothing_later(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python stands still before it is the supervisor; then it goes on."""
+    late, pid, done = tmp_path / "late", tmp_path / "pid", tmp_path / "done"
+    late.write_text(LATE.replace("FILE", str(pid)))
+    late.chmod(0o755)
+    name = f"late{time.time_ns()}"
+    monkeypatch.setattr(agent, "STARTED_WITHIN_S", 2.0)
+    monkeypatch.setattr(RemoteHost, "python", str(late))
+    with pytest.raises(RemoteFailed, match=r"no word within 2 s"):
+        Job.start(host, name, Command(["touch", done], timeout_s=30), "test", host.path("none.host"))
+    standing = psutil.Process(int(pid.read_text()))
+    assert standing.status() == psutil.STATUS_STOPPED
+    standing.resume()
+    until(lambda: not standing.is_running() or standing.status() == psutil.STATUS_ZOMBIE, "its end")
+    (folder,) = host.run(["find", host.path("jobs"), "-name", f"{name}-*"]).stdout.split()
+    assert sorted(path.name for path in Path(folder).iterdir()) == ["begun"]
+    assert not done.exists()
 
 
 # -- facts --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import fabric
 import pytest
 
 from benchbook.errors import ConnectionLost, HostUnreachable, HostUnusable
-from benchbook.hosts.jobs import Job
+from benchbook.hosts.agent import Job
 from benchbook.hosts.patient_login import PatientLogin
 
 OPEN = cast(fabric.Connection, object())
@@ -87,5 +87,5 @@ class Woken:
 
 
 def test_a_driver_that_was_stopped_itself_asks_again_before_it_says_that_the_host_is_away() -> None:
-    job = Job(Woken(), "/jobs/load-1", ["/supervise.py"], 1)  # type: ignore[arg-type]
+    job = Job(Woken(), "/jobs/load-1", [], 1, "1", 3.0)  # type: ignore[arg-type]
     assert job.wait().reason == "exited"

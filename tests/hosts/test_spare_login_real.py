@@ -15,11 +15,11 @@ import psutil
 import pytest
 from kit import ROOT, until
 
-from benchbook.errors import BenchbookError, ConnectionLost, HostUnusable, RemoteFailed
-from benchbook.hosts import connection, jobs, logins
+from benchbook.errors import ConnectionLost, HostUnusable
+from benchbook.hosts import connection, logins
 from benchbook.hosts import lab as labs
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.logins import Logins
 from benchbook.hosts.patience import patient
 from benchbook.hosts.remote_host import RemoteHost
@@ -152,14 +152,13 @@ def test_a_spare_login_that_was_killed_between_two_starts_costs_another_login(la
 def test_a_spare_login_that_broke_unnoticed_is_a_lost_connection_and_what_it_was_for_starts_once(
     lab: Inventory, host: RemoteHost
 ) -> None:
-    host.mkdir(host.path("jobs"), host.path("leases"))
-    lease = host.path("leases", "spare")
-    host.touch(lease)
+    lease = host.path("spare.host")
+    host.write(lease, json.dumps({"session": "test"}))
     spare = spare_of(host)
     # As a network does that hands on nothing more: whoever is asked next finds the login gone.
     spare.transport.sock.shutdown(2)
     spare.transport.join(0.01)
-    job = Job.start(host, "test", Command(["sh", "-c", "echo once"], timeout_s=30), lease, heard=True)
+    job = Job.start(host, "test", Command(["sh", "-c", "echo once"], timeout_s=30), "test", lease)
     assert (job.wait().reason, job.stdout()) == ("exited", b"once\n")
 
 
@@ -192,67 +191,3 @@ def test_a_login_that_breaks_as_soon_as_it_stands_is_a_host_that_cannot_be_reach
         host.connect()
     host.open_ahead()
     assert host._logins._spare.take() is None
-
-
-# -- what ends a job, before it has ended -----------------------------------------------------------------------------
-
-
-def test_why_a_host_ends_a_job_is_told_before_its_end(host: RemoteHost) -> None:
-    host.mkdir(host.path("jobs"), host.path("leases"))
-    lease = host.path("leases", "fate")
-    host.touch(lease)
-    lasting = Command(["sh", "-c", "trap '' TERM; sleep 300 & wait"], timeout_s=0.2, grace_s=300)
-    job = Job.start(host, "test", lasting, lease)
-    doomed = until(job.fate, "its time is over")
-    assert (doomed.reason, doomed.ended, job.status()) == ("timeout", 0, None)
-    assert doomed.from_outside("it") == "it was ended by its host: it took longer than it may"
-    host.run(["python3", "-c", f"import os; os.killpg({group_of(job)}, 9)"])
-    assert until(job.status, "it has ended") == job.fate()
-    assert getattr(job.fate(), "reason", None) == "timeout"
-
-
-def group_of(job: Job) -> int:
-    return int(json.loads(job.host.read(f"{job.folder}/pid"))["group"])
-
-
-def test_a_job_that_cannot_be_made_says_why_in_a_sentence(host: RemoteHost) -> None:
-    host.mkdir(host.path("leases"))
-    host.run(["rm", "-rf", host.path("jobs")])
-    host.write(host.path("jobs"), "a file")
-    try:
-        with pytest.raises(BenchbookError, match=r"supervise\.py: .*Not a directory") as problem:
-            Job.start(host, "test", Command(["true"], timeout_s=30), host.path("leases", "none"))
-        assert "Traceback" not in str(problem.value)
-    finally:
-        host.run(["rm", host.path("jobs")])
-        host.mkdir(host.path("jobs"))
-
-
-LATE = """#!/bin/sh
-case "$*" in *" start "*) echo $$ > FILE; kill -STOP $$ ;; esac
-exec python3 "$@"
-"""
-
-
-def test_a_start_that_is_not_heard_of_in_time_begins_nothing_later(
-    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its Python stands still before it is the supervisor; then it goes on."""
-    late, pid, done = tmp_path / "late", tmp_path / "pid", tmp_path / "done"
-    late.write_text(LATE.replace("FILE", str(pid)))
-    late.chmod(0o755)
-    lease = host.path("leases", "late")
-    host.mkdir(host.path("leases"))
-    host.touch(lease)
-    name = f"late{time.time_ns()}"
-    monkeypatch.setattr(jobs, "_STARTED_S", 2.0)
-    monkeypatch.setattr(RemoteHost, "python", str(late))
-    with pytest.raises(RemoteFailed, match=r"no word within 2 s"):
-        Job.start(host, name, Command(["touch", done], timeout_s=30), lease)
-    standing = psutil.Process(int(pid.read_text()))
-    assert standing.status() == psutil.STATUS_STOPPED
-    standing.resume()
-    until(lambda: not standing.is_running() or standing.status() == psutil.STATUS_ZOMBIE, "its end")
-    (folder,) = host.run(["find", host.path("jobs"), "-name", f"{name}-*"]).stdout.split()
-    assert sorted(path.name for path in Path(folder).iterdir()) == ["begun"]
-    assert not done.exists()

@@ -25,9 +25,9 @@ from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, servi
 
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts import host_facts
+from benchbook.hosts.agent import Command, remote_program
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile

@@ -110,10 +110,10 @@ def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_po
 def test_the_port_is_read_off_what_servers_print(said: str, port: int | None) -> None:
     """What the real ones printed on 26 November 2026, told to listen where another program did."""
 
-    def away(_: Path) -> str:
+    def away(*_: object, **__: object) -> None:
         raise ConnectionLost("db1")
 
-    told = taken_port.in_words(cast(RemoteHost, SimpleNamespace(name="db1", push=away)), said)
+    told = taken_port.in_words(cast(RemoteHost, SimpleNamespace(name="db1", run=away)), said)
     assert told.partition(" is taken")[0] == (f"port {port} of db1" if port else "")
 
 

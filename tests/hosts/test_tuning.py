@@ -20,9 +20,9 @@ from benchbook.display import differences
 from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts import host_facts
 from benchbook.hosts.about import HostFacts
+from benchbook.hosts.agent import remote_program
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import tune
 from benchbook.probes.watch import watching
@@ -341,7 +341,7 @@ def test_a_driver_that_is_gone_leaves_no_setting_behind(lab_home: Home, lab: Inv
         tune(session)
         assert SWAPPINESS.read_text().strip() == "1"
         # What the lease does when nobody renews it, at once: the supervisor takes its command with it.
-        for process in lab_home.processes("supervise.py", "tune-"):
+        for process in lab_home.processes("agent.py", "tune-"):
             process.kill()
         until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
         until(lambda: not lab_home.processes("tune.py"), "nothing holds it any more")
@@ -358,7 +358,7 @@ def test_what_is_put_back_in_mid_run_spoils_the_trial_and_is_set_again(
         assert len(lab_home.processes("tune.py", "hold")) == 1, "what holds is left alone"
         with pytest.raises(SettingsLost, match="the settings of db1 was killed"), watching(session, []):  # noqa: PT012
             # A host does so too whose driver was asleep, or cut off, for longer than its lease.
-            for process in lab_home.processes("supervise.py", "tune-"):
+            for process in lab_home.processes("agent.py", "tune-"):
                 process.kill()
             until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
         session.reach()

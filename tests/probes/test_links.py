@@ -16,7 +16,7 @@ from sshd import Variant, new_key, serving
 
 from benchbook.campaign.validity.disturbances import disturbances
 from benchbook.campaign.validity.looked_at import LookedAt
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.agent import remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes import probe
 from benchbook.probes.known_probes import find

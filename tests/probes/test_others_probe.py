@@ -12,11 +12,11 @@ from pathlib import Path
 
 from kit import until
 
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.agent import remote_program
 
 RUNNER = remote_program("probes", "run_probe.py")
 OTHERS = remote_program("probes", "others_probe.py")
-SUPERVISOR = remote_program("hosts", "supervise.py")
+SUPERVISOR = remote_program("hosts", "agent.py")
 # A name that no other process has, so that what else this machine does is left out.
 BURN = "import time\nopen('/proc/self/comm', 'w').write('burns-{0}')\nwhile time.process_time() < 30: pass"
 
@@ -78,20 +78,21 @@ def test_the_driver_and_its_children_are_a_part_of_the_run(tmp_path: Path) -> No
 
 def test_a_job_that_a_supervisor_of_ours_started_is_a_part_of_the_run(tmp_path: Path) -> None:
     job = tmp_path / "job"
-    job.mkdir()
-    lease = tmp_path / "lease"
-    lease.touch()
+    lease = tmp_path / "machine.host"
+    lease.write_text(json.dumps({"session": "mine"}))
     about = {
         "argv": [sys.executable, "-c", BURN.format("job")],
         "env": {},
         "cwd": None,
+        "cpus": [],
+        "session": "mine",
         "lease": str(lease),
         "lease_s": 60,
         "grace_s": 1,
         "timeout_s": 60,
         "secret_files": [],
     }
-    (job / "job.json").write_text(json.dumps(about))
+    Path(f"{job}.json").write_text(json.dumps({"job": about, "secrets": {}}))
     with sampling(tmp_path / "samples", driver()) as out:
         subprocess.run([sys.executable, str(SUPERVISOR), "start", str(job)], check=True)
         try:

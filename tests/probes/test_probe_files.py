@@ -26,7 +26,7 @@ from benchbook import cli, pipeline
 from benchbook.analysis.checks import Check, failed_probes
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput, NotWritten, OutputNotParseable
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.agent import remote_program
 from benchbook.hosts.session import Session
 from benchbook.probes import libraries
 from benchbook.probes.known_probes import find, own

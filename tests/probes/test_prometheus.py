@@ -22,7 +22,7 @@ import pytest
 from kit import FIXTURES
 
 from benchbook.errors import BadInput, OutputNotParseable, ProbeFailed
-from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.agent import Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import prometheus as prom

@@ -16,7 +16,7 @@ from kit import until
 
 from benchbook.analysis import cpu_use
 from benchbook.errors import OutputNotParseable
-from benchbook.hosts.jobs import remote_program
+from benchbook.hosts.agent import remote_program
 from benchbook.probes.known_probes import find
 from benchbook.probes.metric import counter, level
 from benchbook.probes.remote import host_probe

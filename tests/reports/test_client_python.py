@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from benchbook.errors import SystemFailed
-from benchbook.hosts.jobs import Command, Job
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.reports.transfer import client_python

@@ -15,8 +15,8 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Quantity, Record
 from benchbook.claims import ledger_check, more
 from benchbook.errors import BadInput
+from benchbook.hosts.agent import Ended
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.jobs import Ended
 from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
 from benchbook.profiles import DmSize, load_profile

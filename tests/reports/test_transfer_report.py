@@ -24,8 +24,8 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import HostFacts, Survey
+from benchbook.hosts.agent import Ended, remote_program
 from benchbook.hosts.inventory import EndpointSettings, load_inventory
-from benchbook.hosts.jobs import Ended, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes.known_probes import PROCESS
 from benchbook.probes.probe_file import read

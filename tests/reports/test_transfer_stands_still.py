@@ -74,7 +74,7 @@ def test_a_transfer_that_splits_for_ever_ends_with_its_server_or_when_nothing_mo
     campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
 
     def kill_source() -> None:
-        until(lambda: moving_home.processes("jobs/transfer-", "supervise.py"), "the transfer runs")
+        until(lambda: moving_home.processes("jobs/transfer-", "agent.py"), "the transfer runs")
         (server,) = moving_home.processes("ferret-server", "ferret-source")
         server.kill()
 

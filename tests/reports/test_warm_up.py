@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from kit import FIXTURES
 
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.agent import Command
 from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
 from benchbook.workloads import ab
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from benchbook.errors import BenchbookError, ConnectionLost, RemoteFailed, SystemFailed, WorkloadFailed
-from benchbook.hosts.jobs import Command, Ended, Job
+from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems import server as server_module

@@ -15,9 +15,9 @@ from benchbook.campaign.design import Cell, plan
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, OutputNotParseable, SystemFailed
+from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.jobs import Command, Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kinds import kind_of

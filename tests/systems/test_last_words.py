@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from benchbook.hosts.jobs import Ended, Job
+from benchbook.hosts.agent import Ended, Job
 from benchbook.systems.health import died, last_words
 
 PANIC = """[2026/11/21 07:00:01.123 +00:00] [INFO] [server.go:247] ["server is running MySQL protocol"]

@@ -93,7 +93,7 @@ def content(cluster: TiDBCluster) -> list[list[Sequence[Any]]]:
 def test_a_cluster_from_a_topology_shares_its_data_and_restores_it(deployed: Inventory, cluster_home: Home) -> None:
     with running(deployed) as cluster:
         cluster.refresh(None)
-        (store,) = [p for p in cluster_home.processes("--status-addr=") if "supervise.py" not in " ".join(words_of(p))]
+        (store,) = [p for p in cluster_home.processes("--status-addr=") if "agent.py" not in " ".join(words_of(p))]
         assert store.cmdline()[0] == str(cluster_home.path / "deploy" / "tikv-20160" / "bin" / "tikv-server")
         one, two = cluster.endpoints()
         via = cluster.own_hosts[0]

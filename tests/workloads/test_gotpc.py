@@ -13,9 +13,9 @@ from kit import FIXTURES, ROOT
 from records import record
 
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
+from benchbook.hosts.agent import Command, Ended, remote_program
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.jobs import Command, Ended, remote_program
 from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load

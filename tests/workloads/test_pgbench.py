@@ -15,8 +15,8 @@ from kit import FIXTURES, ROOT
 from records import record
 
 from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.hosts.agent import Command, Ended, remote_program
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command, Ended, remote_program
 from benchbook.probes import probe_file
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load

@@ -10,7 +10,7 @@ import pytest
 
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, TrialFailed, WorkloadFailed
-from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.agent import Command, Ended
 from benchbook.profiles import SysbenchSize
 from benchbook.workloads.base import Outcome, Ran
 from benchbook.workloads.sysbench import Sysbench

@@ -11,9 +11,9 @@ from kit import FIXTURES, INVENTORY, ROOT, Home
 from benchbook import published
 from benchbook.campaign.design import Cell, plan
 from benchbook.errors import BadInput, HostUnusable, WorkloadFailed
+from benchbook.hosts.agent import Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.jobs import Ended
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report

@@ -18,8 +18,8 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
 from benchbook.errors import ConnectionLost, WorkloadFailed
 from benchbook.hosts.about import HostFacts
+from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile

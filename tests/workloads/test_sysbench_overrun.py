@@ -13,7 +13,7 @@ from benchbook.campaign import knee_search
 from benchbook.campaign.design import Cell
 from benchbook.campaign.knee_search import Searched
 from benchbook.errors import WorkloadFailed
-from benchbook.hosts.jobs import Command, Ended
+from benchbook.hosts.agent import Command, Ended
 from benchbook.knee.offered_load import verdict
 from benchbook.knee.slo import Slo
 from benchbook.plots import knee_plot, output

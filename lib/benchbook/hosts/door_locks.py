@@ -1,6 +1,6 @@
 """Who starts, uses and stops hosts of a lab: locks by door (address:port), whatever checkout or inventory leads there.
 
-Two files per door, in the place of reservations (`remote/reserve.py`): one is held alone while hosts are started or
+Two files per door, in the place of reservations (`remote/agent.py`): one is held alone while hosts are started or
 stopped there, the other is shared by all drivers that use them. The operating system lets go of both when their
 process ends, however it ends.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import BenchbookError, writing
-from benchbook.hosts.remote import reserve
+from benchbook.hosts.remote import agent
 
 # A lab of many hosts, each with jobs to be ended, is stopped within this; and one is waited for that was just begun.
 CHANGE_S, USE_S = 90.0, 30.0
@@ -64,11 +64,11 @@ def _is_unused(door: str) -> bool:
 
 @contextmanager
 def _opened(door: str, what: str) -> Iterator[int]:
-    place = Path(reserve.PLACE)
+    place = Path(agent.PLACE)
     with writing(place):
         try:
-            reserve.own_folder(str(place))
-        except reserve.Trouble as problem:
+            agent.own_folder(str(place))
+        except agent.Trouble as problem:
             raise BenchbookError(f"{problem}. Fix: remove it") from problem
         name = re.sub(r"[^\w.:-]", "_", door)
         # Not handed on to the hosts that are started meanwhile (PEP 446).

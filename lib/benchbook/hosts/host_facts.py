@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
-from benchbook.hosts.clocks import clock_offset
-from benchbook.hosts.jobs import program_on
+from benchbook.hosts.agent import program_on
 from benchbook.hosts.patience import patiently
+from benchbook.hosts.session import clock_offset
 from benchbook.hosts.tuning import left_behind, tune
 
 # Named in annotations only: a chain of imports ends here.

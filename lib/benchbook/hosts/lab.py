@@ -27,8 +27,8 @@ from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
 from benchbook.given.turns import own_turn
 from benchbook.hosts import door_locks, taken_port
+from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import remote_program
 from benchbook.hosts.reservation import check_lab_free
 
 _SSHD_CONFIG = """\
@@ -359,11 +359,9 @@ def _known_host(folder: Path) -> tuple[str, str]:
 
 
 def _stop_jobs(host: LabHost) -> None:
-    """What a killed run left on the host, ended by the host's own supervisor program."""
-    jobs = sorted((host.folder / "work" / "jobs").glob("*/pid"))
-    if jobs:
-        program = str(remote_program("hosts", "supervise.py"))
-        subprocess.run([sys.executable, program, "stop", *(str(pid.parent) for pid in jobs)], check=True)
+    """End what a killed run left on the host, by the host's own agent."""
+    program = str(remote_program("hosts", "agent.py"))
+    subprocess.run([sys.executable, program, "reap", "", str(host.folder / "work" / "jobs")], check=True)
 
 
 def _terminate(pids: Sequence[int]) -> None:

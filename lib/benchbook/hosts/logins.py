@@ -77,10 +77,10 @@ class Logins:
 
     def _see_same_boot(self, opened: fabric.Connection) -> None:
         """A host that was started anew answers as if nothing had been, without all that ran and was set there."""
-        if self._boot and self._host.hold:
+        if self._boot and self._host.lease:
             found = _own_words(self._over(opened, "cat /proc/sys/kernel/random/boot_id", 60.0, ())).stdout.strip()
             if found and found != self._boot:
-                self._host.hold.end_with_boot()
+                self._host.lease.end_with_boot()
 
     @property
     def standing(self) -> fabric.Connection | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ import paramiko
 
 from benchbook.errors import ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts import disk_room
-from benchbook.hosts.connection import silence_s
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.first_look import Seen
 from benchbook.hosts.hang_up import LOST
@@ -26,7 +24,7 @@ from benchbook.hosts.whole_command import Result
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
     from benchbook.hosts.inventory import Inventory
-    from benchbook.hosts.reservation import Hold
+    from benchbook.hosts.reservation import Lease
 
 # What an SFTP server answers to what it cannot do for want of space, say (draft-ietf-secsh-filexfer-02, section 7): the
 # cause itself is not in the protocol. paramiko hands it on as an OSError without a number.
@@ -48,14 +46,12 @@ class RemoteHost:
         self.address = self.host.address
         self.root = inventory.workdir(name)
         # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
-        self.hold: Hold | None = None
+        self.lease: Lease | None = None
         # So much its clock is ahead of the one in whose time its samples are put, in s; 0 = in its own.
         self.ahead_s = 0.0
         self._logins = Logins(self)
         self._lock = self._logins.lock
         self._seen: Seen | None = None
-        self._aside: paramiko.SFTPClient | None = None
-        self._aside_lock = threading.Lock()
         self._pushed: set[str] = set()
         self._discarded: list[str] = []
 
@@ -69,8 +65,8 @@ class RemoteHost:
         ReservationLost when the session's hosts are another driver's by now, or this one was started anew.
         """
         with self._lock:
-            if self.hold:
-                self.hold.guard()
+            if self.lease:
+                self.lease.guard()
             if self._seen is None:
                 in_a_home = not (self.host.workdir or self.inventory.lab)
                 self._seen = self._logins.look(self.root, shared=in_a_home)
@@ -97,7 +93,6 @@ class RemoteHost:
                     del self._discarded[:_REMOVED_AT_ONCE]
             finally:
                 self._logins.close()
-                self._aside = None
                 self._pushed.clear()
 
     def hang_up(self) -> None:
@@ -227,43 +222,22 @@ class RemoteHost:
                     return b""
                 raise
 
-    def touch(self, path: str) -> None:
-        """Set a file's times to now by the host's clock (utime with no time is "now" over there)."""
-        with self._lock, self._guard(path), self.sftp.open(path, "w") as out:
-            out.write(b"held\n")
+    def renew_lease(self, file: str, session: str) -> bool:
+        """Touch the reservation of this host; False where it is not this session's any more.
 
-    def touch_again(self, path: str) -> bool:
-        """The same for a file that is there; False where it is not.
-
-        It has a channel of its own, where the host grants one: no large file on its way keeps it waiting.
+        No large file on its way, which has `_lock`, keeps it waiting.
         """
-        with self._guard(path):
-            connection = self._logins.standing or self.connect()
-            with self._aside_lock:
-                if aside := self._channel_aside(connection.transport):
-                    return _touched(aside, path)
-            with self._lock:
-                return _touched(self.sftp, path)
-
-    def _channel_aside(self, transport: paramiko.Transport) -> paramiko.SFTPClient | None:
-        """None where the host refuses another channel (`MaxSessions 1`)."""
-        channel = self._aside.get_channel() if self._aside else None
-        if channel is None or channel.closed or channel.get_transport() is not transport:
-            try:
-                self._aside = paramiko.SFTPClient.from_transport(transport)
-                if self._aside is not None and (opened := self._aside.get_channel()):
-                    opened.settimeout(silence_s(self.inventory.ssh.lease_s))
-            except paramiko.ChannelException:
-                self._aside = None
-        return self._aside
+        connection = self._logins.standing or self.connect()
+        command = f"grep -qF {shlex.quote(session)} {shlex.quote(file)} && touch -c {shlex.quote(file)}"
+        return self._logins._over(connection, command, 60.0, ()).status == 0
 
     def still_ours(self) -> None:
         """Raises ReservationLost when a host of the session that holds this one is another driver's by now.
 
         Raises ConnectionLost when a host does not say so.
         """
-        if self.hold:
-            self.hold.reservation.verify()
+        if self.lease:
+            self.lease.reservation.verify()
 
     def mkdir(self, *paths: str) -> None:
         self.run(["mkdir", "-p", "-m", "700", *paths])
@@ -334,15 +308,6 @@ class RemoteHost:
 
     def _guard(self, path: str) -> _Guard:
         return _Guard(self, path)
-
-
-def _touched(sftp: paramiko.SFTPClient, path: str) -> bool:
-    try:
-        with sftp.open(path, "r+") as out:
-            out.write(b"held\n")
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _is_refusal(problem: BaseException | None) -> bool:

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import json
+import math
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
-from benchbook.hosts.clocks import clock_offset
+from benchbook.hosts.agent import Command, Ended, Job, agent_on
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host_of import connect, host_of
-from benchbook.hosts.jobs import Command, Ended, Job, reap
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.patience import patiently
-from benchbook.hosts.reservation import Reservation, check_free
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.reservation import Lease, Reservation, check_free
 from benchbook.hosts.tuning import tune_again
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.reservation import Hold
 
 T = TypeVar("T")
 # A lease is renewed this often, and at least every so many seconds: six signs of life may fail to come.
 RENEW_SHARE, RENEW_EVERY_S = 0.15, 3.0
+# A clock that is known so well need not be asked again, and no clock is asked more often.
+CLOCK_ERROR_S, CLOCK_TRIES = 0.01, 8
+
+
+def clock_offset(host: RemoteHost) -> tuple[float, float]:
+    """Return the seconds that the host's clock is ahead of the driver's, and by how much that may be wrong.
+
+    The exchange with the shortest round trip counts (as in NTP's clock filter); a busy host is asked more often.
+    """
+    error = offset = math.inf
+    for _ in range(CLOCK_TRIES):
+        sent = time.time()
+        there = host.now()
+        back = time.time()
+        error, offset = min((error, offset), ((back - sent) / 2, there - (sent + back) / 2))
+        if error <= CLOCK_ERROR_S:
+            break
+    return offset, error
 
 
 def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float = 0.0) -> None:
@@ -53,11 +69,12 @@ class Session:
         self.inventory = inventory
         self.hosts = {name: host_of(inventory, name) for name in dict.fromkeys(names)}
         self.id = uuid.uuid4().hex[:12]
-        self.reaped: dict[str, list[str]] = {}
         # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
         self.standing: dict[tuple[str, ...], Any] = {}
         # What holds the settings of a host that `tune` allows, by the host's name.
         self.tuning: dict[str, Job] = {}
+        # Per host, names of jobs that a driver which is gone had left there, and that were ended.
+        self.reaped: dict[str, list[str]] = {}
         # The host in whose time all samples are put, because the clocks are apart; "" = each in its own.
         self.clock = ""
         self._jobs: list[Job] = []
@@ -79,7 +96,7 @@ class Session:
         self._renewer.start()
         self._reservation.take()
         patience_s = self.inventory.ssh.lease_s + 180
-        reaped = self.each("looking for leftovers", patiently(self._reap), timeout=patience_s)
+        reaped = self.each("ending what drivers that are gone left", patiently(self._reap), timeout=patience_s)
         self.reaped = {name: ended for name, ended in reaped.items() if ended}
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
@@ -119,12 +136,11 @@ class Session:
         """The session's hosts with this role; raises BadInput where the inventory has none."""
         return [self.hosts[name] for name in self.inventory.require(role)]
 
-    def start(self, host: RemoteHost, name: str, command: Command, *, heard: bool = False) -> Job:
-        """Start a long job on a host; it ends with the session at the latest. `heard`: see `Job.start`."""
+    def start(self, host: RemoteHost, name: str, command: Command) -> Job:
+        """Start a long job on a host; it ends with the session at the latest."""
         for left in [job for job in self._left if job.host is host]:
             self.end(left)
-        hold = self._held(host)
-        job = Job.start(host, name, command, hold.lease, hold.fence, heard=heard)
+        job = Job.start(host, name, command, self.id, self._held(host).file)
         self._jobs.append(job)
         return job
 
@@ -136,7 +152,6 @@ class Session:
 
     def forget(self, job: Job) -> None:
         """A job that has ended by itself: nothing is left to stop."""
-        job.hang_up()
         for jobs in (self._jobs, self._left):
             if job in jobs:
                 jobs.remove(job)
@@ -151,7 +166,7 @@ class Session:
     @contextmanager
     def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
         """A job that the block follows to its end, whose output it reads; left before, by Ctrl-C too, it is ended."""
-        job = self.start(host, name, command, heard=True)
+        job = self.start(host, name, command)
         try:
             yield job
         except BaseException:
@@ -165,18 +180,16 @@ class Session:
         """Names of the folders of the jobs that have been started and neither ended nor forgotten."""
         return {job.folder.rpartition("/")[2] for job in self._jobs}
 
-    def lease(self, host: RemoteHost) -> str:
-        """The file on the host that a job lives by. Raises HostUnusable where the host is not reserved."""
-        return self._held(host).lease
-
-    def _held(self, host: RemoteHost) -> Hold:
-        if host.hold is None:
+    def _held(self, host: RemoteHost) -> Lease:
+        if host.lease is None:
             raise HostUnusable("nothing is started on a host that is not reserved", key=f"hosts.{host.name}")
-        return host.hold
+        return host.lease
 
     def _reap(self, host: RemoteHost) -> list[str]:
-        displaced = self._reservation.displaced.get(host.name, [])
-        return reap(host, self._held(host).lease, [(one["jobs"], one["lease"]) for one in displaced])
+        folders = dict.fromkeys([host.path("jobs"), *self._reservation.displaced.get(host.name, [])])
+        words = [*agent_on(host), "reap", self.id, *folders]
+        ended: list[str] = json.loads(host.run(words, timeout=self.inventory.ssh.lease_s + 120).stdout)
+        return ended
 
     def tidy(self, step: Callable[[], object]) -> None:
         """Do what belongs to the end of a run: a host that is away then must not spoil what has been measured."""

@@ -10,8 +10,8 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
+from benchbook.hosts.agent import LONGEST_S, Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import LONGEST_S, Command, Ended, Job, program_on
 from benchbook.hosts.patience import patiently
 
 # Named in annotations only: a chain of imports ends here.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import Job
+from benchbook.hosts.agent import Job
 
 # What was started gets so long for its first sample before the load begins without it.
 FIRST_S, LOOKS_S = 10.0, 0.02

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
+from benchbook.hosts.agent import Command, remote_program
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.holder import boot_id
-from benchbook.hosts.jobs import Command, remote_program
+from benchbook.hosts.reservation import boot_id
 from benchbook.probes import libraries, probe_file
 from benchbook.probes.known_probes import DOCUMENTS, OTHERS, PROCESS, find
 from benchbook.probes.probe_file import ProbeFile

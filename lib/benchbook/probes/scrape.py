@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import ProbeFailed
-from benchbook.hosts.jobs import Command, program_on
+from benchbook.hosts.agent import Command, program_on
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import LONGEST_S
 from benchbook.probes.watch import refuse_killed

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -26,10 +26,8 @@ from benchbook.errors import (
     RemoteFailed,
     TrialFailed,
 )
-from benchbook.hosts import stops
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import Ended
-from benchbook.hosts.stops import Stop
+from benchbook.hosts.agent import Ended, Stop, stops
 from benchbook.hosts.tuning import check_tuned
 from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import Probe
@@ -39,6 +37,8 @@ from benchbook.probes.samples import empty, to_series
 if TYPE_CHECKING:
     from benchbook.hosts.session import Session
 
+# A clock that nothing is known of may be off by so much.
+UNKNOWN_CLOCK_S = 60.0
 # A probe of which no sample comes in so many intervals has got no time.
 DUE = 3
 
@@ -69,7 +69,8 @@ class Watched:
     def proof(self) -> Json:
         """What stands of the probes in a record, beside their series."""
         failed = {"failed_probes": self.failed} if self.failed else {}
-        return {"probe_cores": self.cores, **failed, **stops.proof(self.stopped)}
+        stopped = {"stopped": [asdict(stop) for stop in self.stopped]} if self.stopped else {}
+        return {"probe_cores": self.cores, **failed, **stopped}
 
 
 @contextmanager
@@ -98,18 +99,32 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             raise
         lasted_s = time.monotonic() - watched_from
         with phase("collect"):
-            told = pool.map(lambda host: stops.read(host, session.lease(host)), session.hosts.values())
+            told = pool.map(lambda host: stops(host, session.id), session.hosts.values())
             parts = list(pool.map(lambda one: _cut(session, one, watched, lasted_s), running))
             watched.series = pd.concat([watched.series, *parts], ignore_index=True)
             first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
-            watched.stopped = stops.of_trial(told, first, began, session.running)
+            watched.stopped = of_trial(told, first, began, session.running)
             check_tuned(session)
+
+
+def of_trial(told: Iterable[Sequence[Stop]], first: Mapping[str, float], began: float, alive: Set[str]) -> list[Stop]:
+    """Return, of what all hosts told, what stood still at a trial's `first` sample of that host, or later.
+
+    Of a host without samples, from a minute before `began`, which is the driver's clock. What was killed before the
+    trial, while it stood, never went on: only jobs whose folders are in `alive` still stand.
+    """
+
+    def concerns(stop: Stop) -> bool:
+        since = first.get(stop.host, began - UNKNOWN_CLOCK_S)
+        return stop.began > since or (stop.folder in alive if stop.ended is None else stop.ended > since)
+
+    return [stop for part in told for stop in part if concerns(stop)]
 
 
 def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) -> None:
     """Raises LeftStopped where a job is stopped now. A host that does not say has its own trouble, which comes up."""
     with suppress(ConnectionLost):
-        told = [stop for host in session.hosts.values() for stop in stops.read(host, session.lease(host))]
+        told = [stop for host in session.hosts.values() for stop in stops(host, session.id)]
         standing = [stop for stop in told if stop.ended is None and stop.folder in session.running]
         if standing:
             raise LeftStopped(f"{'; '.join(map(str, standing))}: {problem}", output=problem.output) from problem

@@ -13,9 +13,9 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity.rate_lines import declared
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Command
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import Command
 from benchbook.hosts.patience import patiently
 from benchbook.probes import known_probes
 from benchbook.probes.probe import Probe, of_file, of_others

@@ -14,9 +14,9 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
+from benchbook.hosts.agent import BARE, LONGEST_S, Command, Job
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
-from benchbook.hosts.jobs import BARE, LONGEST_S, Command, Job
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session

@@ -6,10 +6,10 @@ import shlex
 
 from benchbook.build import programs
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.http import UNANSWERED, Door
-from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.base import About

@@ -14,9 +14,9 @@ from typing import Any
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.http import UNANSWERED, Door
-from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchbook.errors import BadInput, HostUnusable, SystemFailed
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import EndpointSettings, Inventory
-from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import BadInput, BenchbookError, HostUnreachable, SystemFailed, WorkloadFailed, cut
 from benchbook.hosts import disk_room, taken_port
-from benchbook.hosts.jobs import BARE, Ended, Job
+from benchbook.hosts.agent import BARE, Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000

@@ -6,10 +6,10 @@ from abc import abstractmethod
 
 from benchbook.build import programs
 from benchbook.errors import BadInput, SystemFailed
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 from benchbook.build import fetched
 from benchbook.campaign.design import digest
 from benchbook.errors import HostUnusable
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session

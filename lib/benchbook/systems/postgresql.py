@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from benchbook.errors import HostUnusable
-from benchbook.hosts.jobs import LONGEST_S, Command, Job
+from benchbook.hosts.agent import LONGEST_S, Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

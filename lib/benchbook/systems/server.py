@@ -17,11 +17,11 @@ from typing import ClassVar
 
 from benchbook.build import programs
 from benchbook.errors import BadInput, ConnectionLost, HostUnreachable, HostUnusable, SystemFailed
+from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session

@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from benchbook.build import programs
 from benchbook.errors import SystemFailed
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
-from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

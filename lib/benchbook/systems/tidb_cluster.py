@@ -12,10 +12,10 @@ from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import BadInput, SystemFailed
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

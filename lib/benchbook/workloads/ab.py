@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchbook.errors import OutputNotParseable, WorkloadFailed
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.agent import Command
 
 # ab gives up on a request after this long: what is behind the server may retry for more than 10 s before it answers.
 REQUEST_TIMEOUT_S = 90

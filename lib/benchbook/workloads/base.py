@@ -22,9 +22,9 @@ from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed, cut
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS

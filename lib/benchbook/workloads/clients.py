@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from benchbook.errors import BenchbookError
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.jobs import Command, Job
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.workloads.base import Ran
@@ -71,7 +71,7 @@ class DistributedLoad:
             raise
 
     def _start(self, host: RemoteHost) -> None:
-        self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name], heard=True)
+        self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name])
 
     def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
         """Until all have ended; `on_rate(second, rate)` gets the sum over the clients.

@@ -15,8 +15,8 @@ from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import samples

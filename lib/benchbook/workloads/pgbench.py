@@ -18,8 +18,8 @@ from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command, program_on
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import samples

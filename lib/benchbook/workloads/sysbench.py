@@ -12,8 +12,8 @@ from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Record
 from benchbook.errors import HIDDEN, BadInput, HostUnusable, SystemFailed
+from benchbook.hosts.agent import Command, Job, remote_program
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command, Job, remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize

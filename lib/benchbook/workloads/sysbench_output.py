@@ -14,7 +14,7 @@ import pandas as pd
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import Ended
+from benchbook.hosts.agent import Ended
 from benchbook.probes import samples
 from benchbook.stats.latency import merge_histograms, percentile
 from benchbook.workloads.base import Outcome, Ran, check_end, most_frequent

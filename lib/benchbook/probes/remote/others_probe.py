@@ -1,7 +1,7 @@
 """CPU and disk that programs use which are no part of the run: `cpu`, `disk` of all of them, `cpu.NAME`, `disk.NAME`
 of those that use much. The disk only of those that this login may ask: its own, or all of them if it is root.
 
-Part of the run is what a supervisor of ours has started (see supervise.py), SSH's own processes, the kernel's threads,
+Part of the run is what our agent has started (hosts/remote/agent.py), SSH's own processes, the kernel's threads,
 and, on the machine that the driver runs on, the driver: `driver` says which that are by the machine's boot id and the
 pids; children of the first pid belong to it. All numbers only grow: what has ended keeps what it was last seen with.
 What lives for less than an interval is not seen.
@@ -19,7 +19,7 @@ METRICS = {
 }
 TICK = os.sysconf("SC_CLK_TCK")
 SSH = (b"sshd", b"sshd-session", b"sshd-auth")
-SUPERVISOR = b"supervise.py\0start\0"
+SUPERVISOR = b"agent.py\0start\0"
 # A name of its own is for what has used this much, in CPU seconds, since the probe began.
 MUCH_S = 0.1
 # The same for the disk, in bytes.

@@ -1,7 +1,7 @@
 """What groups of processes use: CPU seconds and resident memory, summed over each group, and how many are stopped.
 
-A group is what a supervised job runs: its `pid` file (see supervise.py) names the process group. `jobs` maps a label to
-a pattern of such files, which is looked up again at every sample, so a job may start after its probe. `cpu.LABEL` only
+A group is what a job runs: its `pid` file (hosts/remote/agent.py) names the process group. `jobs` maps a label to a
+pattern of such files, which is looked up again at every sample, so a job may start after its probe. `cpu.LABEL` only
 grows: a process that has ended keeps what it was last seen with. In `rss.LABEL`, memory that forked processes share
 counts for each of them.
 """

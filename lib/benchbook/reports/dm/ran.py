@@ -12,7 +12,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.validity.rate_lines import declared
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import Ended
+from benchbook.hosts.agent import Ended
 from benchbook.probes import prometheus
 from benchbook.probes.samples import COLUMNS
 from benchbook.probes.scrape import Scraped

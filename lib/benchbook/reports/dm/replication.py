@@ -14,11 +14,11 @@ from benchbook.campaign.overhead import phase
 from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Ended
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Ended
 from benchbook.hosts.login_shell import quote
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

@@ -15,9 +15,9 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.knee_asked import RATE
 from benchbook.campaign.overhead import phase
 from benchbook.errors import TrialFailed
+from benchbook.hosts.agent import Command
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command
 from benchbook.hosts.session import Session
 from benchbook.knee.slo import Slo
 from benchbook.profiles import Profile

@@ -10,7 +10,7 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.errors import WorkloadFailed
-from benchbook.hosts.clocks import clock_offset
+from benchbook.hosts.session import clock_offset
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.quorum.lost_member import around
 from benchbook.systems.base import Quorum

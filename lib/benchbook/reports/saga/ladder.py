@@ -16,11 +16,11 @@ from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Command, Ended, Job
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile

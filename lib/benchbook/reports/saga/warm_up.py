@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benchbook.hosts.jobs import Command
+from benchbook.hosts.agent import Command
 from benchbook.workloads import ab
 
 # Of the whole warm-up, where the servers run and have answered the same before: their connections are open already, and

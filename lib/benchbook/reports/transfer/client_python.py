@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.jobs import LONGEST_S, Command, Job
+from benchbook.hosts.agent import LONGEST_S, Command, Job
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from benchbook.hosts.jobs import Job
+from benchbook.hosts.agent import Job
 from benchbook.reports.standstill import Standstill
 from benchbook.reports.transfer.engines import Engine
 from benchbook.systems.health import Living

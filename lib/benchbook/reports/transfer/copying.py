@@ -15,11 +15,11 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Survey
+from benchbook.hosts.agent import Ended, Job
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.jobs import Ended, Job
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others, of_profile
 from benchbook.probes.watch import watching

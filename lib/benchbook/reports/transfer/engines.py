@@ -16,8 +16,8 @@ from benchbook.build import programs
 from benchbook.campaign.design import Levels
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.agent import Command
 from benchbook.hosts.file_hashes import file_hash
-from benchbook.hosts.jobs import Command
 from benchbook.reports.transfer import ddt, mongodump
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About

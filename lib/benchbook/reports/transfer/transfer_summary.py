@@ -17,7 +17,7 @@ from benchbook.analysis import cpu_use
 from benchbook.analysis.headroom import FULL
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.about import Survey
-from benchbook.hosts.jobs import Ended
+from benchbook.hosts.agent import Ended
 from benchbook.probes import samples
 from benchbook.probes.known_probes import DOCUMENTS
 from benchbook.reports.transfer.engines import Moved

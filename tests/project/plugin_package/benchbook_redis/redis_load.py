@@ -12,8 +12,8 @@ from pydantic import Field
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import OutputNotParseable, SystemFailed
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.jobs import Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchbook.hosts.jobs import LONGEST_S, Command
+from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.systems.base import System
 
