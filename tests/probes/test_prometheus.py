@@ -347,12 +347,12 @@ class Growing:
         files = {"pid": b'{"group": 7}', "samples": self.content}
         return files.get(path.rpartition("/")[2], b"")[offset:]
 
-    def read_process(self, pid: int, name: str) -> bytes:
-        return b"1 (supervise) S 1"
-
-    def run(self, argv: list[object], *, check: bool) -> None:
+    def run(self, argv: list[object], *, check: bool) -> SimpleNamespace:
+        if argv == ["cat", "/proc/1/stat"]:
+            return SimpleNamespace(stdout=f"1 (python3) S {'0 ' * 18}4711 0")
         assert (argv, check) == (["kill", "-s", "USR1", "--", "-7"], False)
         self.content += self.answer
+        return SimpleNamespace(stdout="")
 
 
 def line(t: float, cpu: float = 0.0, **more: object) -> bytes:
@@ -363,7 +363,9 @@ def line(t: float, cpu: float = 0.0, **more: object) -> bytes:
 def grows() -> tuple[Growing, StandingSampler]:
     host = Growing()
     there = cast(RemoteHost, host)
-    return host, StandingSampler(Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", [], 1)), 0.5)
+    return host, StandingSampler(
+        Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", [], 1, "4711", 3.0)), 0.5
+    )
 
 
 def times(lines: list[str]) -> list[float]:

@@ -131,7 +131,7 @@ def _drop_table(experiment: DmReplication) -> None:
 def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_home: Home) -> None:
     def kill(*words: str) -> Callable[[Any], None]:
         def fault(_: DmReplication) -> None:
-            victims = [p for p in dm_home.processes(*words) if "supervise" not in " ".join(words_of(p))]
+            victims = [p for p in dm_home.processes(*words) if "agent.py" not in " ".join(words_of(p))]
             assert victims, words
             for victim in victims:
                 victim.kill()
