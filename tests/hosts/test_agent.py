@@ -310,7 +310,8 @@ def test_the_page_says_that_an_existing_server_is_not_reserved(home: Home, monke
     end = {"host": "127.0.0.30", "port": 3306}
     known = load_inventory(str(home.write("ends.yaml", inventory("127.0.0", endpoints={"cloud": end}))))
     session = Session(known, ["executor"])
-    monkeypatch.setattr(existing_server, "version", lambda *_: ("10.11", "x"))
+    monkeypatch.setattr(existing_server, "version", lambda *_: "10.11")
+    monkeypatch.setattr(existing_server, "variables", lambda *_: {})
     about = existing_server.EndpointSystem(session, load_profile("smoke"), "cloud").about()
     assert "only the client hosts were reserved for this run" in " ".join(about.notes)
 

@@ -15,7 +15,7 @@ from benchbook.hosts import disk_room
 from benchbook.hosts import lab as labs
 from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.reservation import Hold, Reservation
+from benchbook.hosts.reservation import Lease, Reservation
 from benchbook.hosts.session import Session
 from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.systems import server
@@ -126,13 +126,13 @@ def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims
 def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment, campaign = planned(short, WHAT, 2, "lease")
     experiment.time_s = 10
-    renew = Hold.renew
+    renew = Lease.renew
 
     def back() -> None:
-        monkeypatch.setattr(Hold, "renew", renew)
+        monkeypatch.setattr(Lease, "renew", renew)
         experiment._driver.time_s = 4
 
-    experiment.faults = {1: lambda: monkeypatch.setattr(Hold, "renew", lambda *_: None)}
+    experiment.faults = {1: lambda: monkeypatch.setattr(Lease, "renew", lambda *_: None)}
     experiment.coming_up = [back]
     campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
     # All that ran there ends within a second or two: which of it is found first is no matter.
