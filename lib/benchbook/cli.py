@@ -62,6 +62,20 @@ def _options(
     """Restage published database benchmark reports. With --debug, an error shows its stack."""
 
 
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to make; the current one if not given.")] = Path(),
+) -> None:
+    """Lay down a project folder: notebooks, hosts and profiles to edit, a Makefile.
+
+    Example: benchbook init bench && cd bench && benchbook report tidb_v7_1_3_sysbench
+    """
+    from benchbook import project
+
+    project.lay_down(folder)
+    console.print(f"{folder.absolute()} is a project folder. Next: cd {folder} && benchbook list", markup=False)
+
+
 @app.command("list")
 def list_() -> None:
     """List reports, systems, load generators, inventories and profiles."""

@@ -50,8 +50,7 @@ def reports() -> list[str]:
 
 def begun_reports() -> set[str]:
     """Return the names of which there are tables or a notebook, whether or not they can be run."""
-    folders = (paths.published_dir(""), paths.notebook("").parent)
-    return {path.stem for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    return {path.stem for folder in ("data/published", "notebooks") for path in paths.names(folder, "*")}
 
 
 def has_records(report: str) -> bool:

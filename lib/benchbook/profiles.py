@@ -149,12 +149,12 @@ class Profile(Strict):
 
 
 def known_profiles() -> list[str]:
-    return sorted(path.stem for path in (paths.env_dir() / "profiles").glob("*.yaml"))
+    return [path.stem for path in paths.names("env/profiles", "*.yaml")]
 
 
 def load_profile(name: str) -> Profile:
     """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
-    path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "profiles" / f"{name}.yaml"
+    path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "profiles", f"{name}.yaml")
     if not user_file.is_there(path):
         raise BadInput(
             "no such profile",

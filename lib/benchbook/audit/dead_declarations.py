@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
 
 def refuse_dead(published: Published, root: Path | None = None) -> None:
     """Raises BadInput naming the file, the key and the fix, for the first declaration that checks nothing."""
-    folder = (root or paths.home() / "data" / "published") / published.report.name
+    folder = root / published.report.name if root else paths.published_dir(published.report.name)
     for table in published.tables.values():
         for id, why in _dead(published, table):
             fix = "correct the rows or columns that it names, or take it out"

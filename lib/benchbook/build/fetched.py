@@ -66,12 +66,12 @@ class Package(BaseModel):
 
 def systems() -> list[str]:
     """The names of all systems that are fetched, sorted."""
-    return sorted(file.parent.name for file in (paths.env_dir() / "systems").glob("*/fetch.yaml"))
+    return sorted(file.parent.name for file in (paths.find("env", "systems")).glob("*/fetch.yaml"))
 
 
 def package(name: str) -> Package:
     """Where NAME comes from. Raises BadInput when its fetch.yaml is wrong or there is none."""
-    return load_model(Package, paths.env_dir() / "systems" / name / "fetch.yaml")
+    return load_model(Package, paths.find("env", "systems") / name / "fetch.yaml")
 
 
 def folder_for(name: str) -> Path:

@@ -224,4 +224,4 @@ def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds:
 
 
 def _systems_dir() -> Path:
-    return paths.env_dir() / "systems"
+    return paths.find("env", "systems")

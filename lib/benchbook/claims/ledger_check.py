@@ -20,7 +20,7 @@ from benchbook.yamlfile import load_yaml
 
 def load(published: Published, root: Path | None = None) -> Ledger | None:
     """The report's ledger, checked against its tables; None if it has none. Raises BadInput with file, key and fix."""
-    file = (root or paths.home() / "data" / "published") / published.report.name / "claims.yaml"
+    file = (root / published.report.name if root else paths.published_dir(published.report.name)) / "claims.yaml"
     if not user_file.is_there(file):
         return None
     found = ledger.read(load_yaml(file), file)

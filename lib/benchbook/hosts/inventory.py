@@ -430,12 +430,12 @@ def _is_loopback(address: str) -> bool:
 
 
 def known_inventories() -> list[str]:
-    return sorted(path.stem for path in (paths.env_dir() / "hosts").glob("*.yaml"))
+    return [path.stem for path in paths.names("env/hosts", "*.yaml")]
 
 
 def load_inventory(name: str) -> Inventory:
     """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
-    path = Path(name) if name.endswith((".yaml", ".yml")) else paths.env_dir() / "hosts" / f"{name}.yaml"
+    path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "hosts", f"{name}.yaml")
     if not user_file.is_there(path):
         raise BadInput(
             "no such inventory",

@@ -58,7 +58,7 @@ def print_all(console: Console) -> int:
 def _programs() -> Iterator[Symptom]:
     """The table that env/setup reads: purpose, program, Debian package, conda package."""
     search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
-    lines = user_file.text(paths.env_dir() / "debian-packages.txt").splitlines()
+    lines = user_file.text(paths.find("env", "debian-packages.txt")).splitlines()
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
     # A program that serves several purposes is told once, by the first of them.
     programs = {row[1]: row for row in reversed([*rows, ["report", "go", "golang-go", "go"]])}

@@ -171,8 +171,8 @@ class Published:
 
 def known_reports(root: Path | None = None) -> list[str]:
     """The names of the reports in `root` (default: data/published), sorted."""
-    folder = _root(root)
-    return sorted(file.parent.name for file in folder.glob("*/report.yaml")) if folder.is_dir() else []
+    found = root.glob("*/report.yaml") if root is not None else paths.names("data/published", "*/report.yaml")
+    return sorted(file.parent.name for file in found)
 
 
 def load(report: str, root: Path | None = None) -> Published:
@@ -207,17 +207,14 @@ def validate(report: str, root: Path | None = None) -> Published:
     return published
 
 
-def _root(root: Path | None) -> Path:
-    return root if root is not None else paths.home() / "data" / "published"
-
-
 def _folder(report: str, root: Path | None) -> Path:
     known = known_reports(root)
-    beside = _NAME.fullmatch(report) and user_file.is_there(_root(root) / report / "datapackage.json")
+    folder = paths.published_dir(report) if root is None else root / report
+    beside = _NAME.fullmatch(report) and user_file.is_there(folder / "datapackage.json")
     if report not in known and not beside:
-        fix = f"use one of: {', '.join(known)}" if known else f"put a folder per report into {_root(root)}"
+        fix = f"use one of: {', '.join(known)}" if known else f"put a folder per report into {folder.parent}"
         raise BadInput("unknown report", key="report", value=report, fix=fix)
-    return _root(root) / report
+    return folder
 
 
 def _named_alike(report: str, facts: Report, package: PackageMeta, folder: Path) -> None:

@@ -42,7 +42,11 @@ def placeholders(report: str) -> dict[str, int]:
     files = [file for file in sorted(paths.published_dir(report).iterdir()) if file.suffix in ours]
     there = [file for file in (*files, paths.notebook(report)) if user_file.is_there(file)]
     left = {file: sum("PLACEHOLDER" in line for line in user_file.text(file).splitlines()) for file in there}
-    return {str(file.relative_to(paths.home())): lines for file, lines in left.items() if lines}
+    return {
+        str(file.relative_to(paths.home())): lines
+        for file, lines in left.items()
+        if lines and file.is_relative_to(paths.home())
+    }
 
 
 def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked: Iterable[str] = ()) -> None:

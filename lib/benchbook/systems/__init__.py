@@ -124,7 +124,7 @@ def versions(server: type[Service]) -> dict[str, tuple[str, ...]]:
 
 
 def _versions_of_part(build: str) -> dict[str, str]:
-    file = paths.env_dir() / "systems" / build / VERSIONS_FILE
+    file = paths.find("env", "systems") / build / VERSIONS_FILE
     if not user_file.is_there(file):
         return {}
     found = load_model(Versions, file).root

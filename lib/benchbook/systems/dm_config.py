@@ -170,7 +170,7 @@ def _render(config: Task | WorkerConfig | MasterConfig, *, hide: bool) -> str:
 @cache
 def _templates() -> Environment:
     # Not HTML: strings are quoted by the filter, everything else is a number or a word that the models have checked.
-    folder = paths.env_dir() / "systems" / "dm" / "templates"
+    folder = paths.find("env", "systems") / "dm" / "templates"
     environment = Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, keep_trailing_newline=True)
     environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)
     return environment

@@ -91,7 +91,7 @@ class DM:
         self.worker.push(self._programs / WORKER, executable=True)
         self.master.push(self._programs / MASTER, executable=True)
         self._ctl = self.master.push(self._programs / "dm-ctl", executable=True)
-        wrapper = paths.env_dir() / "systems" / "dm" / "mydumper-quiet"
+        wrapper = paths.find("env", "systems") / "dm" / "mydumper-quiet"
         self._mydumper = self.worker.push(wrapper, executable=True)
 
     def start(self) -> None:
