@@ -16,7 +16,7 @@ from forked import NURSERY
 from kit import PATIENCE_S, Home, inventory, until
 
 from benchbook.errors import BenchbookError
-from benchbook.hosts import door_locks, lab
+from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import check_reachable
 
@@ -143,7 +143,8 @@ def test_who_is_killed_keeps_nobody_waiting(
     first = use(home)
     assert first.hear() == "up"
     first.process.kill()
-    until(lambda: door_locks.unused([f"{net}.71:2222"]), "nobody uses it")
+    with home.in_force():
+        until(lambda: lab._is_unused(load_inventory(NAME)), "nobody uses it")
     second = use(home)
     assert second.hear() == "up"
     assert second.has_hosts()

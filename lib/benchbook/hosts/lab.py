@@ -7,6 +7,7 @@ the client's key, the hosts' keys, known_hosts, a password for the databases, an
 from __future__ import annotations
 
 import errno
+import fcntl
 import getpass
 import os
 import secrets
@@ -21,14 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
-from benchbook.given.turns import own_turn
-from benchbook.hosts import door_locks, taken_port
+from benchbook.hosts import taken_port
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free
 
 _SSHD_CONFIG = """\
@@ -61,7 +62,7 @@ class LabFailed(BenchbookError):
 
 
 class DoorTaken(LabFailed):
-    """Something else listens where a host of the lab should."""
+    """Another sshd listens where a host of the lab should."""
 
 
 @dataclass(frozen=True)
@@ -100,69 +101,124 @@ def lab_hosts(inventory: Inventory) -> list[LabHost]:
             value=inventory.lab,
             fix="choose an inventory with `lab: true`",
         )
-    base = paths.lab_dir() / inventory.name
+    base = _folder(inventory)
     return [
         LabHost(name, host.ssh_address or host.address, host.ssh_port or inventory.ssh.port, base / name)
         for name, host in inventory.hosts.items()
     ]
 
 
-def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
-    """Start what does not run yet; a lab that a killed run left is found and used. Returns its hosts.
+# A lab of many hosts, each with jobs to be ended, is stopped within this; and another checkout's is waited for that was
+# about to be.
+CHANGED_WITHIN_S, ANOTHER_ENDS_WITHIN_S = 90.0, 30.0
 
-    A lab that was started by hand is left running by the runs that use it. Raises LabFailed, DoorLocked, NotWritten.
+
+class LabLocked(BenchbookError):
+    """Somebody else has been starting or stopping labs for longer than that takes."""
+
+
+def _flocked(handle: int, how: int) -> bool:
+    try:
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _changing() -> Iterator[None]:
+    """Be the one driver of this user that starts or stops hosts of labs. Raise LabLocked.
+
+    The operating system lets go of a lock when its process ends, however it ends.
     """
-    with door_locks.changing(_doors(inventory)):
+    place = Path(agent.PLACE)
+    with writing(place):
+        try:
+            agent.own_folder(str(place))
+        except agent.Trouble as problem:
+            raise BenchbookError(f"{problem}. Fix: remove it") from problem
+        # Not handed on to the hosts that are started meanwhile (PEP 446).
+        handle = os.open(place / "labs", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not retry(
+            retry=retry_if_result(lambda locked: not locked),
+            stop=stop_after_delay(CHANGED_WITHIN_S),
+            wait=wait_fixed(0.05),
+            retry_error_callback=lambda state: False,
+        )(_flocked)(handle, fcntl.LOCK_EX):
+            raise LabLocked(
+                f"another driver has been starting or stopping a lab for {CHANGED_WITHIN_S:g} s. "
+                "Fix: end it (`benchbook lab status` says whose labs run), and run the same again"
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
+    """Start what does not run yet; a lab that a killed run left is found and used. Return its hosts.
+
+    A lab that was started by hand is left running by the runs that use it. Raise LabFailed, LabLocked, NotWritten.
+    """
+    with _changing():
         return _up(inventory, by_hand=by_hand)
 
 
 def down(inventory: Inventory) -> int:
-    """Stop the lab's hosts and everything that runs on them; returns how many hosts ran. Raises DoorLocked."""
-    with door_locks.changing(_doors(inventory)):
+    """Stop the lab's hosts and everything that runs on them; return how many hosts ran. Raise LabLocked."""
+    with _changing():
         return _down(inventory)
 
 
 @contextmanager
 def up_while_used(inventory: Inventory, say: Callable[[str], None]) -> Iterator[None]:
-    """The lab for as long as the block runs. The last who uses it stops it, unless it was started by hand.
+    """Have the lab for as long as the block runs. The last who uses it stops it, unless it was started by hand.
 
-    Between looking whether anybody else uses it and its end, nobody can come in.
+    Whoever uses it shares a lock of its folder. Between looking whether anybody else does and its end, nobody comes in.
     """
-    doors = _doors(inventory)
     with ExitStack() as used:
         say(f"starting the lab: {_join(inventory, used)} hosts")
         try:
             yield
         finally:
-            with door_locks.changing(doors):
+            with _changing():
                 used.close()
-                if not by_hand(inventory) and door_locks.unused(doors) and not in_use(inventory):
+                if not by_hand(inventory) and _is_unused(inventory) and not in_use(inventory):
                     _down(inventory)
                     say("stopped the lab")
 
 
+@retry(
+    # Another checkout's driver may be about to stop its lab there: its last run has ended.
+    retry=retry_if_exception_type(DoorTaken),
+    stop=stop_after_delay(ANOTHER_ENDS_WITHIN_S),
+    wait=wait_fixed(0.5),
+    reraise=True,
+)
 def _join(inventory: Inventory, used: ExitStack) -> int:
-    """Start what does not run, and use it; returns how many hosts that are."""
-    doors = _doors(inventory)
-    try:
-        return _begin(inventory, used)
-    except DoorTaken:
-        # Another checkout's driver may be about to stop its lab there: its last run has ended.
-        if not door_locks.unused(doors, within_s=door_locks.USE_S):
-            raise
-        return _begin(inventory, used)
-
-
-def _begin(inventory: Inventory, used: ExitStack) -> int:
-    doors = _doors(inventory)
-    with door_locks.changing(doors):
+    """Start what does not run, and use it; return how many hosts that are."""
+    with _changing():
         hosts = _up(inventory, by_hand=False)
-        used.enter_context(door_locks.using(doors))
+        handle = os.open(_folder(inventory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        used.callback(os.close, handle)
+        fcntl.flock(handle, fcntl.LOCK_SH)
     return len(hosts)
 
 
+def _is_unused(inventory: Inventory) -> bool:
+    handle = os.open(_folder(inventory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return _flocked(handle, fcntl.LOCK_EX)
+    finally:
+        os.close(handle)
+
+
+def _folder(inventory: Inventory) -> Path:
+    return paths.lab_dir() / inventory.name
+
+
 def _doors(inventory: Inventory) -> dict[str, str]:
-    """Door (address:port) -> name of the lab host that listens there."""
+    """Return, by address:port, the name of the lab host that listens there."""
     return {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
 
 
@@ -173,8 +229,6 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
     with writing(lab):
         lab.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Labs of one checkout share their client's key and known_hosts, whatever doors they have.
-    with writing(lab), own_turn(lab):
         _make_keys(lab)
         mine = [host for host in hosts if host.pid is None]
         if mine == hosts:
@@ -223,7 +277,7 @@ def by_hand(inventory: Inventory) -> bool:
 
 
 def _by_hand(inventory: Inventory) -> Path:
-    return paths.lab_dir() / inventory.name / "by-hand"
+    return _folder(inventory) / "by-hand"
 
 
 def _make_keys(lab: Path) -> None:
@@ -264,7 +318,7 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
     host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _is_taken(host):
         who = taken_port.here(host.address, host.port)
-        raise DoorTaken(
+        raise (DoorTaken if _answers(host) else LabFailed)(
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
         )
