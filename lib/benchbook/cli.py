@@ -205,7 +205,6 @@ def build(names: Names = None) -> None:
 @app.command()
 def check(
     names: Reports = None,
-    suggest: Annotated[bool, typer.Option("--suggest", help="Print relations that hold and are not declared.")] = False,
 ) -> None:
     """Check published tables, claims and your probes: shape, types, units, that every declaration is used.
 
@@ -215,16 +214,15 @@ def check(
     from benchbook import published
     from benchbook.probes import known_probes
 
-    reports = {name: partial(_check_report, name, suggest=suggest) for name in names or published.known_reports()}
+    reports = {name: partial(_check_report, name) for name in names or published.known_reports()}
     probes = {name: partial(_check_probe, name) for name in known_probes.own()}
     raise typer.Exit(
         max((_guarded(name, step) for each in (reports, probes) for name, step in each.items()), default=0)
     )
 
 
-def _check_report(name: str, suggest: bool) -> int:
+def _check_report(name: str) -> int:
     from benchbook import published
-    from benchbook.audit import audit_terminal
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger_check
     from benchbook.reports import runnable
@@ -236,8 +234,6 @@ def _check_report(name: str, suggest: bool) -> int:
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
     for file, lines in runnable.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
-    if suggest:
-        audit_terminal.show_undeclared(found, console)
     return 0
 
 
