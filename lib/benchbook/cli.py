@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import guard
 from benchbook.given.named import one_of
+from benchbook.given.whole_file import replace_text
 
 app = typer.Typer(
     help="Restage published database benchmark reports. With --debug, an error shows its stack.",
@@ -246,16 +248,47 @@ def _check_probe(name: str) -> int:
 
 @app.command()
 def audit(
-    names: Reports = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything was found.")] = False,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders, addresses, - for standard input; or names of reports."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Of named reports: exit with 1 if anything was found.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Of a document: print findings as SARIF, for code hosts.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Of a document: write it with its findings in the margin, as HTML.")
+    ] = None,
 ) -> None:
-    """Find what contradicts itself in published reports, with the arithmetic. Findings concern the published report."""
-    from benchbook.audit import audit_terminal
+    """Find what contradicts itself in a document, or in a published report, with the arithmetic.
 
-    found = audit_terminal.audits(names)
-    (audit_terminal.show_json if as_json else audit_terminal.show)(found, console)
-    raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
+    A document is read as it is: Markdown, HTML, text, PDF, CSV, XLSX. Its exit status: 0 nothing found, 1 findings,
+    2 not readable.
+    """
+    from benchbook.audit import audit_terminal, document_page, documents
+
+    if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
+        found = audit_terminal.audits(sources)
+        (audit_terminal.show_json if as_json else audit_terminal.show)(found, console)
+        raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
+    status, read = 0, []
+    for source in sources:
+        try:
+            read += documents.audit_files([source])
+        except BadInput as error:
+            print(error, file=sys.stderr)
+            status = error.exit_status
+    audits = [one for _, one in read]
+    if page:
+        replace_text(page, "\n".join(document_page.page(*one) for one in read))
+    if as_json or as_sarif:
+        print(documents.as_sarif(audits) if as_sarif else documents.as_json(audits))
+    else:
+        documents.show(audits, console)
+    raise typer.Exit(status or int(any(one.wrong for one in audits)))
 
 
 @app.command()

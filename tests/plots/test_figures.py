@@ -295,14 +295,14 @@ def test_claims_are_drawn_by_unit_and_verdict_with_what_was_printed() -> None:
         "Kendall's tau (1: the same order)",
     ]
     legend = [text.get_text() for text in figure.legends[0].texts]
-    assert legend == ["reproduced", "inconclusive", "claimed range", "published"]
+    assert legend == ["holds", "open", "claimed range", "published"]
     assert [(1.3, 0.0), (1.7, 0.0)] in lines_of(ratios)
     # However far it is from what was measured, a published value stands where it is.
     (tick,) = [line.get_xdata()[0] for line in ratios.lines if line.get_marker() == "|"]
     assert (tick, ratios.get_xlim()) == (76.1, (0.5, 152.2))
     assert output.words(figure)[0] == (
-        "Effect of each claim against the claimed range. order: inconclusive, 0.2 (published 1); "
-        "rises: reproduced, 1.5 (published 76.1)."
+        "Effect of each claim against the claimed range. order: open, 0.2 (published 1); "
+        "rises: holds, 1.5 (published 76.1)."
     )
     assert output.words(plots.claims(CLAIMS[2:]))[0] == "No claim was tested."
 

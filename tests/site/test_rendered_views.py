@@ -100,7 +100,7 @@ def test_a_difference_that_a_proof_found_is_counted(replayed: Replayed, runs: Pa
 def test_dm_lag_is_drawn_with_its_highest_and_tabled_with_the_catch_up(replayed: Replayed) -> None:
     report = replayed(GA)
     assert alt(plots.watched(dm_views.watched(report, dm_views.LAG))) == (
-        "Replication lag over time, a block of panels per trial. 4 workers: rows up to 990.5, seconds up to 0.742; "
+        "Replication lag over time, a panel per trial and kind. 4 workers: rows up to 990.5, seconds up to 0.742; "
         "64 workers: rows up to 2,425, seconds up to 1.852; write_only: rows up to 15,154, seconds up to 4.717."
     )
     rows = Rendered(dm_views.lag_table(report).data).table("Lag and catch-up")
@@ -171,7 +171,7 @@ def test_two_repetitions_of_a_sync_have_an_interval(replayed: Replayed, runs: Pa
 
 def test_dm_throughput_and_indicators_say_what_was_highest(replayed: Replayed) -> None:
     report = replayed(ALPHA)
-    about = "over time, a block of panels per trial. 1024 threads, 256 workers: "
+    about = "over time, a panel per trial and kind. 1024 threads, 256 workers: "
     assert alt(plots.watched(dm_views.watched(report, dm_views.THROUGHPUT))) == (
         f"Throughput of MySQL, DM and TiDB {about}MySQL: transactions up to 1,512, DM: row jobs up to 3,062, "
         "TiDB: statements up to 2,044, TiDB: transactions up to 434."
@@ -188,9 +188,9 @@ def test_dm_curves_stand_beside_the_published_ones_and_say_where_nothing_was_mea
     drawn = plots.measures(beside[beside.table == "sync_worker_count"], ["job_tps", "tidb_p99_ms"], x="worker_count")
     assert alt(drawn) == (
         "Against worker_count. Jobs inside DM (1/s), published: 7,074 at 4, 14,684 at 8, 23,486 at 16, 23,345 at 32, "
-        "23,302 at 64, 22,225 at 1024; Jobs inside DM (1/s), measured: 1,147 at 4, 1,034 at 64; "
+        "23,302 at 64, 22,225 at 1024; Jobs inside DM (1/s), dm: 1,147 at 4, 1,034 at 64; "
         "TiDB 99% duration (ms), published: 3 at 4, 4 at 8, 6 at 16, 10 at 32, 16 at 64, 70 at 1024; "
-        "TiDB 99% duration (ms), measured: 15.82 at 4, 121.9 at 64."
+        "TiDB 99% duration (ms), dm: 15.82 at 4, 121.9 at 64."
     )
     other = beside[beside.table == "load_rows_per_statement"]
     assert alt(plots.measures(other, ["speed_mb_s"], x="statement_size")).startswith("This table was not measured")
@@ -231,7 +231,7 @@ def test_dm_notebooks_run_from_top_to_bottom_on_what_was_recorded(
     assert f"{trials} of {trials} trials recorded, 0 failed." in page.text
     assert [cell for table in page.soup.find_all("table") for cell in table.find_all("td") if cell.get_text() == jobs]
     (campaign,) = (Campaign(folder) for folder in (home.path / "data" / "runs" / report).iterdir())
-    drawn = [path.name for path in (campaign.folder / "figures").iterdir() if not path.name.endswith("claims.png")]
+    drawn = [path.name for path in (campaign.folder / "figures").glob("*.png") if not path.name.endswith("claims.png")]
     assert len(drawn) == pictures
     found = results.read(campaign.folder / "results.json")
     assert (found.trials.planned, found.trials.done, found.trials.failed) == (trials, trials, 0)
@@ -359,7 +359,7 @@ def test_transfer_figures_say_every_value_and_the_proof_every_document(replayed:
     assert "published, cache 32 x 32, threads 5/15: 145,062; " in heat
     mine = "pymongo, cache 32 x 32, threads 5/15: 6,581; pymongo, cache 64 x 64, threads 5/15: 6,270."
     assert heat.endswith(mine)
-    against = alt(plots.relation(combinations, "qps", "cpu_percent", colour="cache", panel="who", label="threads"))
+    against = alt(plots.relation(combinations, "qps", "cpu_percent", colour="cache", panel="who"))
     assert against == ("cpu_percent against qps, 13 points. published: rank correlation 0.87; pymongo: 2 points.")
     assert "9 of 9 recorded transfers are proved" in Rendered(transfer_views.proofs(report).data).text
     assert "90,000 documents in all" in Rendered(transfer_views.proofs(report).data).text
@@ -375,7 +375,7 @@ def test_figures_at_published_levels_say_which_levels_stand_for_them(runs: Path)
     report = benchbook.open_campaign(DDT)
     combinations = transfer_views.combinations(report)
     heat = plots.heat(combinations, "qps", down="cache", across="threads")
-    against = plots.relation(combinations, "qps", "memory_mb", colour="cache", panel="who", label="threads")
+    against = plots.relation(combinations, "qps", "memory_mb", colour="cache", panel="who")
     said = "Levels are scaled by cores (2 cores here, 40 published), published → here: cache bucket size 64 → 64."
     assert output.words(heat)[1].endswith(said)
     assert output.words(against)[1].endswith(said)

@@ -37,6 +37,13 @@ Kind = Literal[
     "placement",
     "version",
     "option",
+    "percentage",
+    "sum",
+    "ratio",
+    "rate",
+    "impossible",
+    "sentence",
+    "quoted figure",
 ]
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -50,7 +57,9 @@ _NAMES: dict[Severity, tuple[str, str]] = {
 class Finding(BaseModel):
     """One thing that does not fit: `arithmetic` spells it out with the printed numbers, a line each.
 
-    contradiction: both cannot be true; suspicious: one of them is hardly true; note: a reader should know.
+    contradiction: both cannot be true; suspicious: one of them is hardly true; note: a reader should know. In a
+    document that was read, `line`, `column` and `printed` say where it stands, and `sure` how sure that reading is,
+    from 0 to 1.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,6 +71,10 @@ class Finding(BaseModel):
     severity: Severity
     sentence: str
     arithmetic: list[str] = Field(min_length=1)
+    line: int = 0
+    column: str = ""
+    printed: str = ""
+    sure: float = 1.0
 
 
 class Passed(NamedTuple):

@@ -1,0 +1,163 @@
+"""The audit of documents that were only read: no declaration, no host."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from rich.console import Console
+from rich.markup import escape
+
+from benchbook.audit.findings import SEVERITIES, Finding, Kind, Passed
+from benchbook.audit.relations import relations
+from benchbook.audit.sentences import NotBound, sentences
+from benchbook.audit.setups import setups
+from benchbook.errors import counted
+from benchbook.published import reader
+from benchbook.published.reader import Reading
+
+_LEVELS = {"contradiction": "error", "suspicious": "warning", "note": "note"}
+_STYLES = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
+
+
+class DocumentAudit(BaseModel):
+    """What the audit of a document came to; `not_bound` are sentences that could not be held against a figure."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    document: str
+    tables: int
+    figures: int
+    findings: list[Finding]
+    passed: dict[Kind, int]
+    not_bound: list[str]
+    not_read: list[str]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether anything was found that is more than a note."""
+        return any(finding.severity != "note" for finding in self.findings)
+
+
+def audit_document(read: Reading) -> DocumentAudit:
+    """Return every finding in a document, gravest first, and how many single checks of each kind passed."""
+    outcomes = [*relations(read), *sentences(read), *setups(read)]
+    passed: Counter[Kind] = Counter()
+    for outcome in outcomes:
+        if isinstance(outcome, Passed) and outcome.checks:
+            passed[outcome.kind] += outcome.checks
+    found = _each_once([outcome for outcome in outcomes if isinstance(outcome, Finding)])
+    return DocumentAudit(
+        document=read.document,
+        tables=len(read.tables),
+        figures=len(reader.frame(read)),
+        findings=sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.line)),
+        passed=dict(passed),
+        not_bound=list(
+            dict.fromkeys(
+                f"line {one.sentence.line}: {one.sentence.text}" for one in outcomes if isinstance(one, NotBound)
+            )
+        ),
+        not_read=read.notes,
+    )
+
+
+def _each_once(found: list[Finding]) -> list[Finding]:
+    """Keep the surest finding about a cell: a wrong figure breaks several relations."""
+    best: dict[tuple[object, ...], Finding] = {}
+    for one in found:
+        key = (one.where, one.line, one.printed, one.column) if one.column else (one.id,)
+        if key not in best or one.sure > best[key].sure:
+            best[key] = one
+    return list(best.values())
+
+
+def audit_files(sources: Sequence[str]) -> list[tuple[Reading, DocumentAudit]]:
+    """Return the audits of files, of all files in a folder, of an address. Raises BadInput for what cannot be read."""
+    found = []
+    for source in sources:
+        for file in _files(source):
+            read = reader.reading(file)
+            found.append((read, audit_document(read)))
+    return found
+
+
+def _files(source: str) -> list[str]:
+    folder = Path(source)
+    if not folder.is_dir():
+        return [source]
+    kinds = {".md", ".markdown", ".html", ".htm", ".txt", ".csv", ".tsv", ".pdf", ".xlsx"}
+    return [str(path) for path in sorted(folder.rglob("*")) if path.suffix.lower() in kinds and path.is_file()]
+
+
+def show(audits: Sequence[DocumentAudit], console: Console) -> None:
+    """Print the audits for people."""
+    for audit in audits:
+        checks = ", ".join(f"{kind} {count}" for kind, count in audit.passed.items())
+        counts = Counter(finding.severity for finding in audit.findings)
+        found = (
+            ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity])
+            or "nothing found"
+        )
+        console.print(f"[bold]{escape(audit.document)}[/bold]: {found}", soft_wrap=True)
+        for finding in audit.findings:
+            style = _STYLES[finding.severity]
+            console.print(
+                f"\n  [{style}]{finding.severity}[/{style}] · {finding.kind} · line {finding.line} · {round(100 * finding.sure)}% sure",
+                highlight=False,
+            )
+            console.print(f"  {escape(finding.sentence)}", soft_wrap=True, highlight=False)
+            for line in finding.arithmetic:
+                console.print(f"      {escape(line)}", soft_wrap=True, highlight=False)
+            if finding.printed and not finding.column:
+                console.print(f"      “{escape(finding.printed)}”", soft_wrap=True, highlight=False, style="dim")
+        console.print(
+            f"\nRead: {counted(audit.tables, 'table')}, {counted(audit.figures, 'figure')}. "
+            f"Checked and passed: {sum(audit.passed.values())} ({checks or 'nothing to check'}). "
+            f"Sentences about figures that could not be bound: {len(audit.not_bound)}.",
+            soft_wrap=True, highlight=False,
+        )  # fmt: skip
+        for note in audit.not_read[:10]:
+            console.print(f"  not read: {escape(note)}", soft_wrap=True, highlight=False)
+        if len(audit.not_read) > 10:
+            console.print(f"  and {len(audit.not_read) - 10} more cells")
+
+
+def as_json(audits: Sequence[DocumentAudit]) -> str:
+    """Return the audits as a JSON list, an object per document."""
+    return json.dumps([audit.model_dump(mode="json") for audit in audits], indent=1, ensure_ascii=False)
+
+
+def as_sarif(audits: Sequence[DocumentAudit]) -> str:
+    """Return the findings in SARIF 2.1.0, which code hosts show beside the lines of a file."""
+    kinds = sorted({finding.kind for audit in audits for finding in audit.findings})
+    results: list[dict[str, Any]] = [
+        {
+            "ruleId": finding.kind,
+            "level": _LEVELS[finding.severity],
+            "message": {"text": "\n".join([finding.sentence, *finding.arithmetic])},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": audit.document},
+                        "region": {"startLine": max(1, finding.line)},
+                    }
+                }
+            ],
+            "partialFingerprints": {"id": finding.id},
+            "rank": round(100 * finding.sure, 1),
+        }
+        for audit in audits
+        for finding in audit.findings
+    ]
+    driver = {"name": "benchbook audit", "rules": [{"id": kind, "shortDescription": {"text": kind}} for kind in kinds]}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=False)

@@ -1,0 +1,654 @@
+"""Relations between the figures of a document that was read: searched for, for nobody declared any.
+
+A relation counts as meant where it holds, within the rounding of what is printed, in all rows but one or few; the
+rows where it does not are the findings. What holds nowhere is no relation, and says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, pairwise, permutations, product
+from statistics import fmean, geometric_mean, median
+from typing import NamedTuple
+
+from benchbook.audit.findings import Finding, Kind, Passed
+from benchbook.audit.sentences import split
+from benchbook.published.arithmetic import figure as shown
+from benchbook.published.declarations import Severity
+from benchbook.published.reader.columns import factor, is_rate
+from benchbook.published.reader.numerals import Figure, figures
+from benchbook.published.reader.tables import Reading, Table
+
+FEWEST = 3
+"""The fewest rows in which a relation must hold, before another row is held against it."""
+CONSTANT = 4
+"""The same where the relation is a constant that nobody named, and not a percentage that is headed as one."""
+Outcome = Finding | Passed
+
+
+class Formula(NamedTuple):
+    """A way to make a printed change out of two figures: `b` against the base `a`."""
+
+    words: str
+    of: Callable[[float, float], float]
+    percent: bool
+
+
+FORMULAS = [
+    Formula("({b} / {a} - 1) x 100", lambda a, b: (b / a - 1) * 100, True),
+    Formula("(1 - {b} / {a}) x 100", lambda a, b: (1 - b / a) * 100, True),
+    Formula("{b} / {a} x 100", lambda a, b: b / a * 100, True),
+    Formula("{b} / {a}", lambda a, b: b / a, False),
+    Formula("{b} / {a} - 1", lambda a, b: b / a - 1, False),
+    Formula("{b} - {a}", lambda a, b: b - a, False),
+]
+
+
+def relations(read: Reading) -> Iterator[Outcome]:
+    """Yield what every table of a document says of itself, and of the others."""
+    for table in read.tables:
+        yield from percentages(read, table)
+        yield from totals(read, table)
+        yield from sums(read, table)
+        yield from rates(read, table)
+        yield from constants(read, table)
+        yield from percentiles(read, table)
+        yield from shares(read, table)
+        yield from curves(read, table)
+    yield from repeated(read)
+
+
+def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
+    read: Reading,
+    table: Table,
+    row: int,
+    place: int,
+    kind: Kind,
+    severity: Severity,
+    sentence: str,
+    arithmetic: list[str],
+    sure: float,
+) -> Finding:
+    """Return a finding about one cell of a table."""
+    cell = table.rows[row][place]
+    return Finding(
+        id=f"{table.id.replace(' ', '-')}.row{row + 1}.{re.sub(r'[^0-9A-Za-z]+', '-', table.columns[place].heading).strip('-') or place}.{kind}",
+        report=read.document,
+        where=table.name,
+        kind=kind,
+        severity=severity,
+        sentence=sentence,
+        arithmetic=arithmetic,
+        line=cell.line,
+        column=table.columns[place].heading,
+        printed=cell.text,
+        sure=sure,
+    )
+
+
+# -- percentages and ratios ---------------------------------------------------------------------------------------------
+
+
+class Tried(NamedTuple):
+    """A formula in the rows where it can be computed: row, words, low, value, high."""
+
+    formula: Formula
+    sides: str
+    rows: list[tuple[int, str, float, float, float]]
+
+
+def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the rows of a column of changes or ratios that do not follow from the figures beside them."""
+    for place, column in enumerate(table.columns):
+        if column.role != "delta" and column.unit not in {"%", "x"}:
+            continue
+        printed = {row: number for row in range(len(table.rows)) if (number := table.number(row, place))}
+        if len(printed) < FEWEST:
+            continue
+        judged = [(tried, *_judged(tried, printed)) for tried in _candidates(table, place, printed)]
+        judged = [one for one in judged if len(one[1]) >= FEWEST or (len(one[1]) >= 2 and not one[2])]
+        if not judged:
+            continue
+        _, held, broken = max(judged, key=lambda one: (len(one[1]), -len(one[2])))
+        yield Passed("percentage", len(held))
+        if len(broken) > max(1, len(held) // 4):
+            continue
+        for row, words, low, value, high in broken:
+            number = printed[row]
+            yield finding(
+                read, table, row, place, "percentage", "contradiction",
+                f"{column.heading} of {table.label(row)} is printed as {number.printed}, but the figures beside it give {shown(value)}; "
+                f"the same formula gives what is printed in {len(held)} other rows.",
+                [f"{words} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); printed {number.printed}"],
+                0.9 if len(held) >= 4 else 0.8,
+            )  # fmt: skip
+
+
+def _candidates(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Tried]:
+    column = table.columns[place]
+    metrics = [
+        other
+        for other, one in enumerate(table.columns)
+        if other != place
+        and one.role in {"metric", "level"}
+        and one.unit != "%"
+        and sum(table.number(row, other) is not None for row in printed) >= 2
+    ]
+    formulas = [one for one in FORMULAS if one.percent or column.unit != "%"]
+    for a, b in permutations(metrics, 2):
+        scale = factor(table.columns[a].unit, table.columns[b].unit)
+        if scale is None:
+            continue
+        pairs = {row: (table.number(row, a), table.number(row, b)) for row in printed}
+        for formula in formulas:
+            yield _tried(formula, f"{table.columns[b].heading} against {table.columns[a].heading}", pairs, scale)
+    for m in metrics:
+        numbers = {row: number for row in range(len(table.rows)) if (number := table.number(row, m))}
+        if len(numbers) < 2:
+            continue
+        rows = sorted(numbers)
+        best, least = max(rows, key=lambda row: numbers[row].value), min(rows, key=lambda row: numbers[row].value)
+        before = dict(pairwise(rows))
+        bases = [{row: at for row in rows if row != at} for at in dict.fromkeys([rows[0], rows[-1], best, least])]
+        for base in [*bases, {later: row for row, later in before.items()}]:
+            for swapped in (False, True):
+                pairs = {
+                    row: (numbers[row], numbers[at]) if swapped else (numbers[at], numbers[row])
+                    for row, at in base.items()
+                    if row in printed
+                }
+                for formula in formulas:
+                    yield _tried(formula, f"{table.columns[m].heading} between rows", dict(pairs), 1.0)
+
+
+def _tried(formula: Formula, sides: str, pairs: dict[int, tuple[Figure | None, Figure | None]], scale: float) -> Tried:
+    rows = []
+    for row, (a, b) in pairs.items():
+        if a is None or b is None or a.low <= 0:
+            continue
+        corners = [formula.of(x * scale, y) for x, y in product((a.low, a.high), (b.low, b.high))]
+        words = formula.words.format(a=a.printed, b=b.printed)
+        rows.append((row, words, min(corners), formula.of(a.value * scale, b.value), max(corners)))
+    return Tried(formula, sides, rows)
+
+
+def _judged(tried: Tried, printed: dict[int, Figure]) -> tuple[list[int], list[tuple[int, str, float, float, float]]]:
+    """Return the rows in which what is printed says something and fits, and those in which it does not fit."""
+    held, broken = [], []
+    for one in tried.rows:
+        row, _, low, value, high = one
+        number = printed[row]
+        place = number.place or 1.0
+        if low - place <= number.value <= high + place:
+            # What is as wide as the figure itself, or is 0 or 1 for all formulas, shows nothing.
+            if high - low + place < 0.5 * abs(value) + 1e-12 and number.value not in {0, 1, 100}:
+                held.append(row)
+        elif abs(number.value) != abs(value) and not low - place <= -number.value <= high + place:
+            broken.append(one)
+    return held, broken
+
+
+# -- sums and means -------------------------------------------------------------------------------------------------------
+
+_TOTAL = re.compile(r"^\W*(?:grand\s+)?(?:total|sum|overall|合计|总计|总和|all)\b\W*(?:time)?\W*$", re.IGNORECASE)
+_MEAN = re.compile(r"^\W*(?:average|mean|avg\.?|geo(?:metric)?[ -]?mean|平均值?|几何平均)\W*$", re.IGNORECASE)
+_MEANS: list[tuple[str, Callable[[Sequence[float]], float]]] = [
+    ("the mean", fmean), ("the geometric mean", geometric_mean), ("the median", median), ("the sum", sum),
+]  # fmt: skip
+
+
+def totals(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the cells of a row that is called a total or a mean, where they are not that of the rows above."""
+    for row, cells in enumerate(table.rows):
+        label = cells[0].text
+        total, mean = _TOTAL.match(label), _MEAN.match(label)
+        if not (total or mean) or row < 2:
+            continue
+        above = [
+            other
+            for other in range(row)
+            if not (_TOTAL.match(table.rows[other][0].text) or _MEAN.match(table.rows[other][0].text))
+        ]
+        held, broken = 0, []
+        for place in range(1, len(table.columns)):
+            printed = table.number(row, place)
+            parts = [number for other in above if (number := table.number(other, place))]
+            if printed is None or len(parts) < 2 or len(parts) < len(above):
+                continue
+            results = [
+                (name, _over(of, parts))
+                for name, of in (_MEANS if mean else _MEANS[-1:])
+                if name != "the geometric mean" or min(p.low for p in parts) > 0
+            ]
+            if any(low - printed.place <= printed.value <= high + printed.place for _, (low, _, high) in results):
+                held += 1
+            else:
+                name, (_, value, _) = min(results, key=lambda one, target=printed.value: abs(one[1][1] - target))  # type: ignore[misc]
+                broken.append((place, printed, name, value, parts))
+        yield Passed("sum", held)
+        for place, printed, name, value, parts in broken if held > len(broken) or (held and len(broken) == 1) else []:
+            yield finding(
+                read, table, row, place, "sum", "contradiction",
+                f"{label} of {table.columns[place].heading} is printed as {printed.printed}; {name} of the {len(parts)} rows above is {shown(value)}, "
+                f"and {held} other columns come out.",
+                [f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"],
+                0.85,
+            )  # fmt: skip
+
+
+def _over(of: Callable[[Sequence[float]], float], parts: Sequence[Figure]) -> tuple[float, float, float]:
+    return of([part.low for part in parts]), of([part.value for part in parts]), of([part.high for part in parts])
+
+
+def sums(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the rows in which a column is not the sum of others, though it is in the other rows."""
+    places = [place for place, column in enumerate(table.columns) if column.role == "metric" and column.unit != "%"]
+    for total in places:
+        others = [
+            place for place in places if place != total and table.columns[place].unit == table.columns[total].unit
+        ]
+        if len(others) > 12:
+            continue
+        groups = [list(pair) for pair in combinations(others, 2)] + ([others] if len(others) > 2 else [])
+        for group in groups:
+            held, broken = 0, []
+            for row in range(len(table.rows)):
+                printed, parts = table.number(row, total), [table.number(row, place) for place in group]
+                numbers = [part for part in parts if part]
+                if printed is None or len(numbers) < len(group):
+                    continue
+                low, value, high = _over(sum, numbers)
+                if low - printed.place / 2 <= printed.value <= high + printed.place / 2:
+                    held += all(number.value != 0 for number in numbers)
+                else:
+                    broken.append((row, printed, value, numbers))
+            if held >= CONSTANT and len(broken) <= max(1, held // 5):
+                yield Passed("sum", held)
+                for row, printed, value, numbers in broken:
+                    yield finding(
+                        read, table, row, total, "sum", "contradiction",
+                        f"{table.columns[total].heading} of {table.label(row)} is printed as {printed.printed}, the sum of "
+                        f"{', '.join(table.columns[place].heading for place in group)} is {shown(value)}; in {held} other rows it is the sum.",
+                        [f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"], 0.85,
+                    )  # fmt: skip
+
+
+# -- amount / time = rate -----------------------------------------------------------------------------------------------
+
+_AMOUNT = re.compile(r"\d[\d,.]*\s?(?:[KMGT]i?B)\b")
+_BINARY = (1.0, 1024 / 1000, 1000 / 1024, (1024 / 1000) ** 2, (1000 / 1024) ** 2, (1024 / 1000) ** 3)
+"""A printed GB may be one of 1,000 or of 1,024 MB: whichever fits all rows is meant."""
+
+
+def rates(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the rows in which a rate is not the amount (of a column, or told in the section's text) over the time."""
+    columns = list(enumerate(table.columns))
+    times = [
+        (place, scale)
+        for place, column in columns
+        if (scale := factor(column.unit, "s")) is not None and column.quantity == "time"
+    ]
+    for rate, (time, seconds) in product(
+        [place for place, column in columns if is_rate(column.unit) and column.role == "metric"], times
+    ):
+        of_rate, _, per = table.columns[rate].unit.rpartition("/")
+        unit, per_s = {"1": "", "": ""}.get(of_rate, of_rate), 60.0 if per == "min" else 1.0
+        amounts: list[tuple[str, Callable[[int], Figure | None], float]] = [
+            (column.heading, lambda row, place=place: table.number(row, place), scale)  # type: ignore[misc]
+            for place, column in columns
+            if place not in {rate, time}
+            and column.unit != "%"
+            and (scale := _amount_scale(column.unit, unit)) is not None
+        ]
+        amounts += [(told.printed, lambda row, told=told: told, scale) for told, scale in _told(read, table, unit)]  # type: ignore[misc]
+        for name, amount, scale in amounts:
+            yield from _rate(read, table, (rate, time), (name, amount, scale * per_s / seconds), binary=bool(unit))
+
+
+def _amount_scale(unit: str, wanted: str) -> float | None:
+    if not wanted:
+        return 1.0 if unit in {"", "1"} else None
+    return factor(unit, wanted) if unit not in {"", "1"} else None
+
+
+def _told(read: Reading, table: Table, unit: str) -> Iterator[tuple[Figure, float]]:
+    """Yield the one amount that the text of a table's section tells, if there is one alone."""
+    if not unit:
+        return
+    text = " ".join(sentence.text for sentence in split(read) if sentence.section == table.section)
+    found = {match[0]: figures(match[0]) for match in _AMOUNT.finditer(text)}
+    if len(found) == 1 and len(one := next(iter(found.values()))) == 1:
+        scale = factor(one[0].unit, unit)
+        if scale is not None:
+            yield one[0], scale
+
+
+def _rate(
+    read: Reading,
+    table: Table,
+    places: tuple[int, int],
+    amount: tuple[str, Callable[[int], Figure | None], float],
+    *,
+    binary: bool,
+) -> Iterator[Outcome]:
+    rate, time = places
+    name, of, scale = amount
+    best: tuple[list[int], list[tuple[int, Figure, float, str]], list[tuple[int, Figure, float, str]]] = ([], [], [])
+    for share in _BINARY if binary else (1.0,):
+        held, cut, broken = list[int](), [], []
+        for row in range(len(table.rows)):
+            printed, seconds, total = table.number(row, rate), table.number(row, time), of(row)
+            if printed is None or seconds is None or total is None or seconds.low <= 0 or total.low <= 0:
+                continue
+            low, value, high = (
+                a / t * scale * share
+                for a, t in ((total.low, seconds.high), (total.value, seconds.value), (total.high, seconds.low))
+            )
+            words = f"{total.printed} / {seconds.printed}"
+            if low <= printed.high and printed.low <= high:
+                held.append(row)
+                if high - low < printed.place and value > printed.high:
+                    cut.append((row, printed, value, words))
+            elif high - low < printed.place and printed.value <= value < printed.value + printed.place:
+                cut.append((row, printed, value, words))
+            else:
+                broken.append((row, printed, value, words))
+        if len(held) + len(cut) > len(best[0]) + len(best[1]):
+            best = held, cut, broken
+    held, cut, broken = best
+    if len(held) < FEWEST or len(broken) > max(1, len(held) // 4):
+        return
+    yield Passed("rate", len(held))
+    head = table.columns[rate].heading
+    for row, printed, value, words in broken:
+        yield finding(
+            read, table, row, rate, "rate", "contradiction",
+            f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {len(held)} other rows.",
+            [f"{words} = {shown(value)}; printed {printed.printed}"], 0.85,
+        )  # fmt: skip
+    if cut:
+        row, printed = cut[0][:2]
+        lines = [f"{words} = {shown(value)}; printed {one.printed}" for _, one, value, words in cut]
+        yield finding(
+            read,
+            table,
+            row,
+            rate,
+            "rounding",
+            "note",
+            f"In {len(cut)} rows {head} is truncated, not rounded.",
+            lines,
+            0.7,
+        )
+
+
+# -- products and ratios that are the same in all rows ---------------------------------------------------------------------
+
+
+def constants(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the row in which a product or ratio of columns is not what it is in all others: rate x time, QPS / TPS.
+
+    Where clients and a mean latency are printed, Little's law is tried: clients / (throughput x latency).
+    """
+    places = [
+        place for place, column in enumerate(table.columns) if column.role in {"metric", "level"} and column.unit != "%"
+    ]
+    places = places[:16]
+    related: set[tuple[int, int]] = set()
+    for a, b in combinations(places, 2):
+        for words, of in (("x", lambda x, y: x * y), ("/", lambda x, y: x / y)):
+            rows = _products(table, (a, b), of)
+            off = _odd_one(rows, 0.004)
+            if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
+                continue
+            related.add((a, b))
+            yield from _odd(read, table, (a, b), f" {words} ", rows, off, "ratio", "contradiction")
+    for clients, rate, latency in permutations(places, 3):
+        law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
+        scale = factor(table.columns[latency].unit, "s")
+        if (
+            not law
+            or scale is None
+            or table.columns[latency].quantity not in {"mean", "latency"}
+            or (min(rate, latency), max(rate, latency)) in related
+        ):
+            continue
+        rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
+        off = _odd_one(rows, 0.05)
+        if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
+            yield from _odd(read, table, (clients, rate, latency), " against ", rows, off, "Little's law", "suspicious")
+
+
+Product = tuple[int, float, float, float]
+
+
+def _products(table: Table, places: Sequence[int], of: Callable[..., float]) -> list[Product]:
+    rows = []
+    for row in range(len(table.rows)):
+        numbers = [number for place in places if (number := table.number(row, place)) and number.low > 0]
+        if len(numbers) == len(places):
+            corners = [of(*values) for values in product(*((number.low, number.high) for number in numbers))]
+            rows.append((row, min(corners), of(*(number.value for number in numbers)), max(corners)))
+    return rows
+
+
+def _odd_one(rows: list[Product], room: float) -> list[Product] | None:
+    """Return the rows that are off what all others share, at most one in five; None where nothing is shared."""
+    if len(rows) < CONSTANT + 1:
+        return None
+    middle = median(value for _, _, value, _ in rows)
+    sharp = [one for one in rows if one[3] - one[1] < 0.1 * abs(middle)]
+    if len(sharp) < CONSTANT + 1:
+        return None
+    middle = median(value for _, _, value, _ in sharp)
+    off = [one for one in sharp if one[1] > middle * (1 + room) or one[3] < middle * (1 - room)]
+    far = [one for one in off if not middle * (1 - 4 * room) <= one[2] <= middle * (1 + 4 * room)]
+    if len(off) != len(far) or len(off) > max(1, len(sharp) // 8):
+        return None
+    return off if len(sharp) - len(off) >= CONSTANT else None
+
+
+def _varies(table: Table, places: Sequence[int], rows: Sequence[int]) -> bool:
+    """Return whether both columns take several values, so that a constant of them is a relation."""
+    for place in places:
+        values = [number.value for row in rows if (number := table.number(row, place))]
+        counted = sorted(values)
+        if len(set(values)) < CONSTANT or counted[-2] < 1.3 * counted[1]:
+            return False
+    return True
+
+
+def _odd(
+    read: Reading,
+    table: Table,
+    places: Sequence[int],
+    words: str,
+    rows: list[Product],
+    off: list[Product],
+    kind: Kind,
+    severity: Severity,
+) -> Iterator[Outcome]:
+    yield Passed(kind, len(rows) - len(off))
+    middle = median(value for _, _, value, _ in rows)
+    heads = words.join(table.columns[place].heading for place in places)
+    for row, low, value, high in off:
+        printed = words.join(table.rows[row][place].text for place in places)
+        yield finding(
+            read, table, row, places[-1], kind, severity,
+            f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong.",
+            [f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"],
+            0.8,
+        )  # fmt: skip
+
+
+# -- latencies, shares, curves --------------------------------------------------------------------------------------------
+
+_RANK_WORDS = re.compile(
+    r"(?:p|tp)\s?\d+(?:\.\d+)?|\d+(?:\.\d+)?\s?(?:th|%|rd)?(?:\s?percentile)?|\b(?:avg|average|mean|median|min(?:imum)?|max(?:imum)?|slowest|fastest|"
+    r"latency|lat|percentile|response|time|pct)\b|平均|最大|最小|延迟|[()\[\]_,.:/%-]|\b(?:us|ms|s|ns|sec)\b", re.IGNORECASE,
+)  # fmt: skip
+
+
+def _rank(quantity: str, percent: float | None, heading: str) -> float | None:
+    if quantity == "percentile":
+        return percent
+    return {"min": 0.0, "max": 100.0}.get(quantity)
+
+
+def percentiles(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the rows (or columns) in which a higher percentile is the smaller one, or a mean lies above the maximum."""
+    stems: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for place, column in enumerate(table.columns):
+        rank = _rank(column.quantity, column.percent, column.heading)
+        if rank is not None:
+            stem = (" ".join(_RANK_WORDS.sub(" ", column.heading).lower().split()), column.unit)
+            stems.setdefault(stem, []).append((rank, place))
+    for group in stems.values():
+        for (low, one), (high, other) in combinations(sorted(group), 2):
+            if low < high:
+                for row in range(len(table.rows)):
+                    yield from _ordered(read, table, (row, one), (row, other))
+    ranks = [(_row_rank(cells[0].text), row) for row, cells in enumerate(table.rows)]
+    known = [(rank, row) for rank, row in ranks if rank is not None]
+    if len(known) >= 2 and len(known) == len({rank for rank, _ in known}) and len(known) >= 0.6 * len(table.rows):
+        for place in range(1, len(table.columns)):
+            for (_, one), (_, other) in pairwise(sorted(known)):
+                yield from _ordered(read, table, (one, place), (other, place))
+
+
+def _row_rank(text: str) -> float | None:
+    found = re.fullmatch(
+        r"\W*(?:p|tp)?\s?(50|75|80|90|95|99(?:\.\d+)?)(?:th|%|\s?(?:th )?percentile)?(?:\s?latency)?\s?(?:\(\w+\))?\W*",
+        text.strip(),
+        re.IGNORECASE,
+    )
+    return float(found[1]) if found and not text.strip().isdigit() else None
+
+
+def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[int, int]) -> Iterator[Outcome]:
+    one, other = table.number(*small), table.number(*large)
+    if one is None or other is None or one.unit != other.unit:
+        return
+    if one.low <= other.high:
+        yield Passed("percentiles", 1)
+        return
+    names = [
+        table.columns[place].heading if small[0] == large[0] else table.rows[row][0].text
+        for row, place in (small, large)
+    ]
+    yield finding(
+        read, table, *small, "percentiles", "contradiction",
+        f"{names[0]} is above {names[1]} for {table.label(small[0]) if small[0] == large[0] else table.columns[small[1]].heading}, which cannot be.",
+        [f"{names[0]} {one.printed} > {names[1]} {other.printed}"], 0.85,
+    )  # fmt: skip
+
+
+_SHARE = re.compile(r"hit (?:ratio|rate)|success|命中率|error rate|availability|accuracy", re.IGNORECASE)
+
+
+def shares(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield shares of a whole that are above 100% (CPU in percent of one core may be), and those below 0."""
+    for place, column in enumerate(table.columns):
+        if column.unit == "%" and _SHARE.search(column.heading):
+            for row in range(len(table.rows)):
+                number = table.number(row, place)
+                if number and (number.low > 100 or number.high < 0):
+                    sentence = (
+                        f"{column.heading} of {table.label(row)} is {number.printed}: a share is between 0 and 100%."
+                    )
+                    yield finding(
+                        read,
+                        table,
+                        row,
+                        place,
+                        "impossible",
+                        "contradiction",
+                        sentence,
+                        [f"{number.printed} of a whole"],
+                        0.9,
+                    )
+                elif number:
+                    yield Passed("impossible", 1)
+
+
+def curves(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
+    levels = [place for place, column in enumerate(table.columns) if column.role == "level"]
+    if len(levels) != 1 or len(table.rows) < 4:
+        return
+    x = [number.value if (number := table.number(row, levels[0])) else None for row in range(len(table.rows))]
+    ladder = [one for one in x if one is not None]
+    if len(ladder) < len(x) or ladder not in (sorted(set(ladder)), sorted(set(ladder), reverse=True)):
+        return
+    for place, column in enumerate(table.columns):
+        y = [table.number(row, place) for row in range(len(table.rows))]
+        numbers = [one for one in y if one and one.low > 0]
+        if column.role != "metric" or column.unit == "%" or len(numbers) < len(y):
+            continue
+        steps = [max(a.value / b.value, b.value / a.value) for a, b in pairwise(numbers)]
+        for row in range(1, len(y) - 1):
+            before, here, after = numbers[row - 1 : row + 2]
+            near, far = sorted((before.value, after.value))
+            off = min(here.value / far, 1e9) if here.value > far else near / here.value if here.value < near else 1.0
+            rest = [step for at, step in enumerate(steps) if at not in {row - 1, row}]
+            if off >= 5 and far <= 2 * near and max(rest) <= 2.5:
+                yield finding(
+                    read, table, row, place, "outlier", "suspicious",
+                    f"{column.heading} of {table.label(row)} is {here.printed}, {off:.1f} times off both its neighbours: a digit or a unit may have slipped.",
+                    [f"{here.printed} between {before.printed} and {after.printed}"], 0.75,
+                )  # fmt: skip
+        yield Passed("outlier", len(y) - 2)
+
+
+# -- the same figures twice ---------------------------------------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    table: Table
+    row: int
+    texts: dict[str, tuple[int, str]]
+    label: str
+
+
+def repeated(read: Reading) -> Iterator[Outcome]:
+    """Yield rows with the same figures in two places, and rows of one configuration of which one figure differs."""
+    rows: list[_Row] = []
+    for table in read.tables:
+        metrics = [place for place, column in enumerate(table.columns) if column.role == "metric"]
+        for row, cells in enumerate(table.rows):
+            texts = {
+                table.columns[place].heading: (place, cells[place].text) for place in metrics if cells[place].figure
+            }
+            rows.append(_Row(table, row, texts, table.label(row)))
+    for one, other in combinations(rows[:600], 2):
+        common = [name for name in one.texts if name in other.texts]
+        same = [name for name in common if one.texts[name][1] == other.texts[name][1]]
+        digits = sum(len(re.sub(r"\D", "", one.texts[name][1]).strip("0")) for name in same)
+        if len(common) < 2 or digits < 8 or len(same) < len(common) - 1:
+            continue
+        places = f"{one.table.id}, {one.label} and {other.table.id}, {other.label}"
+        lines = [f"{name}: {one.texts[name][1]} and {other.texts[name][1]}" for name in common]
+        place = other.texts[same[0]][0]
+        if len(same) == len(common) and len(same) >= (3 if one.table is other.table else 2):
+            severity: Severity = (
+                "suspicious" if one.table is other.table and one.label != other.label and len(same) >= 3 else "note"
+            )
+            sentence = (
+                f"{places} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
+            )
+            yield finding(read, other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
+        elif len(same) >= 3 and one.label == other.label:
+            odd = next(name for name in common if name not in same)
+            sentence = f"{places} have the same figures but for {odd}: they look like one measurement, of which one figure was printed wrongly."
+            yield finding(
+                read,
+                other.table,
+                other.row,
+                other.texts[odd][0],
+                "repeated figures",
+                "suspicious",
+                sentence,
+                lines,
+                0.75,
+            )

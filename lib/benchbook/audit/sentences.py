@@ -1,0 +1,571 @@
+"""Sentences of a document, English and Chinese, held against its tables and against themselves.
+
+A sentence is checked where its words bind it to one reading, or to several that agree. Where they do not, it is
+counted as not bound, and is never a finding. The patterns are a table; each has an example, and these are its tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import NamedTuple
+
+from benchbook.audit.findings import Finding, Kind, Passed
+from benchbook.published.arithmetic import figure as shown
+from benchbook.published.declarations import Severity
+from benchbook.published.reader.columns import factor
+from benchbook.published.reader.formats import Block
+from benchbook.published.reader.numerals import Figure, figures
+from benchbook.published.reader.tables import Reading, Table
+
+
+class Sentence(NamedTuple):
+    """A sentence, the line of its block, and the section that it stands in."""
+
+    text: str
+    line: int
+    section: str
+
+
+class NotBound(NamedTuple):
+    """A sentence that says something of figures, but not of which."""
+
+    sentence: Sentence
+
+
+Outcome = Finding | Passed | NotBound
+_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d\"'(*\[])|(?<=[。！？；;])|\n(?=\s*(?:[-*•]|\(\d+\)|\d+\.)\s)")
+_N = r"(?P<{0}>(?<![\w.,])[~≈]?\d[\d,.]*\d|(?<![\w.,])\d)(?P<{0}_m>\s?(?:k|K|M|万|亿|million|thousand|billion)(?![A-Za-z]))?"
+
+
+def _number(name: str) -> str:
+    return _N.format(name)
+
+
+_PERCENT = r"(?P<percent>\d[\d,]*(?:\.\d+)?)\s?(?:%|percent|per cent|％)"
+_UNITS = r"(?:\s?(?!(?:to|per|and|or|in|of)\b)[A-Za-zµμ/%]{1,12}){0,2}"
+_DOWN = r"fewer|less|lower|smaller|reduc\w+|decreas\w+|declin\w+|drop\w*|cut|saves?|saving|下降|减少|降低|缩短|降幅"
+_UP = r"faster|higher|more|greater|larger|better|increas\w+|improv\w+|gains?|grow\w*|rais\w+|ris\w+|boost\w*|提升|提高|增加|增长|上升"
+
+
+class Pattern(NamedTuple):
+    """What a sentence says, by name; `example` matches."""
+
+    name: str
+    pattern: re.Pattern[str]
+    example: str
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+PATTERNS = [
+    Pattern(
+        "from a to b by n%",
+        _compiled(
+            rf"(?:from|从|由)\s?(?:about |around |约)?{_number('a')}{_UNITS}\s?(?:to|down to|up to|到|至|提升到|提升至|增加到|增长到|下降到|降低到|降至|上升到|减少到)\s?"
+            rf"(?:about |around |约)?{_number('b')}{_UNITS}[^.。;；%\d]{{0,40}}?{_PERCENT}"
+        ),
+        "Throughput rose from 1,200 to 1,500 QPS, an improvement of 25%",
+    ),
+    Pattern(
+        "a against b, n%",
+        _compiled(rf"{_number('a')}{_UNITS}\s(?:vs\.?|versus|compared (?:to|with)|against)\s{_number('b')}{_UNITS}\s?\(?,?\s?(?:an? |is |i\.e\. |which is )?(?P<sign>[+−-])?{_PERCENT}"),
+        "1,500 QPS vs 1,200 QPS (+25%)",
+    ),
+    Pattern(
+        "impossible percentage",
+        _compiled(rf"(?:{_PERCENT}\s(?:fewer|less|lower|smaller|reduction|decrease|drop|shorter)|(?:reduc\w+|decreas\w+|lower\w*|drop\w*|cut)\b(?: \w+){{0,4}}? by (?:about |up to |over |more than )?(?P<percent2>\d[\d,]*(?:\.\d+)?)\s?%|(?:下降|减少|降低|缩短)了?\s?(?P<percent3>\d+(?:\.\d+)?)\s?[%％])"),
+        "It needs 111% fewer instructions",
+    ),
+    Pattern(
+        "linear",
+        _compiled(r"\b(?:scales?|scaling|grows?|growth|increases?|rises?|improves?)\b[^.]{0,30}\b(?<!near-)(?<!sub-)(?<!super-)linear(?:ly)?\b|\blinear (?:scal\w+|growth|increase)\b|线性(?:增长|提升|扩展|增加)"),
+        "Throughput scales linearly with the number of threads",
+    ),
+    Pattern(
+        "always",
+        _compiled(rf"\b(?:consistently|always|in all cases|in every case|across the board|uniformly|in all (?:tests|workloads|scenarios|configurations))\b[^.]{{0,50}}?\b(?:{_UP}|outperforms?|beats?|wins?|ahead|slower|worse)\b|\b(?:outperforms?|beats?|{_UP})\b[^.]{{0,60}}\b(?:in all cases|in every case|consistently|across the board|in all (?:tests|workloads|scenarios|configurations))\b"),
+        "v2 consistently outperforms v1",
+    ),
+    Pattern(
+        "up to n%",
+        _compiled(rf"\b(?:up to|as much as|at most|a maximum of|最高|最多|高达)\s?(?:提升|提高)?\s?(?:~|about )?{_PERCENT}"),
+        "TPS improves by up to 40%",
+    ),
+    Pattern(
+        "n% on average",
+        _compiled(rf"\b(?:on average|average|averaging|an average of|平均)\b[^.%]{{0,40}}?{_PERCENT}|{_PERCENT.replace('percent>', 'percent2>')}[^.%]{{0,30}}?\b(?:on average)\b"),
+        "TPS improves by 12.5% on average",
+    ),
+    Pattern(
+        "peak",
+        _compiled(rf"\b(?:peaks?|peaked|maximum|highest|best|top(?:s|ped)? out)\b[^.\d]{{0,50}}?\b(?:at|of|is|was|reaches|reached|with)\s(?:about |around )?{_number('a')}\s?(?P<unit>tps|qps|ops/s\w*|ops|rps|iops|MB/s|GB/s|requests/s\w*|req/s\w*)"),
+        "Throughput peaks at 12,345 QPS",
+    ),
+]  # fmt: skip
+
+
+def sentences(read: Reading) -> Iterator[Outcome]:
+    """Yield what the sentences of a document come to: findings, what was checked and held, what could not be bound."""
+    checks: dict[str, Callable[[Reading, Sentence, re.Match[str]], Iterator[Outcome]]] = {
+        "from a to b by n%": _change, "a against b, n%": _change, "impossible percentage": _impossible, "linear": _linear,
+        "always": _always, "up to n%": _up_to, "n% on average": _average, "peak": _peak,
+    }  # fmt: skip
+    for sentence in split(read):
+        for pattern in PATTERNS:
+            for match in pattern.pattern.finditer(sentence.text):
+                yield from checks[pattern.name](read, sentence, match)
+        yield from _quoted(read, sentence)
+    yield from _told_alike(read)
+
+
+def split(read: Reading) -> list[Sentence]:
+    """Return the sentences of paragraphs and list items, each with the section that it stands in."""
+    found: list[Sentence] = []
+    sections: dict[int, str] = {}
+    for block in read.blocks:
+        if block.kind == "heading":
+            sections = {level: words for level, words in sections.items() if level < block.level} | {
+                block.level: block.text.strip()
+            }
+        elif block.kind in {"paragraph", "item"}:
+            where = " > ".join(words for level, words in sorted(sections.items()) if level > 1 or len(sections) == 1)
+            found += [Sentence(text, line, where) for text, line in _cut(block)]
+    return found
+
+
+def _cut(block: Block) -> Iterator[tuple[str, int]]:
+    place = 0
+    for text in _END.split(block.text):
+        if text and text.strip():
+            at = block.text.find(text, place)
+            place = at + len(text)
+            yield " ".join(text.split()), block.line + block.text.count("\n", 0, max(at, 0))
+
+
+def _finding(
+    read: Reading, sentence: Sentence, kind: Kind, severity: Severity, words: str, arithmetic: list[str], sure: float
+) -> Finding:
+    return Finding(
+        id=f"line{sentence.line}.{kind.replace(' ', '-')}.{abs(hash_of(sentence.text + words)) % 10_000}",
+        report=read.document,
+        where=f"line {sentence.line}{f', {sentence.section}' if sentence.section else ''}",
+        kind=kind,
+        severity=severity,
+        sentence=words,
+        arithmetic=arithmetic,
+        line=sentence.line,
+        printed=sentence.text if len(sentence.text) < 400 else sentence.text[:397] + "...",
+        sure=sure,
+    )
+
+
+def hash_of(text: str) -> int:
+    """Return a number of a text that is the same in every run."""
+    return sum((place + 1) * ord(character) for place, character in enumerate(text))
+
+
+# -- arithmetic within one sentence -------------------------------------------------------------------------------------
+
+
+def _of(match: re.Match[str], name: str) -> Figure | None:
+    found = figures(f"{match[name].lstrip('~≈')}{match[f'{name}_m'] or ''}")
+    return found[0] if len(found) == 1 and found[0].low > 0 else None
+
+
+def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    a, b = _of(match, "a"), _of(match, "b")
+    printed = figures(match["percent"])
+    said = match[0]
+    # Another figure between them, a reference or a second clause: which change is meant is not sure.
+    if (
+        a is None
+        or b is None
+        or not printed
+        or re.search(
+            r"respectively|分别|每|per cent of|percentile|%\s?(?:of|confidence|percentile)",
+            sentence.text[match.end() - 1 :][:30] + said,
+        )
+    ):
+        yield NotBound(sentence)
+        return
+    percent = printed[0]
+    room = (
+        max(percent.place, 0.06 * percent.value)
+        if re.search(r"about|around|roughly|nearly|almost|more than|over|约|超过", sentence.text)
+        else percent.place
+    )
+    formulas = [("({b} / {a} - 1) x 100", a, b), ("({b} / {a} - 1) x 100", b, a)]
+    results = []
+    for words, x, y in formulas:
+        ends = [(high / low - 1) * 100 for low, high in ((x.low, y.high), (x.high, y.low))]
+        results.append((words.format(a=x.printed, b=y.printed), min(ends), (y.value / x.value - 1) * 100, max(ends)))
+    times = (min(a.low, b.low) / max(a.high, b.high) * 100, max(a.high, b.high) / min(a.low, b.low) * 100)
+    fits = any(low - room <= sign * percent.value <= high + room for _, low, _, high in results for sign in (1, -1))
+    if fits or any(abs(one - percent.value) <= room + 0.02 * one for one in times):
+        yield Passed("sentence", 1)
+        return
+    words, _, value, _ = results[0]
+    yield _finding(
+        read, sentence, "sentence", "contradiction", f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%.",
+        [f"{words} = {value:.4g}; printed {percent.printed}%"], 0.8,
+    )  # fmt: skip
+
+
+def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    text = match["percent"] or match["percent2"] or match["percent3"]
+    percent = float(text.replace(",", "").rstrip("."))
+    if re.search(r"\b(?:throughput|speed|faster)\b", match[0], re.IGNORECASE) or percent <= 100:
+        yield Passed("impossible", 1)
+        return
+    yield _finding(
+        read, sentence, "impossible", "contradiction", f"Nothing that is counted can become {text}% less: at 100% nothing is left.",
+        [f"1 - {text} / 100 = {1 - percent / 100:.4g}, which is below 0"], 0.9,
+    )  # fmt: skip
+
+
+# -- sentences about a table --------------------------------------------------------------------------------------------
+
+
+def _near(read: Reading, sentence: Sentence) -> list[Table]:
+    """Return the tables of the sentence's own section; without one, those of the whole document if there is one alone."""
+    mine = [table for table in read.tables if table.section == sentence.section]
+    if len(mine) > 1:
+        # The nearest one, above or below, of several.
+        named = [
+            table for table in mine if table.caption and table.caption.split(":")[0].lower() in sentence.text.lower()
+        ]
+        mine = named or mine
+    return mine or (read.tables if len(read.tables) == 1 else [])
+
+
+def _is_about(text: str, table: Table, place: int) -> bool:
+    column = table.columns[place]
+    words = {
+        "throughput": r"throughput|tps|qps|ops|rps|performance|吞吐|性能|tpmc|bandwidth|speed", "latency": r"latenc|延迟|response", "percentile": r"latenc|p\d\d|percentile|延迟|\d\d%",
+        "mean": r"latenc|average|mean|延迟", "time": r"\btime|duration|faster|耗时|时间", "size": r"memory|size|space|内存", "usage": r"cpu|usage|使用率",
+    }.get(column.quantity, "")  # fmt: skip
+    heading = re.sub(r"[(\[（].*", "", column.heading).strip().lower()
+    return bool((words and re.search(words, text, re.IGNORECASE)) or (len(heading) > 1 and heading in text.lower()))
+
+
+def _changes(table: Table) -> Iterator[tuple[int, int, list[tuple[int, float]]]]:
+    """Yield all relative changes in percent between two columns of one unit, over the rows: b against a."""
+    metrics = [place for place, column in enumerate(table.columns) if column.role == "metric" and column.unit != "%"]
+    for a, b in permutations(metrics[:8], 2):
+        if factor(table.columns[a].unit, table.columns[b].unit) != 1.0:
+            continue
+        rows = []
+        for row in range(len(table.rows)):
+            x, y = table.number(row, a), table.number(row, b)
+            if x and y and x.value > 0:
+                rows.append((row, (y.value / x.value - 1) * 100))
+        if rows:
+            yield a, b, rows
+
+
+def _deltas(table: Table) -> list[tuple[int, list[float]]]:
+    found = []
+    for place, column in enumerate(table.columns):
+        values = [
+            number.value
+            for row in range(len(table.rows))
+            if (number := table.number(row, place))
+            and not re.search(r"average|mean|平均|total", table.rows[row][0].text, re.IGNORECASE)
+        ]
+        if column.role == "delta" and column.unit == "%" and len(values) >= 2:
+            found.append((place, values))
+    return found
+
+
+def _all_percentages(read: Reading) -> Iterator[float]:
+    """Yield every percentage that any table prints, or that two of its figures give."""
+    for table in read.tables:
+        for row in range(len(table.rows)):
+            for cell in table.rows[row]:
+                yield from (abs(one.value) for one in cell.figures if one.unit == "%" or not one.unit)
+        for _, _, rows in _changes(table):
+            yield from (abs(value) for _, value in rows)
+        for place, column in enumerate(table.columns):
+            if column.role == "metric":
+                values = [
+                    number.value
+                    for row in range(min(40, len(table.rows)))
+                    if (number := table.number(row, place)) and number.value > 0
+                ]
+                yield from (abs(y / x - 1) * 100 for x, y in permutations(values, 2))
+
+
+def _up_to(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    yield from _of_column(read, sentence, match, "largest", lambda values: max(values, key=abs))
+
+
+def _average(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    yield from _of_column(read, sentence, match, "mean", lambda values: sum(values) / len(values))
+
+
+def _of_column(
+    read: Reading, sentence: Sentence, match: re.Match[str], name: str, of: Callable[[list[float]], float]
+) -> Iterator[Outcome]:
+    """Hold a percentage against the one column of changes of its section: its largest, or its mean."""
+    groups = [group for key, group in match.groupdict().items() if key.startswith("percent") and group]
+    percent = figures(groups[0])[0]
+    tables = _near(read, sentence)
+    columns = [(table, place, values) for table in tables for place, values in _deltas(table)]
+    if len(columns) != 1:
+        near = (
+            any(abs(one - percent.value) <= percent.place for one in _all_percentages(read)) if read.tables else False
+        )
+        yield Passed("sentence", 1) if near else NotBound(sentence)
+        return
+    table, place, values = columns[0]
+    value = abs(of(values))
+    if abs(value - percent.value) <= max(percent.place, 0.011 * value) or any(
+        abs(one - percent.value) <= percent.place for one in _all_percentages(read)
+    ):
+        yield Passed("sentence", 1)
+        return
+    metric = any(
+        _is_about(sentence.text, table, other) for other, column in enumerate(table.columns) if column.role == "metric"
+    )
+    if not metric or (name == "largest" and percent.value < value * 0.5):
+        yield NotBound(sentence)
+        return
+    yield _finding(
+        read, sentence, "sentence", "suspicious",
+        f"The sentence says {percent.printed}%; the {name} {table.columns[place].heading} in {table.name} is {value:.4g}%, and no two figures of the tables give {percent.printed}%.",
+        [f"{name} of {', '.join(f'{one:g}' for one in values[:12])} = {value:.4g}; printed {percent.printed}%"], 0.7,
+    )  # fmt: skip
+
+
+def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    hedged = re.search(
+        r"\b(?:not|near\w*|almost|sub|roughly|until|up to|approximately|quasi|close to|non|super|fairly|if|should|would|expect\w*)\b|接近|近似|非线性|不是|基本",
+        sentence.text,
+        re.IGNORECASE,
+    )
+    tables = _near(read, sentence)
+    ladders = [(table, *ladder) for table in tables for ladder in _ladders(table)]
+    bound = [one for one in ladders if _is_about(sentence.text, one[0], one[2])] or ladders
+    if hedged or not bound or len({table.id for table, *_ in bound}) > 1:
+        yield NotBound(sentence)
+        return
+    worst = []
+    for table, level, place, rows in bound:
+        x = [table.number(row, level) for row in rows]
+        y = [table.number(row, place) for row in rows]
+        ends = [one for one in (x[0], x[-1], y[0], y[-1]) if one and one.value > 0]
+        if len(ends) == 4:
+            gain = (ends[3].value / ends[2].value) / (ends[1].value / ends[0].value)
+            worst.append((gain, table, level, place, ends))
+    off = [one for one in worst if one[0] < 0.6 or one[0] > 1.7]
+    if not worst or len(off) < len(worst):
+        yield Passed("sentence", 1) if worst else NotBound(sentence)
+        return
+    gain, table, level, place, ends = off[0]
+    yield _finding(
+        read, sentence, "sentence", "suspicious",
+        f"The sentence says linear; {table.columns[place].heading} changes {ends[3].value / ends[2].value:.3g} times where {table.columns[level].heading} changes {ends[1].value / ends[0].value:.3g} times ({table.name}).",
+        [f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"], 0.7,
+    )  # fmt: skip
+
+
+def _ladders(table: Table) -> Iterator[tuple[int, int, list[int]]]:
+    levels = [
+        place
+        for place, column in enumerate(table.columns)
+        if column.role == "level" and sum(table.number(row, place) is not None for row in range(len(table.rows))) >= 3
+    ]
+    if len(levels) != 1:
+        return
+    x = [(number.value, row) for row in range(len(table.rows)) if (number := table.number(row, levels[0]))]
+    if [value for value, _ in x] != sorted({value for value, _ in x}):
+        return
+    for place, column in enumerate(table.columns):
+        if column.quantity in {"throughput", "time"}:
+            yield levels[0], place, [row for _, row in x if table.number(row, place)]
+
+
+def _always(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    if re.search(
+        r"\b(?:not|n't|nor|almost|nearly|mostly|except|unless|if|should|can|could|may)\b", sentence.text, re.IGNORECASE
+    ):
+        yield NotBound(sentence)
+        return
+    bound: list[tuple[Table, int, int]] = []
+    for table in _near(read, sentence):
+        products = [
+            place
+            for place, column in enumerate(table.columns)
+            if column.role == "metric" and _named(column.heading, sentence.text)
+        ]
+        if (
+            len(products) == 2
+            and table.columns[products[0]].better
+            and table.columns[products[0]].unit == table.columns[products[1]].unit
+        ):
+            first, second = sorted(products, key=lambda place: _position(table.columns[place].heading, sentence.text))
+            bound.append((table, first, second))
+    worse = bool(re.search(r"\b(?:slower|worse|lower|less|behind)\b", match[0], re.IGNORECASE))
+    if len(bound) != 1:
+        yield NotBound(sentence)
+        return
+    table, first, second = bound[0]
+    against = []
+    for row in range(len(table.rows)):
+        a, b = table.number(row, first), table.number(row, second)
+        if a and b:
+            more = a.low > b.high, a.high < b.low
+            _, lost = more if (table.columns[first].better == "more") != worse else more[::-1]
+            against += [(row, a, b)] if lost else []
+            if not lost:
+                yield Passed("sentence", 1)
+    for row, a, b in against:
+        yield _finding(
+            read, sentence, "sentence", "contradiction", f"The sentence says so of all rows; for {table.label(row)} it is the other way round ({table.name}).",
+            [f"{table.columns[first].heading} {a.printed} against {table.columns[second].heading} {b.printed}"], 0.75,
+        )  # fmt: skip
+
+
+def _named(heading: str, text: str) -> bool:
+    name = re.sub(r"\s*[(\[（].*", "", heading).strip()
+    name = re.sub(r"\b(?:tps|qps|ops|throughput|latency|time|p\d\d)\b|[/_]", " ", name, flags=re.IGNORECASE).strip()
+    return len(name) > 1 and bool(re.search(rf"(?<![\w.]){re.escape(name)}(?![\w]|\.\d)", text, re.IGNORECASE))
+
+
+def _position(heading: str, text: str) -> int:
+    name = re.sub(r"\s*[(\[（].*", "", heading).strip()
+    return text.lower().find(name.lower())
+
+
+def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    quoted = _of(match, "a")
+    tables = _near(read, sentence)
+    if quoted is None or not tables:
+        yield NotBound(sentence)
+        return
+    for table in tables:
+        for place, column in enumerate(table.columns):
+            numbers = [number for row in range(len(table.rows)) if (number := table.number(row, place))]
+            if column.quantity != "throughput" or not any(
+                abs(number.value - quoted.value) <= quoted.place for number in numbers
+            ):
+                continue
+            most = max(numbers, key=lambda number: number.value)
+            if most.low <= quoted.high:
+                yield Passed("sentence", 1)
+            elif not re.search(r"\b(?:for|with|at)\s\d", sentence.text[match.end() :]):
+                yield _finding(
+                    read, sentence, "sentence", "suspicious", f"The sentence calls {quoted.printed} the most; {column.heading} reaches {most.printed} in {table.name}.",
+                    [f"{most.printed} > {quoted.printed}"], 0.65,
+                )  # fmt: skip
+            return
+    yield NotBound(sentence)
+
+
+def _quoted(read: Reading, sentence: Sentence) -> Iterator[Outcome]:
+    """Yield figures in text that differ from a cell of their section in one digit, and stand nowhere in the tables."""
+    tables = _near(read, sentence)
+    cells = [
+        (table, row, place, cell.figures[0])
+        for table in tables
+        for row, cells in enumerate(table.rows)
+        for place, cell in enumerate(cells)
+        if cell.figure and table.columns[place].role == "metric"
+    ]
+    if not cells:
+        return
+    known = {
+        re.sub(r"\D", "", one.printed)
+        for table in read.tables
+        for cells_ in table.rows
+        for cell in cells_
+        for one in cell.figures
+    }
+    for quoted in figures(sentence.text):
+        digits = re.sub(r"\D", "", quoted.printed)
+        if len(digits.strip("0")) < 4 or not quoted.exact or re.fullmatch(r"(?:19|20)\d\d", digits):
+            continue
+        if digits in known:
+            yield Passed("quoted figure", 1)
+            continue
+        near = [
+            one
+            for one in cells
+            if _one_slip(digits, re.sub(r"\D", "", one[3].printed))
+            and _is_about(sentence.text, one[0], one[2])
+            and _magnitude(quoted, one[3])
+        ]
+        if len(near) == 1:
+            table, row, place, number = near[0]
+            yield _finding(
+                read, sentence, "quoted figure", "suspicious",
+                f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped.",
+                [f"{quoted.printed} in the text, {number.printed} in the table"], 0.7,
+            )  # fmt: skip
+
+
+def _magnitude(one: Figure, other: Figure) -> bool:
+    return 0.3 < one.value / other.value < 3 if other.value else False
+
+
+def _one_slip(one: str, other: str) -> bool:
+    if len(one) != len(other) or one == other:
+        return False
+    apart = [place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(apart) == 1:
+        return True
+    return (
+        len(apart) == 2
+        and apart[1] == apart[0] + 1
+        and one[apart[0]] == other[apart[1]]
+        and one[apart[1]] == other[apart[0]]
+    )
+
+
+# -- the same said of several cases ---------------------------------------------------------------------------------------
+
+_SAID = re.compile(
+    r"\b([A-Z][\w-]{1,12}|[a-z]+(?: [a-z]+){0,3}) (?:is|are|was|were) (?:about |around )?(\d[\d,]*(?:\.\d+)?)(?![\w.]*\d)(?!\s?%)"
+)
+
+
+def _told_alike(read: Reading) -> Iterator[Outcome]:
+    """Yield the paragraph whose figures are not whole multiples of each other, where those of all paragraphs like it are."""
+    rows: list[tuple[Block, dict[str, Figure]]] = []
+    for block in read.blocks:
+        if block.kind in {"paragraph", "item"}:
+            named = {
+                " ".join(name.split()[-3:]): figures(number)[0]
+                for name, number in _SAID.findall(" ".join(block.text.split()))
+            }
+            rows.append((block, named))
+    often = [name for name, count in Counter(name for _, named in rows for name in named).items() if count >= 5]
+    for a, b in permutations(often, 2):
+        both = [
+            (block, named[a], named[b])
+            for block, named in rows
+            if a in named and b in named and 100 <= named[a].value <= named[b].value
+        ]
+        if len(both) < 5:
+            continue
+        off = [
+            (block, x, y)
+            for block, x, y in both
+            if round(y.value / x.value) * x.low > y.high or round(y.value / x.value) * x.high < y.low
+        ]
+        # A rounded figure of three digits and more is a whole multiple of another by chance in one case of a hundred.
+        if len(off) > max(1, len(both) // 5):
+            continue
+        yield Passed("identity", len(both) - len(off))
+        for block, x, y in off:
+            sentence = Sentence(" ".join(block.text.split()), block.line, "")
+            ratio = y.value / x.value
+            yield _finding(
+                read, sentence, "identity", "contradiction", f"{b} is a whole multiple of {a} in {len(both) - len(off)} passages like this one, but not here.",
+                [f"{y.printed} / {x.printed} = {ratio:.4g}; {round(ratio)} x {x.printed} = {shown(round(ratio) * x.value)}, {round(ratio) + 1} x {x.printed} = {shown((round(ratio) + 1) * x.value)}"], 0.8,
+            )  # fmt: skip

@@ -1,0 +1,222 @@
+"""What a document says of its set-up: commands against text and tables, hosts, versions, levels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from benchbook.audit.findings import Finding, Kind, Passed
+from benchbook.audit.sentences import Sentence, split
+from benchbook.published.declarations import Severity
+from benchbook.published.reader.numerals import figures
+from benchbook.published.reader.tables import Reading, Table
+
+
+class Replaced(NamedTuple):
+    """An option of a program that was replaced in a version."""
+
+    program: str
+    option: str
+    since: tuple[int, ...]
+    instead: str
+
+
+REPLACED = [
+    Replaced("sysbench", "--test", (1, 0), "the script is named first, without an option"),
+    Replaced("sysbench", "--num-threads", (1, 0), "--threads"),
+    Replaced("sysbench", "--max-time", (1, 0), "--time"),
+    Replaced("sysbench", "--max-requests", (1, 0), "--events"),
+    Replaced("sysbench", "--oltp-table-size", (1, 0), "--table-size"),
+    Replaced("sysbench", "--oltp-tables-count", (1, 0), "--tables"),
+]
+FIRST = {"mongodb": (1, 0), "mysql": (3, 19), "postgresql": (6, 0), "tidb": (1, 0), "redis": (1, 0), "mariadb": (5, 1)}
+"""The first version that was released for use."""
+_VERSION = re.compile(
+    r"\b(MongoDB|MySQL|PostgreSQL|TiDB|Redis|MariaDB|sysbench)\b[ \w]{0,10}?(?:version|版本)?\s*[:：]?\s*v?(\d+(?:\.\d+)+)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_ROWS = re.compile(r"(\d[\d,]*) tables (?:and|with|of) ([\d,]{4,}) rows(?! (?:each|per))", re.IGNORECASE)
+_LEVELS = re.compile(
+    r"(threads?|clients?|connections?|concurrenc\w+|线程数?|并发数?)[^.。\d]{0,40}?((?:\d[\d,]*\s*(?:,|、|，|and|和|及)+\s*(?:and\s*)?){2,}\d[\d,]*)(?!\s*(?:rows|tables|GB|MB|行))",
+    re.IGNORECASE,
+)
+
+
+def setups(read: Reading) -> Iterator[Finding | Passed]:
+    """Yield what commands, hosts, versions and levels of a document contradict."""
+    sentences = split(read)
+    yield from _options(read)
+    yield from _versions(read, sentences)
+    yield from _hosts(read)
+    yield from _imported(read, sentences)
+    yield from _levels(read, sentences)
+
+
+def commands(read: Reading) -> list[tuple[str, int]]:
+    """Return every command of a code block that starts a load generator, its continued lines joined, with its line."""
+    found = []
+    for block in read.blocks:
+        if block.kind != "code":
+            continue
+        joined = re.sub(r"\\\s*\n\s*", lambda m: " " * len(m[0]), block.text)
+        for match in re.finditer(
+            r"^[ \t$#>]*((?:\S*/)?(?:sysbench|pgbench|go-tpc|redis-benchmark|ycsb|go-ycsb|benchmark|fio|db_bench)\s[^\n]*)",
+            joined,
+            re.MULTILINE,
+        ):
+            found.append((" ".join(match[1].split()), block.line + block.text.count("\n", 0, match.start())))
+    return found
+
+
+def _told(
+    read: Reading,
+    line: int,
+    kind: Kind,
+    severity: Severity,
+    sentence: str,
+    arithmetic: list[str],
+    printed: str,
+    sure: float,
+) -> Finding:
+    return Finding(
+        id=f"line{line}.{kind.replace(' ', '-')}", report=read.document, where=f"line {line}", kind=kind, severity=severity, sentence=sentence,
+        arithmetic=arithmetic, line=line, printed=printed[:400], sure=sure,
+    )  # fmt: skip
+
+
+def _version_of(read: Reading, program: str) -> tuple[int, ...] | None:
+    found = {match[2] for match in _VERSION.finditer(read.text) if match[1].lower() == program}
+    return tuple(map(int, found.pop().split("."))) if len(found) == 1 else None
+
+
+def _options(read: Reading) -> Iterator[Finding | Passed]:
+    for command, line in commands(read):
+        old = [
+            one
+            for one in REPLACED
+            if re.match(rf"\S*{one.program}\b", command) and re.search(rf"{re.escape(one.option)}(?=[= ])", command)
+        ]
+        version = _version_of(read, old[0].program) if old else None
+        if old and version and version >= old[0].since:
+            program = old[0].program
+            sentence = f"The command uses options that were replaced before {program} {'.'.join(map(str, version))}, the version that is printed."
+            yield _told(
+                read,
+                line,
+                "option",
+                "note",
+                sentence,
+                [f"{one.option}: since {'.'.join(map(str, one.since))} {one.instead}" for one in old],
+                command,
+                0.9,
+            )
+        else:
+            yield Passed("option", 1)
+
+
+def _versions(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
+    for sentence in sentences:
+        for match in _VERSION.finditer(sentence.text):
+            first = FIRST.get(match[1].lower())
+            version = tuple(map(int, match[2].split(".")))
+            if first and version < first and re.search(r"version|版本", match[0], re.IGNORECASE):
+                words = f"{match[1]} {match[2]} is older than the first release, {'.'.join(map(str, first))}: the version must be a slip."
+                yield _told(
+                    read,
+                    sentence.line,
+                    "version",
+                    "contradiction",
+                    words,
+                    [f"{match[2]} < {'.'.join(map(str, first))}"],
+                    sentence.text,
+                    0.8,
+                )
+            elif first:
+                yield Passed("version", 1)
+
+
+def _hosts(read: Reading) -> Iterator[Finding | Passed]:
+    """Yield an address in a command that no table or text has, and that is one number off a host that they have."""
+    told = {
+        address
+        for table in read.tables
+        for row in table.rows
+        for cell in row
+        for address in _ADDRESS.findall(cell.text)
+    }
+    if len(told) < 2:
+        return
+    for command, line in commands(read):
+        for address in dict.fromkeys(_ADDRESS.findall(command)):
+            near = [
+                other
+                for other in sorted(told)
+                if sum(a != b for a, b in zip(address.split("."), other.split("."), strict=True)) == 1
+                and address.split(".")[3] == other.split(".")[3]
+            ]
+            if address in told or address.startswith(("127.", "0.")):
+                yield Passed("host", 1)
+            elif len(near) == 1:
+                words = f"{address} is none of the {len(told)} hosts of the document; the nearest is {near[0]}."
+                yield _told(read, line, "host", "contradiction", words, [f"{address} against {near[0]}"], command, 0.85)
+
+
+def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
+    sizes = [
+        (int(a[1]), int(b[1]))
+        for command, _ in commands(read)
+        if (a := re.search(r"--tables=(\d+)", command)) and (b := re.search(r"--table[-_]size=(\d+)", command))
+    ]
+    for sentence in sentences:
+        for match in _ROWS.finditer(sentence.text):
+            tables, rows = (int(text.replace(",", "")) for text in match.groups())
+            for count, size in sizes:
+                if tables == count and rows == size and count > 1:
+                    words = f"“{match[0]}” reads as all rows; the command makes {count} tables of {size:,} rows each."
+                    yield _told(
+                        read,
+                        sentence.line,
+                        "identity",
+                        "suspicious",
+                        words,
+                        [f"{count} x {size:,} = {count * size:,}; printed {rows:,}"],
+                        sentence.text,
+                        0.75,
+                    )
+                    break
+
+
+def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
+    """Yield tables whose ladder of threads is not the one that the text announces, where other tables have it."""
+    announced = []
+    for sentence in sentences:
+        text = re.sub(r"[`{}$]", "", sentence.text)
+        for match in _LEVELS.finditer(text):
+            levels = [
+                one.value
+                for piece in re.split(r"[、，,]\s|\band\b|和|及", match[2])
+                for one in figures(piece.strip(" ,、，"))
+            ]
+            if len(levels) >= 3:
+                announced.append((sentence, levels))
+    ladders = [(table, ladder) for table in read.tables if (ladder := _ladder(table))]
+    for sentence, levels in announced[:1] if len({tuple(levels) for _, levels in announced}) == 1 else []:
+        same = [table for table, ladder in ladders if ladder == levels]
+        yield Passed("text against table", len(same))
+        for table, ladder in ladders:
+            if same and ladder != levels and len(ladder) == len(levels):
+                printed, told = (", ".join(f"{one:g}" for one in each) for each in (ladder, levels))
+                yield _told(
+                    read, table.line, "text against table", "contradiction", f"The text says {told} (line {sentence.line}); {table.name} has {printed}.",
+                    [f"in the text: {told}; in the table: {printed}"], sentence.text, 0.85,
+                )  # fmt: skip
+
+
+def _ladder(table: Table) -> list[float] | None:
+    for place, column in enumerate(table.columns):
+        if column.quantity == "concurrency" and column.role == "level":
+            values = [number.value for row in range(len(table.rows)) if (number := table.number(row, place))]
+            return values if len(values) == len(table.rows) >= 2 else None
+    return None

@@ -1,0 +1,177 @@
+"""What a heading says of a column: quantity, unit, whether more is better, and its role.
+
+The rules are a table, first match counts; each has a heading that it reads, and these are its tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import pint
+
+from benchbook.published.reader.numerals import UNITS, Figure, is_empty
+
+Role = Literal["level", "metric", "delta", "note"]
+Better = Literal["more", "less", ""]
+_REGISTRY: pint.UnitRegistry[float] = pint.UnitRegistry(cache_folder=None)
+_PINT = {
+    "s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond", "min": "minute", "h": "hour", "B": "byte",
+    "kB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte",
+    "TiB": "tebibyte", "B/s": "byte/second", "kB/s": "kilobyte/second", "MB/s": "megabyte/second", "GB/s": "gigabyte/second",
+    "KiB/s": "kibibyte/second", "MiB/s": "mebibyte/second", "GiB/s": "gibibyte/second", "Mbit/s": "megabit/second",
+    "Gbit/s": "gigabit/second", "1/s": "1/second", "1/min": "1/minute", "Hz": "1/second", "%": "percent",
+}  # fmt: skip
+
+
+class Rule(NamedTuple):
+    """A heading that matches `pattern` (ignoring case) has this quantity, unit (where it names none), direction, role."""
+
+    pattern: str
+    quantity: str
+    unit: str
+    better: Better
+    role: Role
+    example: str
+
+
+RULES = [
+    Rule(r"hit ratio|hit rate|命中率|success", "share", "%", "more", "metric", "Cache hit ratio"),
+    Rule(r"improve?ment|提升|speed[- ]?up|\bgain|\bdelta\b|\bdiff(?:erence)?\b|\bchanges?\b(?! ?log)|变化|增幅|差异|regression|overhead|degradation|下降|"
+         r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数",
+         "delta", "", "", "delta", "TPS improvement (%)"),
+    Rule(r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?min", "min", "", "less", "metric", "Min latency (ms)"),
+    Rule(r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?max", "max", "", "less", "metric", "Max latency (ms)"),
+    Rule(r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median"
+         r"|\b(?:tp|p)\d\d+|延迟分位", "percentile", "", "less", "metric", "95% latency (ms)"),
+    Rule(r"(?:avg|average|mean|平均).*(?:latenc|time|duration|延迟|时间|\((?:ms|us|s)\))|latenc.*(?:avg|average|mean)|response time", "mean", "", "less", "metric", "Avg latency (ms)"),
+    Rule(r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "", "less", "metric", "Std dev (ms)"),
+    Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "", "less", "metric", "Latency (us)"),
+    Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "1/min", "more", "metric", "tpmC"),
+    Rule(r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)"
+         r"\s?(?:/|per|\\)\s?(?:s|sec|second)|throughput|吞吐|每秒|\bthruput", "throughput", "1/s", "more", "metric", "QPS"),
+    Rule(r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率", "throughput", "", "more", "metric", "导入速度 (MB/s)"),
+    Rule(r"\bcpu\b|处理器|utili[sz]ation|利用率|使用率|\busage\b", "usage", "", "less", "metric", "CPU Usage"),
+    Rule(r"\berrors?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
+    Rule(r"(?:thread|client|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}", "concurrency", "1", "", "level", "Threads"),
+    Rule(r"batch|block size|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
+         r"|\blength\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b", "setting", "", "", "level", "Batch size"),
+    Rule(r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall", "time", "", "less", "metric", "Load time (s)"),
+    Rule(r"memory|\bmem\b|内存|\brss\b|disk|storage|\bsize\b|space|磁盘|volume|数据量|bytes|\bdata\b", "size", "", "less", "metric", "Memory (MB)"),
+    Rule(r"\bcost|\bprice|\$|价格", "cost", "", "less", "metric", "Cost"),
+    Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "", "", "metric", "Average"),
+    Rule(r"\b(?:total|sum|count|requests|transactions|rows|events|ops|score|records|queries)\b|总", "count", "1", "", "metric", "Total requests"),
+]  # fmt: skip
+_COMPILED = [(re.compile(rule.pattern, re.IGNORECASE), rule) for rule in RULES]
+_IN_BRACKETS = re.compile(r"[(\[（]\s*(?:in\s+)?([^)\]）(]{1,24}?)\s*[)\]）]")
+_PERCENTILE = re.compile(r"(?:^|[^\d.])p?(99\.9+|99\.\d+|99|95|90|75|50|80|999)(?!\d)", re.IGNORECASE)
+
+
+class Column(NamedTuple):
+    """A column: its heading as printed; `percent` of a percentile; how sure its reading is, from 0 to 1."""
+
+    heading: str
+    quantity: str = ""
+    unit: str = ""
+    better: Better = ""
+    role: Role = "note"
+    percent: float | None = None
+    sure: float = 0.0
+
+
+def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *, first: bool) -> Column:
+    """Return what a heading, and the cells below it, say of a column; `first`: no metric stands to its left."""
+    rule = rule_of(heading)
+    unit = unit_of(heading)
+    printed = [cell[0].unit for cell in cells if cell]
+    common = max(set(printed), key=printed.count) if printed else ""
+    if not unit and common and printed.count(common) > len(printed) / 2:
+        unit = common
+    filled = [text for text in texts if not is_empty(text)]
+    numeric = sum(bool(cell) and _mostly(cell[0], text) for cell, text in zip(cells, texts, strict=True))
+    share = numeric / len(filled) if filled else 0.0
+    if share < 0.5:
+        return Column(heading, rule.quantity if rule else "", role="level" if first else "note", sure=0.7)
+    if rule is None:
+        if unit == "%":
+            return Column(heading, "share", "%", "", "metric", sure=0.5)
+        if unit == "x":
+            return Column(heading, "delta", "x", "more", "delta", sure=0.5)
+        values = [cell[0].value for cell in cells if cell]
+        ladder = len(values) > 1 and values == sorted(set(values)) and all(value == int(value) for value in values)
+        role: Role = "level" if first and ladder and not unit else "metric"
+        return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
+    role = rule.role
+    if role == "level" and (unit in {"ms", "us", "1/s", "MB/s", "1/min"} or not first):
+        role = "metric" if unit in {"ms", "us", "1/s", "MB/s", "1/min"} else role
+    if rule.quantity == "concurrency" and role == "metric":
+        return Column(heading, "", unit, _direction(unit), role, sure=0.5)
+    if role == "delta" and unit not in {"%", "x", ""}:
+        role = "metric"
+    percent = _percent(heading) if rule.quantity == "percentile" else None
+    sure = 0.95 if unit or rule.unit else 0.8
+    return Column(heading, rule.quantity, unit or rule.unit, rule.better or _direction(unit), role, percent, sure)
+
+
+def rule_of(heading: str) -> Rule | None:
+    """Return the first rule that a heading matches."""
+    return next((rule for pattern, rule in _COMPILED if pattern.search(heading)), None)
+
+
+def unit_of(heading: str) -> str:
+    """Return the unit that a heading names: in brackets, behind a comma, or as its last word."""
+    for words in _IN_BRACKETS.findall(heading):
+        if words in UNITS:
+            return UNITS[words]
+        if re.match(r"(?:μs|us|ms|s|MB/s|KB/s|GB/s)\b", words) and words.split()[0].rstrip(",;") in UNITS:
+            return UNITS[words.split()[0].rstrip(",;")]
+    last = re.split(r"[,;_\s]\s*(?:in\s+)?", heading.strip().rstrip(":"))[-1]
+    if last in UNITS and last not in {"B", "s", "h", "x", "X", "W", "V", "M/s"}:
+        return UNITS[last]
+    tail = re.search(
+        r"(?<![A-Za-z])(?:in )?(seconds|milliseconds|microseconds|ops/sec|ops/s|MB/s|MB/sec|GB/s|KB/s|%)\s*$",
+        heading,
+        re.IGNORECASE,
+    )
+    if tail:
+        return UNITS.get(tail[1], UNITS.get(tail[1].lower(), ""))
+    return ""
+
+
+def factor(unit: str, other: str) -> float | None:
+    """Return what one `unit` is in the other one; None where they are of different dimensions, or not known."""
+    if unit == other:
+        return 1.0
+    if unit not in _PINT or other not in _PINT or "%" in {unit, other}:
+        return None
+    try:
+        return float(_REGISTRY.Quantity(1.0, _PINT[unit]).to(_PINT[other]).magnitude)
+    except pint.DimensionalityError:
+        return None
+
+
+def is_rate(unit: str) -> bool:
+    """Return whether a unit is so much in a time."""
+    return unit.endswith(("/s", "/min")) and unit not in {"", "%"}
+
+
+def _direction(unit: str) -> Better:
+    return "more" if is_rate(unit) else "less" if unit in {"ns", "us", "ms", "s", "min", "h"} else ""
+
+
+def _percent(heading: str) -> float | None:
+    found = _PERCENTILE.search(heading)
+    if found is None:
+        return 50.0 if re.search("median", heading, re.IGNORECASE) else None
+    return 99.9 if found[1] == "999" else float(found[1])
+
+
+def _mostly(figure: Figure, text: str) -> bool:
+    """Return whether a cell is a figure with a few words, and not a text with a figure in it."""
+    rest = text.replace(figure.printed, "", 1)
+    before = re.sub(r"[\s()*~<>≈=:$€£¥+\[]", "", text[: figure.start])
+    return not before and (
+        len(re.sub(r"[\s()*%~<>≈]", "", rest)) <= max(12, 3 * len(figure.printed))
+        or rest.lstrip().startswith(("(", "/"))
+    )

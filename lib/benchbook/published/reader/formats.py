@@ -1,0 +1,501 @@
+"""A file of any format to blocks in reading order: headings, paragraphs, tables as they are drawn, code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+import lxml.html
+from lxml import etree
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from benchbook.errors import BadInput
+from benchbook.given import user_file
+
+try:
+    import openpyxl
+    import pdfplumber
+except ImportError:  # they come with benchbook[reader]
+    openpyxl = pdfplumber = None  # type: ignore[assignment]
+
+MOST_BYTES = 20_000_000
+MOST_TEXT = 4_000_000
+MOST_UNPACKED = 200_000_000
+MOST_COLUMNS = 2_000
+MOST_CELLS = 500_000
+_READER = "install what reads it: pip install 'benchbook[reader]'"
+
+BlockKind = Literal["heading", "paragraph", "item", "table", "code"]
+
+
+@dataclass
+class Block:
+    """A piece of a document: `line` is where it begins (from 1); a table has `rows` of texts and its header rows first."""
+
+    kind: BlockKind
+    text: str
+    line: int
+    level: int = 0
+    language: str = ""
+    rows: list[list[str]] = field(default_factory=list)
+    header: int = 0
+    lines: list[int] = field(default_factory=list)
+
+
+def read(source: str) -> tuple[str, list[Block]]:
+    """Return the text and the blocks of a file, an http(s) address, or "-" for standard input. Raises BadInput."""
+    raw, name = _content(source)
+    if not raw.strip():
+        raise BadInput(
+            "there is nothing in it", file=source, fix="give a report: Markdown, HTML, text, PDF, CSV or XLSX"
+        )
+    suffix = Path(name).suffix.lower()
+    if raw.startswith(b"%PDF"):
+        return _pdf(raw, source)
+    if raw.startswith(b"PK\x03\x04"):
+        return _spreadsheet(raw, source)
+    text = decoded(raw, source)
+    if suffix in {".csv", ".tsv"}:
+        return text, _separated(text, source)
+    if suffix in {".html", ".htm", ".xhtml"} or re.match(
+        r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", text, re.I | re.S
+    ):
+        return text, list(html_blocks(text, source))
+    return text, markdown_blocks(text)
+
+
+def decoded(raw: bytes, source: str) -> str:
+    """Return text in the encoding that its bytes show: a byte order mark, UTF-8, GBK or Latin-1. Raises BadInput."""
+    if len(raw) > MOST_TEXT:
+        fix = f"give the report alone: at most {MOST_TEXT // 1_000_000} MB of text"
+        raise BadInput("is too large", file=source, value=f"{len(raw):,} bytes", fix=fix)
+    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):
+        if raw.startswith(mark):
+            return raw.decode(encoding, errors="replace")
+    if b"\0" in raw:
+        raise BadInput(
+            "is not text", file=source, value="a NUL byte", fix="give Markdown, HTML, text, PDF, CSV or XLSX"
+        )
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = raw.decode("gb18030")
+        foreign = [c for c in text if ord(c) > 127]
+        if sum(
+            "\u4e00" <= c <= "\u9fa5" or "\u3000" <= c <= "\u303f" or "\uff00" <= c <= "\uffef" for c in foreign
+        ) > 0.9 * len(foreign):
+            return text
+    except UnicodeDecodeError:
+        pass
+    text = raw.decode("cp1252", errors="replace")
+    odd = sum(not (c.isprintable() or c in "\r\n\t\f") for c in text)
+    if odd > 0.02 * len(text):
+        raise BadInput("is not text", file=source, fix="give Markdown, HTML, text, PDF, CSV or XLSX")
+    return text
+
+
+def _content(source: str) -> tuple[bytes, str]:
+    if source == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1), ""
+    if re.match(r"https?://", source):
+        try:
+            with httpx.stream("GET", source, follow_redirects=True, timeout=20) as answer:
+                answer.raise_for_status()
+                raw = bytearray()
+                for piece in answer.iter_bytes():
+                    raw += piece
+                    if len(raw) > MOST_BYTES:
+                        raise BadInput("is too large", file=source, fix="save the report alone, and give the file")
+                return bytes(raw), source.partition("?")[0]
+        except httpx.HTTPError as error:
+            raise BadInput(
+                "cannot be fetched", file=source, value=str(error), fix="save it, and give the file"
+            ) from error
+    return user_file.content(Path(source), most=MOST_BYTES), source
+
+
+# -- Markdown and text ------------------------------------------------------------------------------------------------
+
+_PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+
+
+def markdown_blocks(text: str) -> list[Block]:  # noqa: PLR0912 - a branch for each kind of token
+    """Return the blocks of Markdown, or of plain text, which is Markdown without marks."""
+    text = re.sub(r"\A---\n.*?\n---\n", lambda m: "\n" * m[0].count("\n"), text, count=1, flags=re.S)
+    text = re.sub(r"<!--.*?-->", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+    tokens = _PARSER.parse(text)
+    source = text.split("\n")
+    found: list[Block] = []
+    kind: BlockKind = "paragraph"
+    items = level = 0
+    table: Block | None = None
+    for place, token in enumerate(tokens):
+        line = token.map[0] + 1 if token.map else (found[-1].line if found else 1)
+        if token.type in {"list_item_open", "list_item_close"}:
+            items += token.nesting
+        elif token.type == "heading_open":
+            kind, level = "heading", int(token.tag[1])
+        elif token.type == "paragraph_open":
+            kind = "item" if items else "paragraph"
+        elif token.type == "table_open":
+            table = Block("table", "", line)
+        elif token.type == "table_close" and table:
+            table.text = "\n".join(source[table.line - 1 : (token.map or [0, table.line])[1]])
+            _ragged(table, source)
+            found.append(table)
+            table = None
+        elif token.type == "tr_open" and table:
+            table.rows.append([])
+            table.lines.append(line)
+        elif token.type == "thead_close" and table:
+            table.header = len(table.rows)
+        elif token.type == "inline":
+            words = _inline(token)
+            if table:
+                table.rows[-1].append(" ".join(words.split()))
+            else:
+                found.append(Block(kind, words, line, level if kind == "heading" else 0))
+        elif token.type in {"fence", "code_block"}:
+            found.append(
+                Block(
+                    "code",
+                    token.content,
+                    line + (token.type == "fence"),
+                    language=token.info.strip().split(" ")[0].lower(),
+                )
+            )
+        elif token.type == "html_block":
+            block = _html_end(tokens, place)
+            found += [_moved(one, line - 1) for one in html_blocks(block, "HTML in Markdown")] if block else []
+    return [block for one in found for block in _drawn(one)]
+
+
+def _html_end(tokens: list[Token], place: int) -> str:
+    """Return an HTML block with the ones that follow while its table is open: blank lines cut a table in pieces."""
+    text = tokens[place].content
+    if place and tokens[place - 1].type == "html_block" and _open(tokens, place):
+        return ""
+    following = place + 1
+    while text.count("<table") > text.count("</table") and following < len(tokens):
+        if tokens[following].type in {"html_block", "inline", "code_block"}:
+            start = tokens[following].map
+            text += "\n" * max(1, (start[0] if start else 0) - (tokens[place].map or [0])[0] - text.count("\n"))
+            text += tokens[following].content
+        following += 1
+    return text
+
+
+def _open(tokens: list[Token], place: int) -> bool:
+    before = "".join(token.content for token in tokens[:place] if token.type == "html_block")
+    return before.count("<table") > before.count("</table")
+
+
+def _moved(block: Block, lines: int) -> Block:
+    block.line += lines
+    block.lines = [line + lines for line in block.lines]
+    return block
+
+
+def _inline(token: Token) -> str:
+    words = []
+    for child in token.children or []:
+        if child.type in {"text", "code_inline"}:
+            words.append(child.content)
+        elif child.type in {"softbreak", "hardbreak"}:
+            words.append("\n")
+        elif child.type == "html_inline" and re.match(r"<br", child.content, re.I):
+            words.append(" ")
+    return re.sub(r"\[\^[^\]]+\]", "", "".join(words))
+
+
+def _ragged(table: Block, source: list[str]) -> None:
+    """Give a row the cells that stand beyond its header: Markdown drops them."""
+    for row, line in zip(table.rows, table.lines, strict=True):
+        cells = pipes(source[line - 1])
+        if len(cells) > len(row) and any(cells[len(row) :]):
+            row += [re.sub(r"[*`]|\\(?=[*_])", "", cell) for cell in cells[len(row) :]]
+
+
+def pipes(line: str) -> list[str]:
+    """Return the cells of a line that is cut by pipes, with or without outer ones."""
+    line = re.sub(r"^\s*\||(?<!\\)\|\s*$", "", line.rstrip())
+    return [cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", line)]
+
+
+_FRAME = re.compile(r"^\s*[+├┌└┼┬┴╔╠╚╟|│║][-=─═━+┼┬┴├┤┌┐└┘╪╬╦╩╠╣╔╗╚╝╟╢|: ]{3,}\s*$")
+_BARS = re.compile(r"[|│║┃]")
+
+
+def _drawn(block: Block) -> Iterator[Block]:
+    """Yield a block, with the tables that are drawn in its text as blocks of their own behind it."""
+    yield block
+    if block.kind not in {"code", "paragraph"}:
+        return
+    lines = block.text.split("\n")
+    start = None
+    for number, line in enumerate([*lines, ""]):
+        inside = bool(_FRAME.match(line) or len(_BARS.findall(line)) >= 2 or (start is not None and _RULE.match(line)))
+        if inside and start is None:
+            start = number
+        elif not inside and start is not None:
+            table = _from_drawing(lines[start:number], block.line + start)
+            if table:
+                yield table
+            start = None
+
+
+def _from_drawing(lines: list[str], line: int) -> Block | None:
+    frames = [number for number, text in enumerate(lines) if _FRAME.match(text) or _RULE.match(text)]
+    rows = [(number, text) for number, text in enumerate(lines) if number not in frames]
+    if not frames or len(rows) < 2:
+        return None
+    cells = [[cell.strip() for cell in _BARS.split(re.sub(r"^\s*[|│║┃]|[|│║┃]\s*$", "", text))] for _, text in rows]
+    width = max(map(len, cells))
+    if width < 2:
+        return None
+    after_header = [frame for frame in frames if frame > rows[0][0]]
+    header = sum(number < after_header[0] for number, _ in rows) if after_header else 1
+    header = 1 if header in {0, len(rows)} else header
+    return Block(
+        "table", "\n".join(lines), line, rows=cells, header=header, lines=[line + number for number, _ in rows]
+    )
+
+
+# -- HTML -------------------------------------------------------------------------------------------------------------
+
+_TEXTS = {
+    "p",
+    "li",
+    "dd",
+    "dt",
+    "blockquote",
+    "figcaption",
+    "caption",
+    "summary",
+    "td",
+    "th",
+    "div",
+    "section",
+    "article",
+    "center",
+    "span",
+}
+_SKIPPED = {"script", "style", "noscript", "template", "svg", "nav", "head", "iframe", "button", "form"}
+
+
+def html_blocks(text: str, source: str) -> Iterator[Block]:
+    """Yield the blocks of HTML; entities are only those of HTML, and nothing is loaded."""
+    parser = lxml.html.HTMLParser(
+        no_network=True, remove_comments=True, remove_pis=True, huge_tree=False, encoding="utf-8"
+    )
+    try:
+        root = lxml.html.document_fromstring(text.encode("utf-8", errors="replace"), parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
+        raise BadInput(
+            "is not HTML that can be read", file=source, value=str(error), fix="save the page again"
+        ) from error
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        tag = element.tag if isinstance(element.tag, str) else ""
+        line = element.sourceline or 1
+        if tag in _SKIPPED or not tag:
+            continue
+        if tag == "table":
+            table = _html_table(element)
+            if table:
+                yield table
+            continue
+        if re.fullmatch(r"h[1-6]", tag):
+            yield Block("heading", _words(element), line, int(tag[1]))
+        elif tag == "pre":
+            yield from _drawn(Block("code", element.text_content(), line))
+        elif tag in _TEXTS and not _has_blocks(element):
+            words = _words(element)
+            if words:
+                yield Block("item" if tag == "li" else "paragraph", words, line)
+        else:
+            if element.text and element.text.strip():
+                yield Block("paragraph", " ".join(element.text.split()), line)
+            stack += reversed(element)
+
+
+def _has_blocks(element: Any) -> bool:
+    return any(
+        isinstance(child.tag, str)
+        and (
+            child.tag in _TEXTS - {"span"}
+            or child.tag in {"table", "pre", "ul", "ol", "dl"}
+            or re.fullmatch(r"h[1-6]", child.tag)
+        )
+        for child in element.iterdescendants()
+    )
+
+
+_TEXT = etree.XPath(
+    ".//text()[not(ancestor::script) and not(ancestor::style) and not(ancestor::sup[starts-with(@class, 'foot') or a])] | .//br"
+)
+
+
+def _words(element: Any) -> str:
+    found = _TEXT(element)
+    return " ".join("".join(" " if not isinstance(one, str) else str(one) for one in found).split())
+
+
+def _html_table(element: Any) -> Block | None:  # noqa: PLR0912 - the rules of a table, one after another
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    header = 0
+    open_cells: dict[int, tuple[int, str]] = {}
+    for row in element.iter("tr"):
+        if next(row.iterancestors("table")) is not element:
+            continue
+        cells: list[str] = []
+        heads = 0
+        own = [cell for cell in row if cell.tag in {"td", "th"}]
+        for cell in [*own, None]:
+            while len(cells) in open_cells:
+                left, words = open_cells.pop(len(cells))
+                if left > 1:
+                    open_cells[len(cells)] = (left - 1, words)
+                cells.append(words)
+                if len(cells) > MOST_COLUMNS:
+                    break
+            if cell is None or len(cells) > MOST_COLUMNS:
+                break
+            words = _words(cell)
+            heads += cell.tag == "th"
+            for _ in range(min(_span(cell, "colspan"), MOST_COLUMNS - len(cells))):
+                if _span(cell, "rowspan") > 1:
+                    open_cells[len(cells)] = (_span(cell, "rowspan") - 1, words)
+                cells.append(words)
+        in_head = any(parent.tag == "thead" for parent in row.iterancestors())
+        if own and len(rows) == header and (in_head or heads == len(own)):
+            header += 1
+        if cells:
+            rows.append(cells)
+            lines.append(row.sourceline or 1)
+        if sum(map(len, rows)) > MOST_CELLS:
+            break
+    caption = element.find("caption")
+    words = _words(caption) if caption is not None else ""
+    if not rows or max(map(len, rows)) < 2:
+        return None
+    return Block("table", words, lines[0], rows=rows, header=min(header or 1, len(rows) - 1), lines=lines)
+
+
+def _span(cell: Any, name: str) -> int:
+    text = cell.get(name) or "1"
+    return min(int(text), MOST_COLUMNS) if text.isdigit() and len(text) < 6 and int(text) else 1
+
+
+# -- PDF, spreadsheets, separated values ------------------------------------------------------------------------------
+
+
+def _pdf(raw: bytes, source: str) -> tuple[str, list[Block]]:
+    if pdfplumber is None:
+        raise BadInput("is a PDF, which is not read without pdfplumber", file=source, fix=_READER)
+    found: list[Block] = []
+    try:
+        with pdfplumber.open(io.BytesIO(raw)) as document:
+            for page in document.pages[:300]:
+                for rows in page.extract_tables():
+                    cells = [[" ".join((cell or "").split()) for cell in row] for row in rows]
+                    if len(cells) > 1 and len(cells[0]) > 1:
+                        found.append(
+                            Block(
+                                "table",
+                                "",
+                                page.page_number,
+                                rows=cells,
+                                header=1,
+                                lines=[page.page_number] * len(cells),
+                            )
+                        )
+                outside = page.filter(_outside([table.bbox for table in page.find_tables()]))
+                found += [
+                    _moved(one, page.page_number - one.line) for one in markdown_blocks(outside.extract_text() or "")
+                ]
+    except BadInput:
+        raise
+    except Exception as error:  # a damaged file makes its library raise errors of any kind
+        raise BadInput("is not a PDF that can be read", file=source, value=str(error), fix="save it again") from error
+    if not found:
+        raise BadInput("has no text layer", file=source, fix="run text recognition (OCR) over it first")
+    return "\n".join(block.text for block in found), found
+
+
+def _outside(boxes: list[tuple[float, float, float, float]]) -> Callable[[dict[str, float]], bool]:
+    def keep(part: dict[str, float]) -> bool:
+        return not any(
+            x0 <= part["x0"] and part["x1"] <= x1 and top <= part["top"] and part["bottom"] <= low
+            for x0, top, x1, low in boxes
+        )
+
+    return keep
+
+
+def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
+    if openpyxl is None:
+        raise BadInput("is a spreadsheet, which is not read without openpyxl", file=source, fix=_READER)
+    try:
+        if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(raw)).infolist()) > MOST_UNPACKED:
+            raise BadInput("is too large once it is unpacked", file=source, fix="save the tables of the report as CSV")
+        book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
+        found: list[Block] = []
+        for sheet in book.worksheets:
+            rows, lines = [], []
+            for number, row in enumerate(
+                sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS, max_row=20_000), start=1
+            ):
+                cells = [
+                    "" if cell is None else f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in row
+                ]
+                if any(cells):
+                    rows.append(cells)
+                    lines.append(number)
+            if len(rows) > 1:
+                found += [
+                    Block("heading", sheet.title, 1, 2),
+                    Block("table", "", lines[0], rows=rows, header=1, lines=lines),
+                ]
+    except BadInput:
+        raise
+    except Exception as error:  # a damaged file makes its library raise errors of any kind
+        raise BadInput(
+            "is not a spreadsheet that can be read", file=source, value=str(error), fix="save it as XLSX or CSV"
+        ) from error
+    if not found:
+        raise BadInput("has no table", file=source, fix="save the sheet that has one as CSV")
+    return "\n".join("\t".join(row) for block in found for row in block.rows), found
+
+
+def _separated(text: str, source: str) -> list[Block]:
+    first = text.lstrip().split("\n", 1)[0]
+    delimiter = max(",;\t|", key=first.count)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows, lines = [], []
+        for row in reader:
+            if any(row):
+                rows.append([cell.strip() for cell in row[:MOST_COLUMNS]])
+                lines.append(reader.line_num)
+            if len(rows) * max(1, len(rows[0] if rows else [])) > MOST_CELLS:
+                break
+    except csv.Error as error:
+        raise BadInput("is not CSV", file=source, value=str(error), fix="save it as CSV") from error
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise BadInput("has no table", file=source, fix="give a header and rows")
+    return [Block("table", "", lines[0], rows=rows, header=1, lines=lines)]

@@ -1,0 +1,260 @@
+"""Blocks to tables of cells, each with its section and caption; all tables of a document as one tidy frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from benchbook.published.reader.columns import Column, column, rule_of, unit_of
+from benchbook.published.reader.formats import Block, read
+from benchbook.published.reader.numerals import Figure, Style, figures, is_empty, style_of
+from benchbook.published.reader.tool_output import tables_of
+
+FRAME = [
+    "document", "table", "section", "row", "label", "column", "quantity", "role", "value", "unit", "low", "high", "printed", "kind", "line",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as printed, with the figures in it."""
+
+    text: str
+    figures: list[Figure]
+    line: int
+
+    @property
+    def figure(self) -> Figure | None:
+        """The first figure, where it stands for one value."""
+        return self.figures[0] if self.figures and self.figures[0].exact else None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a document: a column for each of its headings, and rows of cells, as many as columns."""
+
+    id: str
+    section: str
+    caption: str
+    line: int
+    columns: list[Column]
+    rows: list[list[Cell]]
+
+    def number(self, row: int, place: int) -> Figure | None:
+        """Return a cell's figure in its column's unit; None where it prints none, or one in a unit of its own."""
+        figure = self.rows[row][place].figure
+        if figure is None or (figure.unit and figure.unit != self.columns[place].unit):
+            return None
+        return figure
+
+    def label(self, row: int) -> str:
+        """Return a row's levels in words: "Threads 100"."""
+        levels = [place for place, column in enumerate(self.columns) if column.role == "level"] or [0]
+        words = [
+            f"{self.columns[place].heading} {self.rows[row][place].text}".strip()
+            for place in levels
+            if self.rows[row][place].text
+        ]
+        return ", ".join(words) or f"row {row + 1}"
+
+    @property
+    def name(self) -> str:
+        """Its place in words."""
+        return f"{self.id} (line {self.line}{f', {self.section}' if self.section else ''})"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A document that was read: its blocks, its tables, and notes of what could not be read as a figure."""
+
+    document: str
+    text: str
+    blocks: list[Block]
+    tables: list[Table]
+    style: Style = "point"
+    notes: list[str] = field(default_factory=list)
+
+
+def reading(source: str) -> Reading:
+    """Return a document as blocks and tables. Raises BadInput where it cannot be read."""
+    text, blocks = read(source)
+    return of_blocks(source, text, blocks)
+
+
+def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
+    """Return the tables that stand in blocks; a heading, a caption and a bold line before a table belong to it."""
+    style = style_of(cell for block in blocks for row in block.rows for cell in row)
+    sections: dict[int, str] = {}
+    tables: list[Table] = []
+    notes: list[str] = []
+    caption = ""
+    for block in _with_lists(blocks):
+        if block.kind == "heading":
+            sections = {level: words for level, words in sections.items() if level < block.level} | {
+                block.level: block.text.strip()
+            }
+            caption = ""
+        elif block.kind in {"paragraph", "item"}:
+            caption = block.text.strip() if len(block.text) < 400 else ""
+        where = " > ".join(words for level, words in sorted(sections.items()) if level > 1 or len(sections) == 1)
+        for drawn in (
+            [block] if block.kind == "table" else tables_of(block) if block.kind in {"code", "paragraph"} else []
+        ):
+            table = _table(
+                drawn, f"table {len(tables) + 1}", where, drawn.text if "output" in drawn.text[:40] else caption, style
+            )
+            if table is not None:
+                tables.append(table)
+                notes += _unread(table)
+                caption = ""
+    return Reading(source, text, blocks, tables, style, notes)
+
+
+def frame(read: Reading) -> pd.DataFrame:
+    """Return every figure of every table, a row each: its value in its unit, the bounds of its rounding, its line."""
+    rows = [
+        (
+            read.document, table.id, table.section, number, table.label(number), column.heading, column.quantity, column.role,
+            figure.value, figure.unit or (column.unit if part == 0 else ""), figure.low, figure.high, figure.printed, figure.kind, cell.line,
+        )
+        for table in read.tables
+        for number, cells in enumerate(table.rows)
+        for column, cell in zip(table.columns, cells, strict=True)
+        for part, figure in enumerate(cell.figures)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=FRAME)
+
+
+def _table(block: Block, id: str, section: str, caption: str, style: Style) -> Table | None:
+    header = [row for row in block.rows[: block.header] if any(row)]
+    body = block.rows[block.header :]
+    lines = block.lines[block.header :]
+    kept = [(row, line) for row, line in zip(body, lines, strict=True) if any(cell.strip() for cell in row)]
+    if not kept:
+        return None
+    width = max(len(row) for row in [*header, *(row for row, _ in kept)])
+    heads = _headings(header, width)
+    rows = [[*row, *[""] * (width - len(row))] for row, _ in kept]
+    if _on_its_side(heads, rows):
+        heads, rows = (
+            [heads[0], *(row[0] for row in rows)],
+            [list(cells) for cells in zip(*[heads[1:], *(row[1:] for row in rows)], strict=True)],
+        )
+        kept = [([], kept[0][1])] * len(rows)
+    cells = [
+        [Cell(text, [] if is_empty(text) else figures(text, style), line) for text in row]
+        for row, (_, line) in zip(rows, kept, strict=True)
+    ]
+    columns: list[Column] = []
+    for place, heading in enumerate(heads):
+        mine = [row[place] for row in cells]
+        first = not any(one.role in {"metric", "delta"} for one in columns)
+        columns.append(column(heading, [cell.figures for cell in mine], [cell.text for cell in mine], first=first))
+    about = f"{caption} {section.rpartition(' > ')[2]}"
+    return Table(id, section, caption, block.line, _of_caption(columns, about), cells)
+
+
+def _headings(header: Sequence[Sequence[str]], width: int) -> list[str]:
+    heads = []
+    for place in range(width):
+        words = [row[place].strip() if place < len(row) else "" for row in header]
+        heads.append(" / ".join(dict.fromkeys(word for word in words if word)))
+    return heads
+
+
+def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether quantities stand in the first column, and not in the header."""
+    down = [rule_of(row[0]) for row in rows]
+    known = [rule for rule in down if rule and rule.role == "metric"]
+    quantities = {(rule.quantity, rule.unit) for rule in known}
+    across = [rule_of(head) for head in heads[1:]]
+    units = {unit_of(row[0]) for row in rows} - {""}
+    if any(rule and rule.role in {"metric", "delta"} for rule in across) or len(rows) > 60:
+        return False
+    return len(known) >= 2 and len(known) >= 0.6 * len(rows) and (len(quantities) > 1 or len(units) > 1)
+
+
+def _of_caption(columns: list[Column], about: str) -> list[Column]:
+    """Give columns that are headed by products or levels the quantity that the caption or section names."""
+    open_ones = [one for one in columns if one.role == "metric" and not one.quantity]
+    if len(open_ones) < 1:
+        return columns
+    rule = rule_of(about)
+    if rule is None or rule.role != "metric":
+        return columns
+    unit = unit_of(about) or rule.unit
+    return [
+        one._replace(quantity=rule.quantity, unit=one.unit or unit, better=rule.better or one.better, sure=0.6)
+        if one in open_ones and (not one.unit or one.unit == unit)
+        else one
+        for one in columns
+    ]
+
+
+_PAIR = re.compile(r"^([^:：=\n]{2,60}?)\s*[:：]\s+(\S.{0,60})$")
+
+
+def _with_lists(blocks: list[Block]) -> list[Block]:
+    """Return the blocks, with a table behind each list of two and more `key: value` items that are measurements."""
+    found: list[Block] = []
+    run: list[tuple[str, str, int]] = []
+    for block in [*blocks, Block("paragraph", "", 0)]:
+        pair = _PAIR.match(block.text.strip()) if block.kind == "item" else None
+        rule = rule_of(pair[1]) if pair else None
+        if pair and rule and rule.role == "metric" and (figures(pair[2]) or is_empty(pair[2])):
+            run.append((pair[1], pair[2], block.line))
+        else:
+            if len(run) >= 2:
+                found.append(
+                    Block(
+                        "table",
+                        "",
+                        run[0][2],
+                        rows=[[one[0] for one in run], [one[1] for one in run]],
+                        header=1,
+                        lines=[run[0][2]] * 2,
+                    )
+                )
+            run = []
+        found.append(block)
+        if block.kind == "paragraph":
+            found += _lines(block)
+    return found[:-1]
+
+
+def _lines(block: Block) -> list[Block]:
+    """Return `word value` lines of a pasted table: QPS 145062 / CPU Usage 400%."""
+    pairs = []
+    for number, line in enumerate(block.text.split("\n")):
+        match = re.fullmatch(r"[\s•·*-]*([^\d:：=|]{2,40}?)\s*[:：=]?\s+([+-]?[\d.,]+\s?\S{0,6})\s*", line)
+        rule = rule_of(match[1]) if match else None
+        if match and rule and rule.role in {"metric", "level"} and figures(match[2]):
+            pairs.append((match[1], match[2], block.line + number))
+    if len(pairs) < 2 or not any((rule := rule_of(pair[0])) and rule.role == "metric" for pair in pairs):
+        return []
+    return [
+        Block(
+            "table",
+            "",
+            pairs[0][2],
+            rows=[[p[0] for p in pairs], [p[1] for p in pairs]],
+            header=1,
+            lines=[pairs[0][2]] * 2,
+        )
+    ]
+
+
+def _unread(table: Table) -> list[str]:
+    """Return a note for each cell of a column of figures that has a digit and yet no figure."""
+    return [
+        f"line {cell.line}: {cell.text!r} in column {column.heading!r} was not read as a figure"
+        for row in table.rows
+        for column, cell in zip(table.columns, row, strict=True)
+        if column.role in {"metric", "delta"}
+        and not cell.figures
+        and not is_empty(cell.text)
+        and re.search(r"\d", cell.text)
+    ]

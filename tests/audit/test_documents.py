@@ -1,0 +1,209 @@
+"""The audit of documents that were only read: what is found, what is not, and how it is told."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchbook.audit.document_page import page
+from benchbook.audit.documents import DocumentAudit, audit_document
+from benchbook.audit.sentences import PATTERNS
+from benchbook.cli import app
+from benchbook.published.reader import reading
+
+GOOD = """# Two versions
+
+## Point select
+
+| Threads | v1 TPS | v2 TPS | Improvement (%) | p95 (ms) | p99 (ms) | Rows | Time (s) | Speed (rows/s) |
+|--|--|--|--|--|--|--|--|--|
+| 8 | 10,500 | 11,900 | 13.33 | 1.10 | 2.20 | 3,000,000 | 250.0 | 12,000 |
+| 16 | 19,250 | 23,100 | 20.00 | 1.30 | 2.10 | 4,000,000 | 320.0 | 12,500 |
+| 32 | 36,000 | 41,000 | 13.89 | 1.50 | 2.60 | 5,200,000 | 400.0 | 13,000 |
+| 64 | 64,000 | 70,500 | 10.16 | 2.10 | 4.00 | 6,300,000 | 450.0 | 14,000 |
+| 128 | 90,100 | 99,700 | 10.65 | 4.00 | 9.80 | 7,200,000 | 480.0 | 15,000 |
+| 256 | 95,300 | 117,219 | 23.00 | 9.00 | 21.00 | 8,000,000 | 500.0 | 16,000 |
+
+With 256 threads, TPS rose from 95,300 to 117,219, an improvement of 23%. v2 TPS consistently beats v1 TPS.
+"""
+
+
+def audited(tmp_path: Path, text: str, name: str = "report.md") -> DocumentAudit:
+    (tmp_path / name).write_text(text)
+    return audit_document(reading(str(tmp_path / name)))
+
+
+def found(tmp_path: Path, text: str) -> list[tuple[str, int]]:
+    return [(finding.kind, finding.line) for finding in audited(tmp_path, text).findings if finding.severity != "note"]
+
+
+def test_a_document_that_adds_up_has_no_finding_and_says_what_passed(tmp_path: Path) -> None:
+    audit = audited(tmp_path, GOOD)
+    assert audit.findings == []
+    assert audit.passed["percentage"] == 6
+    assert audit.passed["percentiles"] == 6
+    assert audit.passed["sentence"] >= 2
+    assert (audit.tables, audit.figures) == (1, 54)
+
+
+PLANTED = {
+    "a percentage": ("| 13.89 |", "| 18.39 |", ("percentage", 9)),
+    "a figure that the percentage came from": ("41,000", "47,000", ("percentage", 9)),
+    "columns of percentiles swapped": ("1.50 | 2.60", "2.60 | 1.50", ("percentiles", 9)),
+    "a digit of a rate": ("13,000 |", "18,000 |", ("rate", 9)),
+    "a sentence's percentage": ("improvement of 23%", "improvement of 32%", ("sentence", 14)),
+    "always, and once it is not": ("| 64,000 | 70,500 | 10.16", "| 70,500 | 64,000 | -9.22", ("sentence", 14)),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_error_is_found_at_its_line(tmp_path: Path, name: str) -> None:
+    before, after, where = PLANTED[name]
+    assert before in GOOD
+    assert where in found(tmp_path, GOOD.replace(before, after, 1))
+
+
+SENTENCES = {
+    "The new format needs 111% fewer instructions.": "impossible",
+    "延迟降低了 120%。": "impossible",
+    "QPS went from 1,200 to 1,500, an increase of 35%.": "sentence",
+    "QPS 从 1200 提升到 1500，提升了 35%。": "sentence",
+    "It reached 1,500 QPS vs 1,200 QPS (+35%).": "sentence",
+}
+TRUE = [
+    "The new format needs 45% fewer instructions.",
+    "QPS went from 1,200 to 1,500, an increase of 25%.",
+    "QPS went from 1,500 to 1,200, a drop of 20%.",
+    "QPS 从 1200 提升到 1500，提升了 25%。",
+    "It is 111% faster.",
+    "Throughput is not linear, and never was 100% of what was hoped for.",
+]
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_a_sentence_that_contradicts_itself_is_found(tmp_path: Path, text: str) -> None:
+    assert [kind for kind, _ in found(tmp_path, text)] == [SENTENCES[text]]
+
+
+@pytest.mark.parametrize("text", TRUE)
+def test_a_sentence_that_is_true_or_says_nothing_is_no_finding(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, text) == []
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_each_pattern_matches_its_example(pattern) -> None:
+    assert pattern.pattern.search(pattern.example)
+
+
+LADDER = "# Scaling\n\n## Load\n\n| Nodes | TPS |\n|--|--|\n| 1 | 100 |\n| 2 | {} |\n| 4 | {} |\n| 8 | {} |\n\nThroughput scales linearly with the number of nodes.\n"
+
+
+def test_linear_is_held_against_the_ladder_of_its_section(tmp_path: Path) -> None:
+    assert found(tmp_path, LADDER.format(198, 402, 790)) == []
+    assert found(tmp_path, LADDER.format(150, 190, 210)) == [("sentence", 12)]
+    hedged = LADDER.format(150, 190, 210).replace("linearly", "almost linearly")
+    assert found(tmp_path, hedged) == []
+
+
+def test_a_quoted_figure_with_one_slip_is_found_and_a_right_one_counts_as_checked(tmp_path: Path) -> None:
+    table = "## Load\n\n| Threads | TPS |\n|--|--|\n| 8 | 12039 |\n| 16 | 15210 |\n\nThroughput is {} TPS.\n"
+    assert found(tmp_path, table.format("12,039")) == []
+    assert found(tmp_path, table.format("12,093")) == [("quoted figure", 8)]
+    assert found(tmp_path, table.format("77,777")) == []
+
+
+def test_totals_and_means_are_computed_again(tmp_path: Path) -> None:
+    table = "| Query | v1 (s) | v2 (s) | v3 (s) |\n|--|--|--|--|\n| Q1 | 1.5 | 2.5 | 3.5 |\n| Q2 | 2.25 | 3.25 | 4.25 |\n| Q3 | 4.0 | 4.5 | 5.0 |\n| Total | 7.75 | 10.25 | {} |\n"
+    assert found(tmp_path, table.format("12.75")) == []
+    assert found(tmp_path, table.format("13.75")) == [("sum", 6)]
+
+
+def test_a_share_above_the_whole_is_found_and_cpu_of_many_cores_is_not(tmp_path: Path) -> None:
+    table = "| Threads | Cache hit ratio (%) | CPU (%) |\n|--|--|--|\n| 8 | 97.5 | 640 |\n| 16 | 103.5 | 810 |\n"
+    assert found(tmp_path, table) == [("impossible", 4)]
+
+
+def test_setup_is_held_against_itself(tmp_path: Path) -> None:
+    text = (
+        "- sysbench version: 1.0.20\n- MongoDB Version: 0.1\n\n| Host | Role |\n|--|--|\n| 10.0.1.4 | MySQL |\n| 10.0.1.5 | TiDB |\n\n"
+        "We load 16 tables and 1,000,000 rows, and run with 8, 16, and 32 threads.\n\n"
+        "```\nsysbench --test=oltp --tables=16 --table-size=1000000 --mysql-host=10.0.2.4 run\n```\n\n"
+        "| Threads | TPS |\n|--|--|\n| 8 | 1 |\n| 16 | 2 |\n| 32 | 3 |\n\n| Threads | TPS |\n|--|--|\n| 8 | 1 |\n| 16 | 2 |\n| 64 | 3 |\n"
+    )
+    audit = audited(tmp_path, text.replace("run with 8, 16, and 32 threads", "use threads of 8, 16, and 32"))
+    assert {(one.kind, one.severity) for one in audit.findings} == {
+        ("version", "contradiction"), ("host", "contradiction"), ("identity", "suspicious"), ("option", "note"), ("text against table", "contradiction"),
+    }  # fmt: skip
+
+
+def test_the_odd_passage_of_many_alike_is_found(tmp_path: Path) -> None:
+    pairs = [(1232, 4928), (935, 5610), (575, 5750), (531, 6372), (551, 10620), (357, 9282)]
+    text = "\n\n".join(f"In this case the TPS is {tps}, and the OPS is {ops}." for tps, ops in pairs)
+    assert found(tmp_path, text) == [("identity", 9)]
+
+
+def test_rows_of_random_figures_give_no_finding(tmp_path: Path) -> None:
+    """What no relation holds for says nothing: 40 tables of figures by chance, with headings of every role."""
+    chance = random.Random(7)
+    for number in range(40):
+        rows = "".join(
+            f"| {threads} | {chance.uniform(500, 900):.1f} | {chance.uniform(500, 900):.1f} | {chance.uniform(-20, 20):.1f} | {chance.uniform(1, 5):.2f} |\n"
+            for threads in (1, 2, 4, 8, 16, 32)
+        )
+        assert (
+            found(
+                tmp_path,
+                f"# {number}\n\n| Threads | A TPS | B TPS | Change (%) | Avg latency (ms) |\n|--|--|--|--|--|\n{rows}",
+            )
+            == []
+        )
+
+
+# -- on the command line ------------------------------------------------------------------------------------------------
+
+
+def test_exit_status_and_forms_of_the_command(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    good, bad, none = tmp_path / "good.md", tmp_path / "bad.md", tmp_path / "none.md"
+    good.write_text(GOOD)
+    bad.write_text(GOOD.replace("| 13.89 |", "| 18.39 |"))
+    none.write_bytes(b"")
+    assert run(app, ["audit", str(good)]).exit_code == 0
+    told = run(app, ["audit", str(bad)])
+    assert told.exit_code == 1
+    assert "41,000 / 36,000 - 1) x 100 = 13.889" in told.output
+    assert run(app, ["audit", str(none), str(good)]).exit_code == 2
+    (found,) = json.loads(run(app, ["audit", str(bad), "--json"]).output)
+    assert [(one["line"], one["column"], one["printed"]) for one in found["findings"]] == [
+        (9, "Improvement (%)", "18.39")
+    ]
+    log = json.loads(run(app, ["audit", str(bad), "--sarif"]).output)
+    (result,) = log["runs"][0]["results"]
+    assert (log["version"], result["level"]) == ("2.1.0", "error")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 9
+    assert run(app, ["audit", str(tmp_path)]).exit_code == 2
+
+
+def test_standard_input_is_read() -> None:
+    assert CliRunner().invoke(app, ["audit", "-"], input="It needs 111% fewer instructions.\n").exit_code == 1
+
+
+def test_the_page_has_each_finding_beside_its_cell_and_escapes_everything(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    text = (
+        GOOD.replace("| 13.89 |", "| 18.39 |").replace("# Two versions", f"# Two `{evil}`")
+        + f"\n`{evil}` needs 111% fewer.\n"
+    )
+    (tmp_path / "a.md").write_text(text)
+    read = reading(str(tmp_path / "a.md"))
+    html = page(read, audit_document(read))
+    assert evil not in html
+    assert "&lt;script&gt;" in html
+    assert re.search(r'<td class="number marked">18\.39<sup><a href="#f\d">', html)
+    assert html.count('<article class="contradiction"') == 2
+    assert "http" not in re.sub(r"http-equiv", "", html)

@@ -1,0 +1,253 @@
+"""Documents of every format as data: what is printed in a cell, what a heading says, where a table stands."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from benchbook.errors import BadInput
+from benchbook.published.reader import formats, frame, reading
+from benchbook.published.reader.columns import RULES, column, factor, rule_of
+from benchbook.published.reader.numerals import figures, style_of
+from benchbook.published.reader.tool_output import TOOLS
+
+NUMERALS = {
+    "12,000": [(12000, "", 1)],
+    "27,628.28": [(27628.28, "", 0.01)],
+    "27 628.28": [(27628.28, "", 0.01)],
+    "27\u00a0628": [(27628, "", 1)],
+    "27\u2009628": [(27628, "", 1)],
+    "1'234'567": [(1234567, "", 1)],
+    "12_000": [(12000, "", 1)],
+    "15.10k (Begin/Commit 2.4k)": [(15100, "", 10), (2400, "", 100)],
+    "0.07 / 0.08 / 0.09": [(0.07, "", 0.01), (0.08, "", 0.01), (0.09, "", 0.01)],
+    "(3.42)": [(-3.42, "", 0.01)],
+    "–3.42": [(-3.42, "", 0.01)],
+    "−40%": [(-40, "%", 1)],
+    "+12.3 %": [(12.3, "%", 0.1)],
+    "4m12s": [(252, "s", 1)],
+    "1h 5m": [(3900, "s", 60)],
+    "1.5万": [(15000, "", 1000)],
+    "2亿": [(2e8, "", 1e8)],
+    "11.3MB/s": [(11.3, "MB/s", 0.1)],
+    "5.6 ± 0.3 ms": [(5.6, "", 0.1)],
+    "1.21 million": [(1210000, "", 10000)],
+    "500K ops/sec": [(500000, "1/s", 1000)],
+    "1.2e-3 s": [(0.0012, "s", 0.0001)],
+    "45us (binlog)": [(45, "us", 1)],
+    "2.4x": [(2.4, "x", 0.1)],
+    "16 GiB": [(16, "GiB", 1)],
+    "100 B": [(100, "B", 1)],
+}
+
+
+@pytest.mark.parametrize("printed", NUMERALS)
+def test_a_printed_figure_has_its_value_unit_and_last_place(printed: str) -> None:
+    found = [(one.value, one.unit, one.place) for one in figures(printed)]
+    assert [(pytest.approx(value), unit, pytest.approx(place)) for value, unit, place in NUMERALS[printed]] == found
+    assert all(one.printed in printed for one in figures(printed))
+
+
+@pytest.mark.parametrize(("printed", "kind"), [("<1", "bound"), ("3,000,000+", "bound"), ("≥ 99", "bound"), ("50-200us", "range"), ("~5", "about"), ("约5", "about")])  # fmt: skip
+def test_bounds_ranges_and_estimates_are_no_measurements(printed: str, kind: str) -> None:
+    (found,) = figures(printed)
+    assert (found.kind, found.exact) == (kind, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "v7.1.3",
+        "1.0.20",
+        "192.168.0.6",
+        "2021-10-05",
+        "20:30:01",
+        "p99",
+        "10,6204",
+        "1,2,3",
+        "c6a.2xlarge",
+        "5.7.25-log",
+    ],
+)
+def test_what_is_no_measurement_gives_no_figure(text: str) -> None:
+    assert figures(text) == []
+
+
+def test_a_comma_is_a_decimal_one_only_where_the_whole_document_says_so() -> None:
+    assert style_of(["1,25", "2,50", "1.234,5"]) == "comma"
+    assert style_of(["1,25", "2.50", "12,000.1"]) == "point"
+    assert [one.value for one in figures("1.234,5", "comma")] == [1234.5]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example)
+def test_each_rule_of_headings_reads_its_example(rule) -> None:
+    assert rule_of(rule.example) is rule
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_each_tool_is_known_by_lines_like_its_example(tool) -> None:
+    assert any(re.search(pattern, tool.example) for pattern, _ in tool.lines)
+
+
+def test_a_column_has_quantity_unit_direction_and_role() -> None:
+    cells = ["1.93", "2.00", "2.22"]
+    found = column("95% latency (ms)", [figures(text) for text in cells], cells, first=False)
+    assert (found.quantity, found.unit, found.better, found.role, found.percent) == (
+        "percentile",
+        "ms",
+        "less",
+        "metric",
+        95.0,
+    )
+    threads = column("Threads", [figures(text) for text in ("50", "100")], ["50", "100"], first=True)
+    assert (threads.role, threads.quantity) == ("level", "concurrency")
+
+
+def test_units_are_converted_where_they_are_of_one_dimension() -> None:
+    assert factor("GB", "MB") == pytest.approx(1000)
+    assert factor("GiB", "MiB") == pytest.approx(1024)
+    assert factor("1/min", "1/s") == pytest.approx(1 / 60)
+    assert factor("ms", "MB") is None
+
+
+def written(tmp_path: Path, name: str, text: str | bytes) -> Path:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(tmp_path: Path, name: str, text: str | bytes):
+    return reading(str(written(tmp_path, name, text)))
+
+
+def values(tmp_path: Path, name: str, text: str | bytes) -> list[float]:
+    return frame(read(tmp_path, name, text))["value"].tolist()
+
+
+MARKDOWN = """# Load
+
+## Point select
+
+The results are:
+
+| Threads | TPS | 95% latency (ms) |
+| :-- | --: | --: |
+| 8 | **1,234.5** | 1.93 |
+| 16 | [2,345](x.md) | 2.00[^1] |
+
+[^1]: once more
+"""
+
+
+def test_a_markdown_table_is_a_frame_of_cells_with_their_lines(tmp_path: Path) -> None:
+    cells = frame(read(tmp_path, "a.md", MARKDOWN))
+    assert cells["value"].tolist() == [8, 1234.5, 1.93, 16, 2345, 2.0]
+    assert cells["line"].tolist() == [9, 9, 9, 10, 10, 10]
+    assert cells["unit"].tolist() == ["1", "1/s", "ms"] * 2
+    assert set(cells["section"]) == {"Point select"}
+    assert cells.loc[cells["column"] == "TPS", "label"].tolist() == ["Threads 8", "Threads 16"]
+    assert cells.loc[1, ["low", "high"]].tolist() == pytest.approx([1234.45, 1234.55])
+
+
+SAME = {
+    "bare.md": "Threads | TPS\n--|--\n8 | 100\n16 | 190\n",
+    "drawn.md": "```\n+---------+-----+\n| Threads | TPS |\n+---------+-----+\n|       8 | 100 |\n|      16 | 190 |\n+---------+-----+\n```\n",
+    "box.txt": "┌─────────┬─────┐\n│ Threads │ TPS │\n├─────────┼─────┤\n│ 8       │ 100 │\n│ 16      │ 190 │\n└─────────┴─────┘\n",
+    "a.html": "<html><body><h2>x</h2><table><tr><th>Threads<th>TPS<tr><td>8<td>100<tr><td>16<td>190</table></body></html>",
+    "in.md": "text\n\n<table>\n<tr><th>Threads</th><th>TPS</th></tr>\n\n<tr><td>8</td><td>100</td></tr>\n<tr><td>16</td><td>190</td></tr>\n</table>\n",
+    "a.csv": "Threads,TPS\n8,100\n16,190\n",
+    "a.tsv": "Threads\tTPS\n8\t100\n16\t190\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_table_is_the_same_in_every_format(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, name, SAME[name])
+    assert frame(found)["value"].tolist() == [8, 100, 16, 190]
+    assert [column.heading for column in found.tables[0].columns] == ["Threads", "TPS"]
+
+
+def test_spans_and_several_header_rows_of_html_are_laid_out(tmp_path: Path) -> None:
+    html = (
+        "<html><table><thead><tr><th rowspan=2>Threads</th><th colspan=2>v1</th></tr><tr><th>TPS</th><th>p99 (ms)</th></tr></thead>"
+        "<tr><td rowspan=2>8</td><td>100</td><td>3</td></tr><tr><td>101</td><td>4</td></tr></table></html>"
+    )
+    found = read(tmp_path, "a.html", html)
+    assert [column.heading for column in found.tables[0].columns] == ["Threads", "v1 / TPS", "v1 / p99 (ms)"]
+    assert frame(found)["value"].tolist() == [8, 100, 3, 8, 101, 4]
+
+
+def test_a_table_on_its_side_and_a_list_of_pairs_become_rows(tmp_path: Path) -> None:
+    side = "| | v1 | v2 |\n|--|--|--|\n| TPS | 100 | 110 |\n| Latency (ms) | 8.0 | 7.3 |\n"
+    assert [column.heading for column in read(tmp_path, "a.md", side).tables[0].columns][1:] == ["TPS", "Latency (ms)"]
+    pairs = "- QPS: 145,062\n- Latency: 1.5 ms\n"
+    assert values(tmp_path, "b.md", pairs) == [145062, 1.5]
+
+
+def test_tool_output_in_a_fence_is_a_table(tmp_path: Path) -> None:
+    output = "```\nSQL statistics:\n    queries performed:\n    transactions:   5400   (89.97 per sec.)\nLatency (ms):\n         avg:      11.11\n         95th percentile:   14.73\n```\n"
+    found = read(tmp_path, "a.md", output)
+    assert dict(zip(frame(found)["column"], frame(found)["value"], strict=True)) == {
+        "transactions": 5400, "TPS": 89.97, "avg latency (ms)": 11.11, "95th percentile latency (ms)": 14.73,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "gb18030", "utf-8-sig", "latin-1"])
+def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
+    words = "été" if encoding == "latin-1" else "吞吐量测试报告"
+    assert values(tmp_path, "a.md", f"{words}\n\n| n | TPS |\n|--|--|\n| 8 | 100 |\n".encode(encoding)) == [8, 100]
+
+
+def test_a_spreadsheet_is_read_sheet_by_sheet(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["Threads", "TPS"])
+    book.active.append([8, 100.5])
+    book.save(tmp_path / "a.xlsx")
+    assert frame(reading(str(tmp_path / "a.xlsx")))["value"].tolist() == [8, 100.5]
+
+
+def bomb() -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/worksheets/sheet1.xml", b"0" * (formats.MOST_UNPACKED + 1))
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.md", b"  \n", "there is nothing in it"),
+        ("binary.md", b"\x00\x01\x02" * 100, "is not text"),
+        ("large.md", b"a" * (formats.MOST_TEXT + 1), "is too large"),
+        ("not.pdf", b"%PDF-1.4 nothing", "is not a PDF that can be read"),
+        ("not.xlsx", b"PK\x03\x04 nothing", "is not a spreadsheet that can be read"),
+        ("one.csv", b"a\n", "has no table"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read(tmp_path, name, content)
+
+
+def test_a_spreadsheet_that_unpacks_to_too_much_is_refused_before_it_does(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="too large once it is unpacked"):
+        read(tmp_path, "bomb.xlsx", bomb())
+
+
+def test_html_that_is_deep_wide_or_full_of_entities_is_read_in_bounds(tmp_path: Path) -> None:
+    assert frame(read(tmp_path, "deep.html", "<html>" + "<div>" * 20_000 + "x" + "</div>" * 20_000)).empty
+    wide = "<html><table><tr>" + "<td colspan=5000>7</td>" * 3 + "</tr><tr><td>1</td><td>2</td></tr></table></html>"
+    assert len(read(tmp_path, "wide.html", wide).tables[0].columns) <= formats.MOST_COLUMNS
+    entities = '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><html><p>&b;</p></html>'
+    assert "aaaa" not in "".join(block.text for block in read(tmp_path, "e.html", entities).blocks)
+
+
+def test_a_cell_that_is_not_understood_is_a_note_and_no_number(tmp_path: Path) -> None:
+    found = read(tmp_path, "a.md", "| Threads | TPS |\n|--|--|\n| 8 | 100 |\n| 16 | 12,34,5 |\n| 32 | 300 |\n")
+    assert frame(found)["value"].tolist() == [8, 100, 16, 32, 300]
+    assert found.notes == ["line 4: '12,34,5' in column 'TPS' was not read as a figure"]
