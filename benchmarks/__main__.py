@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbook import paths
-from benchmarks import bare_command, load_share, probe_cpu, site, transfer
+from benchmarks import bare_command, gate, load_share, probe_cpu, site, transfer
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "bare_command": bare_command.measure,
     "load_share": load_share.measure,
+    "gate": gate.measure,
     "probe_cpu": probe_cpu.measure,
     "transfer": transfer.measure,
     "site": site.measure,

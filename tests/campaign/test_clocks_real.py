@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -9,10 +10,9 @@ import pytest
 from kit import INVENTORY, OFFERED, REPORT, Home
 
 from benchbook import published
-from benchbook.campaign import design, record, run, store
+from benchbook.campaign import design, record, run, store, validity
 from benchbook.campaign.load_window import load_began
 from benchbook.campaign.progress import Listener, Progress
-from benchbook.campaign.validity import lost_cpu, lost_disk
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.profiles import load_profile
@@ -71,8 +71,8 @@ def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def _let_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((lost_cpu, "STOLEN"), (lost_cpu, "BY_OTHERS"), (lost_disk, "BY_OTHERS")):
-        monkeypatch.setattr(module, name, 1.0)
+    for name in ("STOLEN", "CPU_BY_OTHERS", "DISK_BY_OTHERS"):
+        monkeypatch.setattr(validity, name, math.inf)
 
 
 def _measured(listen: Listener, what: LoadParameters = WHAT) -> store.Campaign:

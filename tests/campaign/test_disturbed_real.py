@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import threading
 from collections.abc import Iterator
@@ -12,11 +13,9 @@ import pytest
 from kit import INVENTORY, OFFERED, REPORT, Home
 
 from benchbook import published
-from benchbook.campaign import design, record, run, store
+from benchbook.campaign import design, record, run, store, validity
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.validity import lost_cpu, lost_disk, standstills
-from benchbook.campaign.validity.looked_at import LookedAt
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -71,9 +70,8 @@ def ran(_lab_home: Home) -> Iterator[Ran]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHBOOK_HOME", str(_lab_home.path))
         # Whether this machine is left alone is not what is tested.
-        patch.setattr(lost_cpu, "STOLEN", 1.0)
-        patch.setattr(lost_cpu, "BY_OTHERS", 1.0)
-        patch.setattr(lost_disk, "BY_OTHERS", 1.0)
+        for name in ("STOLEN", "CPU_BY_OTHERS", "DISK_BY_OTHERS"):
+            patch.setattr(validity, name, math.inf)
         report, inventory, profile = published.load(REPORT), load_inventory(INVENTORY), load_profile("tiny")
         asked = LoadKind().asked(report, WHAT, profile, inventory)
         trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)
@@ -92,7 +90,7 @@ def test_what_was_stopped_in_mid_load_is_named_and_the_trial_is_run_again(ran: R
     assert f"disturbed: {kept.disturbed[0]}" in ran.stopper.steps
     (counted,) = [r for r in ran.campaign.records() if r.id == trial]
     series = record.load_series(ran.campaign.folder / "trials" / counted.id)
-    assert list(standstills.stopped(LookedAt.of(counted, series))) == []
+    assert list(validity.stopped(validity.TrialSamples.of(counted, series))) == []
     assert counted.summary["total_time_s"].value > 0
 
 

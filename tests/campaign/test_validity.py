@@ -21,11 +21,14 @@ from kit import until
 from records import SUMMARY, record, with_values
 
 from benchbook.analysis import checks, interferences
-from benchbook.campaign.load_window import of_load
-from benchbook.campaign.validity import rate_lines
-from benchbook.campaign.validity.disturbances import disturbances, stalls_seen
-from benchbook.campaign.validity.looked_at import LookedAt, SeriesRow
-from benchbook.campaign.validity.standstills import driver
+from benchbook.campaign.validity import (
+    TrialSamples,
+    declared_rates,
+    disturbances,
+    driver_stood_still,
+    of_load,
+    stalls,
+)
 from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
 from benchbook.hosts import host_facts
@@ -67,13 +70,13 @@ SECONDS = [0.5 + i for i in range(10)]
 GOOD = [*probed(*SECONDS), *probed(*SECONDS, host="executor"), *printed(*[100.0] * 10)]
 
 
-def look(*rows: tuple[Any, ...], ended: float = ENDED, **changes: Any) -> LookedAt:
-    said = rate_lines.declared("sysbench", 1.0, STARTED, ended)
+def look(*rows: tuple[Any, ...], ended: float = ENDED, **changes: Any) -> TrialSamples:
+    said = declared_rates("sysbench", 1.0, STARTED, ended)
     known = {"summary": SUMMARY, "proof": {**said, **changes.pop("proof", {})}, **changes}
-    return LookedAt(STARTED, ended, pd.DataFrame(rows, columns=COLUMNS), **known)
+    return TrialSamples(STARTED, ended, pd.DataFrame(rows, columns=COLUMNS), **known)
 
 
-def why(seen: LookedAt) -> list[str]:
+def why(seen: TrialSamples) -> list[str]:
     return [each.why for each in disturbances(seen)]
 
 
@@ -84,15 +87,15 @@ def without(rows: list[tuple[Any, ...]], source: str, host: str = "") -> list[tu
 def test_nothing_is_wrong_with_a_good_load() -> None:
     assert why(look(*GOOD)) == []
     nothing = pd.DataFrame(columns=COLUMNS)
-    assert why(LookedAt(STARTED, ENDED, nothing, SUMMARY, {})) == [], "of which there is no series, nothing is said"
+    assert why(TrialSamples(STARTED, ENDED, nothing, SUMMARY, {})) == [], "of which there is no series, nothing is said"
 
 
 def test_an_older_record_that_knows_of_no_signs_is_not_disturbed() -> None:
     old = [row for row in GOOD if row[3] != "heartbeat.late_s"]
-    assert why(LookedAt.of(record(), pd.DataFrame(old, columns=COLUMNS))) == []
+    assert why(TrialSamples.of(record(), pd.DataFrame(old, columns=COLUMNS))) == []
 
 
-# -- what stood still --------------------------------------------------------------------------------------------------
+# -- what stood still -------------------------------------------------------------------------------------------------
 
 
 def stop(began: float, ended: float | None, job: str = "sysbench", what: str = "command") -> dict[str, Any]:
@@ -171,7 +174,7 @@ def test_of_a_long_load_a_twentieth_is_tolerated() -> None:
 
 @pytest.mark.parametrize(("timed_here", "stood_s", "found"), [(True, 2.0, 1), (True, 0.9, 0), (False, 20.0, 0)])
 def test_a_driver_that_stood_still_harms_only_what_it_times(timed_here: bool, stood_s: float, found: int) -> None:
-    said = [each.why for each in driver(look(*GOOD), stood_s, timed_here=timed_here)]
+    said = [each.why for each in driver_stood_still(look(*GOOD), stood_s, timed_here=timed_here)]
     assert said == ["the driver stood still for 2.0 s, and times of this trial are taken by its clock"][:found]
 
 
@@ -189,44 +192,107 @@ def disk(*, busy: float, others: float, read: float = 3e6, written: float = 7e6)
     return [(STARTED + t, "db1", where, name, value, "") for t in SECONDS for where, name, value in (*metrics, *used)]
 
 
+def hidden(*, user: float, seen: float, read: float = 0.0, written: float = 0.0) -> list[tuple[Any, ...]]:
+    """Every second of the load in a container of a machine with 2 cores: `user` CPU in all, `seen` of its programs."""
+    metrics = [
+        *[("host", name, value) for name, value in (("cpu.user", user), ("cpu.idle", 2.0 - user))],
+        *[("host", "disk.read_bytes", 5e6), ("host", "disk.written_bytes", 9e6), ("host", "disk.busy_s", 0.89)],
+        *[("others", name, 0.0) for name in ("cpu", "disk")],
+        *[("others", "seen.cpu", seen), ("others", "seen.read", read), ("others", "seen.written", written)],
+    ]
+    return [(STARTED + t, "db1", where, name, value, "") for t in SECONDS for where, name, value in metrics]
+
+
+MOVED = (
+    "programs that are no part of the run moved 4.0 MB/s to and from the disk, most of it by find, "
+    "which was busy for 95% of the time"
+)
+
+
 @pytest.mark.parametrize(
-    ("seen", "lost", "said"),
+    ("others", "read", "said"),
     [
-        # Of 10 MB/s 4 are for others: 0.4 of 95% of the time.
-        (
-            disk(busy=0.95, others=4e6),
-            0.38,
-            ["the disk was busy for 95% of the time, and moved 40% of its bytes for programs that are no part of the "
-             "run, most of it by find"],
-        ),
-        (disk(busy=0.25, others=1e6), 0.025, []),
-        # What they wrote, the disk may still be busy with later.
-        (disk(busy=0.04, others=30e6), 0.04, []),
-        (disk(busy=1.0, others=0.0), 0.0, []),
-        (disk(busy=0.0, others=1e6, read=0, written=0), 0.0, []),
+        (4e6, 3e6, [MOVED]),
+        (1e6, 3e6, []),
+        # What the system itself moves says nothing of the others, and makes them neither better nor worse.
+        (1e6, 0.0, []),
+        (4e6, 900e6, [MOVED]),
     ],
 )  # fmt: skip
-def test_a_disk_that_others_use_disturbs_for_the_time_that_it_works_for_them(
-    seen: list[tuple[Any, ...]], lost: float, said: list[str]
-) -> None:
-    found = look(*GOOD, *seen)
-    assert found.taken_disk.lost == pytest.approx(lost)
+def test_a_disk_that_others_use_disturbs_by_what_they_move(others: float, read: float, said: list[str]) -> None:
+    found = look(*GOOD, *disk(busy=0.95, others=others, read=read))
     assert why(found) == said
-    assert all(not each.hard for each in disturbances(found)), "of several such tries the least disturbed one counts"
+    assert all(not each.hard for each in disturbances(found)), "it may count where it lasts"
 
 
 def test_the_disk_that_others_used_is_kept_and_checked() -> None:
-    found = look(*GOOD, *disk(busy=0.95, others=4e6)).taken_disk.proof
-    assert found == {"disk_taken": {"busy": 0.95, "others": 0.4, "lost": 0.38, "program": "find"}}
+    found = look(*GOOD, *disk(busy=0.95, others=4e6)).disk_taken.proof
+    assert found == {"disk_taken": {"bytes_per_s": 4_000_000, "busy": 0.95, "program": "find"}}
     (check,) = checks.taken_disk(record(proof=found))
-    assert (check.ok, check.found) == (
-        False,
-        "busy for 95% of the time, 40.0% of its bytes for other programs (most by find)",
-    )
-    assert checks.taken_disk(record(proof=look(*GOOD).taken_disk.proof)) == []
+    assert (check.ok, check.found) == (False, "4.0 MB/s for other programs (most by find), busy for 95% of the time")
+    assert checks.taken_disk(record(proof=look(*GOOD).disk_taken.proof)) == []
 
 
-# -- clocks, lines, requests ----------------------------------------------------------------------------------------
+# -- neighbours that a container hides --------------------------------------------------------------------------------
+
+
+def test_what_a_container_hides_is_what_the_machine_counted_beyond_all_that_it_sees() -> None:
+    """Of 1.9 cores in use 1.5 are of programs that are seen, of the disk's 5 and 9 MB/s 1 and 2."""
+    found = look(*printed(*[100.0] * 10), *hidden(user=1.9, seen=1.5, read=1e6, written=2e6))
+    assert found.cpu_taken.others == pytest.approx(0.2)
+    # What was written for us beyond the 2 MB/s, up to as much again, may be the file system's journal.
+    assert found.disk_taken.others == pytest.approx(4e6 + 5e6)
+    outside = "most of it by programs outside of this container"
+    assert why(found) == [
+        f"20% of the CPU was used by programs that are no part of the run, {outside}",
+        "programs that are no part of the run moved 9.0 MB/s to and from the disk, "
+        f"{outside}, which was busy for 89% of the time",
+    ]
+    assert why(look(*printed(*[100.0] * 10), *hidden(user=1.9, seen=1.85, read=4e6, written=5e6))) == []
+
+
+# -- cuts that no link shows ------------------------------------------------------------------------------------------
+
+
+def timeouts(*per_s: float, host: str = "db1") -> list[tuple[Any, ...]]:
+    """TCP timers that ran out, by second of the load."""
+    return [(STARTED + i, host, "host", "tcp.timeouts", value, "1/s") for i, value in enumerate(per_s, 1)]
+
+
+CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        ([*CUT, *timeouts(0, 0, 0, 4, 4, 2, 0, 0, 0, 0)], ["3.0 s, in which 10 of its TCP timers ran out"]),
+        # The system itself did nothing: its kernel has acknowledged all that came.
+        ([*CUT, *timeouts(*[0.0] * 10)], []),
+        # Connections of other programs, to what does not answer, time out all day.
+        ([*CUT, *timeouts(*[2.0] * 10)], []),
+        # Some packets are lost in any network; the load went on.
+        ([*printed(*[100.0] * 10), *timeouts(0, 0, 0, 4, 4, 2, 0, 0, 0, 0)], []),
+    ],
+)
+def test_a_cut_in_the_middle_is_empty_seconds_in_which_tcp_got_no_answer(
+    seen: list[tuple[Any, ...]], said: list[str]
+) -> None:
+    rows = [*without(GOOD, "sysbench"), *seen]
+    expected = [f"the network of host db1 was cut: nothing was done for {each}" for each in said]
+    assert why(look(*rows)) == expected
+
+
+def test_a_load_that_lasts_longer_than_asked_shows_a_cut_of_a_generator_without_lines() -> None:
+    quiet = without(GOOD, "sysbench")
+    silent: dict[str, Any] = {"summary": with_values(total_time_s=10.0), "proof": {"asked_s": 6, "rates": None}}
+    cut = look(*quiet, *timeouts(0, 0, 0, 0, 0, 0, 0, 3, 2, 0), **silent)
+    assert why(cut) == [
+        "the network of host db1 was cut: nothing was done for 4.0 s, in which 5 of its TCP timers ran out"
+    ]
+    assert why(look(*quiet, *timeouts(*[0.0] * 10), **silent)) == []
+
+
+# -- clocks, lines, requests ------------------------------------------------------------------------------------------
 
 
 def test_a_clock_that_was_set_is_named_with_its_step() -> None:
@@ -263,15 +329,15 @@ def test_a_request_is_never_longer_than_its_load() -> None:
     assert why(look(*GOOD, summary=with_values(latency_max_ms=9_900))) == []
 
 
-# -- real stalls ----------------------------------------------------------------------------------------------------
+# -- real stalls ------------------------------------------------------------------------------------------------------
 
 
 def test_a_real_stall_counts_and_is_shown() -> None:
     """Nothing is done for 4 s, while hosts and generator are alive and nobody is stopped: the system's own doing."""
     stalled = look(*without(GOOD, "sysbench"), *printed(100, 100, 0, 0, 0, 0, 100, 0, 0, 100))
     assert why(stalled) == []
-    assert stalls_seen(stalled) == {"stalls": {"count": 2, "longest_s": 4.0}}
-    told = interferences.stalls_in_words([record("a", proof=stalls_seen(stalled)), record("b")])
+    assert stalls(stalled) == {"stalls": {"count": 2, "longest_s": 4.0}}
+    told = interferences.stalls_in_words([record("a", proof=stalls(stalled)), record("b")])
     assert told.startswith(
         "In 1 of 2 trials the system under test came to a halt, 2 times in all, for 4 s at most (a)."
     )
@@ -288,7 +354,7 @@ def test_a_real_stall_counts_and_is_shown() -> None:
     ],
 )
 def test_seconds_in_which_nothing_ends_by_chance_are_no_stall(rates: list[float]) -> None:
-    assert stalls_seen(look(*without(GOOD, "sysbench"), *printed(*rates))) == {}
+    assert stalls(look(*without(GOOD, "sysbench"), *printed(*rates))) == {}
 
 
 # -- what the hosts tell ----------------------------------------------------------------------------------------------
@@ -396,23 +462,23 @@ def test_what_fails_while_a_server_stands_still_names_the_server() -> None:
             failing(session, problem)
 
 
-# -- the window -----------------------------------------------------------------------------------------------------
+# -- the window -------------------------------------------------------------------------------------------------------
 
 
-def samples(rows: list[tuple[Any, ...]]) -> list[SeriesRow]:
-    return LookedAt(STARTED, ENDED, pd.DataFrame(rows, columns=COLUMNS), {}, {}).samples()
+def samples(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    return TrialSamples(STARTED, ENDED, pd.DataFrame(rows, columns=COLUMNS), {}, {}).samples()
 
 
 def test_a_sample_that_began_before_the_load_is_none_of_it() -> None:
     """One sample a second at half past, from before the load on: that of 1000.5 is half of the quiet before."""
     seen = samples(probed(-0.5, 0.5, 1.5, 2.5, 11.0))
-    assert sorted({one.t - STARTED for one in of_load(seen, STARTED, ENDED)}) == [1.5, 2.5]
+    assert sorted(set(of_load(seen, STARTED, ENDED).t - STARTED)) == [1.5, 2.5]
 
 
 def test_where_there_is_no_other_sample_of_a_host_that_one_must_do() -> None:
     seen = samples([*probed(-0.5, 0.5), *probed(-0.2, 0.8, 1.8, host="executor")])
     inside = of_load(seen, STARTED, STARTED + 2)
-    assert {(one.host, round(one.t - STARTED, 1)) for one in inside} == {("db1", 0.5), ("executor", 1.8)}
+    assert {(one.host, round(one.t - STARTED, 1)) for one in inside.itertuples()} == {("db1", 0.5), ("executor", 1.8)}
 
 
 # -- the clocks of driver and hosts -----------------------------------------------------------------------------------
@@ -596,7 +662,7 @@ def test_heartbeats_stand_in_the_series_with_or_without_a_sample() -> None:
 
 
 DRIVER = """
-from benchbook.campaign.validity.driver_heartbeat import DriverHeartbeat
+from benchbook.campaign.retry_policy import DriverHeartbeat
 with DriverHeartbeat() as heart:
     print("begun", flush=True)
     input()

@@ -10,8 +10,7 @@ import pytest
 from toy_report import X, ledger, published_toy
 
 from benchbook.analysis.results import JudgedClaim
-from benchbook.campaign.taken import Taken, lost_share
-from benchbook.campaign.validity.looked_at import LookedAt
+from benchbook.campaign.validity import CpuTaken, TrialSamples, lost_share
 from benchbook.claims import judge, taken_cpu
 from benchbook.claims.evidence import Evidence, lost_beside
 from benchbook.claims.terms import Term
@@ -24,13 +23,13 @@ def cpu(host: str, t: float, **cores: float) -> list[tuple[float, str, str, str,
     return [(t, host, "host", f"cpu.{mode}", value, "cores") for mode, value in cores.items()]
 
 
-def taken_in(*rows: tuple[float, str, str, str, float, str]) -> Taken:
+def taken_in(*rows: tuple[float, str, str, str, float, str]) -> CpuTaken:
     """What others took from the load of the seconds 10 to 20, by these samples."""
     columns = ["t", "host", "source", "metric", "value", "unit"]
-    return LookedAt(10, 20, pd.DataFrame(rows, columns=columns), {}, {}).taken
+    return TrialSamples(10, 20, pd.DataFrame(rows, columns=columns), {}, {}).cpu_taken
 
 
-def test_shares_are_of_all_cores_and_other_programs_take_what_was_idle_first() -> None:
+def test_what_is_stolen_is_a_share_of_what_was_wanted_and_what_others_use_of_all_cores() -> None:
     found = taken_in(
         *cpu("a", 11, user=1.2, idle=0.4, steal=0.4),
         *cpu("a", 12, user=1.2, idle=0.4, steal=0.4),
@@ -40,15 +39,14 @@ def test_shares_are_of_all_cores_and_other_programs_take_what_was_idle_first() -
         (12, "a", "others", "cpu.firefox", 0.4, "cores"),
         *cpu("a", 30, steal=2.0),
     )
-    assert found == Taken(
-        stolen=pytest.approx(0.2), others=pytest.approx(0.3), idle=pytest.approx(0.2), program="firefox"
-    )
-    assert found.lost == pytest.approx(0.2 + 0.1)
+    # Of 2 cores 1.6 were wanted, and 0.4 of them stolen.
+    assert found == CpuTaken(stolen=pytest.approx(0.25), others=pytest.approx(0.3), program="firefox")
+    assert found.lost == pytest.approx(0.25 + 0.3)
 
 
 def test_the_machine_that_lost_most_speaks_for_the_trial() -> None:
     assert taken_in(*cpu("a", 11, user=2.0), *cpu("b", 11, user=1.0, steal=1.0)).stolen == 0.5
-    assert taken_in() == Taken()
+    assert taken_in() == CpuTaken()
 
 
 def test_records_from_before_anybody_looked_say_nothing() -> None:

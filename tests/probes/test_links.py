@@ -14,8 +14,7 @@ import pytest
 from kit import until
 from sshd import Variant, new_key, serving
 
-from benchbook.campaign.validity.disturbances import disturbances
-from benchbook.campaign.validity.looked_at import LookedAt
+from benchbook.campaign.validity import TrialSamples, disturbances
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes import probe
@@ -96,7 +95,9 @@ class Watched:
 
 
 def gate(series: pd.DataFrame, began: float, ended: float) -> list[str]:
-    return [found.why for found in disturbances(LookedAt(began, ended, series, {}, {})) if found.condition == "link"]
+    return [
+        found.why for found in disturbances(TrialSamples(began, ended, series, {}, {})) if found.condition == "link"
+    ]
 
 
 def test_a_link_that_is_lost_in_mid_load_disturbs_it_and_no_other_link_does(

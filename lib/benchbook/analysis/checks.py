@@ -10,8 +10,7 @@ import pandas as pd
 from benchbook.analysis.cpu_use import HostUse, OfRecord
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
-from benchbook.campaign.taken import disturbed
-from benchbook.campaign.taken_disk import BY_OTHERS as DISK_BY_OTHERS
+from benchbook.campaign.validity import DISK_BY_OTHERS, cpu_was_taken
 from benchbook.stats import latency
 
 # Threads spend a little of their time outside a transaction: Little's law holds within this share in a closed loop.
@@ -102,8 +101,10 @@ def taken(record: Record) -> list[Check]:
         return []
     stolen, others = proof["stolen"], proof.get("others", 0.0)
     used = f", {others:.1%} used by other programs (most by {proof['program']})" if others and proof["program"] else ""
-    of = f"; the least disturbed of {len(proof['tries'])} tries" if len(proof["tries"]) > 1 else ""
-    return [Check(record.id, "CPU taken", not disturbed(proof), f"{stolen:.1%} by other virtual machines{used}{of}")]
+    tries, taken = len(proof["tries"]), cpu_was_taken(proof)
+    of = f"; the first of {tries} tries that were disturbed alike" if tries > 1 and taken else ""
+    of = of or (f"; try {tries}, after others were disturbed" if tries > 1 else "")
+    return [Check(record.id, "CPU taken", not taken, f"{stolen:.1%} by other virtual machines{used}{of}")]
 
 
 def taken_disk(record: Record) -> list[Check]:
@@ -112,8 +113,9 @@ def taken_disk(record: Record) -> list[Check]:
     if not found:
         return []
     most = f" (most by {found['program']})" if found["program"] else ""
-    said = f"busy for {found['busy']:.0%} of the time, {found['others']:.1%} of its bytes for other programs{most}"
-    return [Check(record.id, "disk taken", found["lost"] <= DISK_BY_OTHERS, said)]
+    moved = f"{found['bytes_per_s'] / 1e6:.1f} MB/s for other programs{most}"
+    ok = found["bytes_per_s"] <= DISK_BY_OTHERS
+    return [Check(record.id, "disk taken", ok, f"{moved}, busy for {found['busy']:.0%} of the time")]
 
 
 def all_checks(

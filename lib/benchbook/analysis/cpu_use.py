@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from benchbook.campaign.load_window import load_began, load_ended
 from benchbook.campaign.record import Record
-from benchbook.campaign.taken import WAITING
 from benchbook.stats.estimates import Array
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.int64]
 Marks: TypeAlias = NDArray[np.bool_]
+# Time that nobody used.
+_IDLE = ("cpu.idle", "cpu.iowait")
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class _Samples:
         order = np.lexsort((t, host))
         t, host, value, metric = t[order], host[order], value[order], metric[order]
         first = np.r_[True, (t[1:] != t[:-1]) | (host[1:] != host[:-1])][: len(t)]
-        waiting = _having(metric, [name in WAITING for name in metrics])
+        waiting = _having(metric, [name in _IDLE for name in metrics])
         steal = _having(metric, [name == "cpu.steal" for name in metrics])
         starts = np.flatnonzero(first)
         sums = (

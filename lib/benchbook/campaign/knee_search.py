@@ -18,9 +18,9 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.knee_asked import FOLDER, RATE
 from benchbook.campaign.progress import Listener
 from benchbook.campaign.record import Record
+from benchbook.campaign.retry_policy import TRIES
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.tries import TRIES
 from benchbook.grouping import grouped
 from benchbook.knee import search
 from benchbook.knee.offered_load import OfferedLoad

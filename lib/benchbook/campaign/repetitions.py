@@ -18,9 +18,9 @@ from benchbook.campaign.design import Block
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
+from benchbook.campaign.retry_policy import TRIES
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.tries import TRIES
 from benchbook.profiles import Repeating
 
 # Claims are judged twice where repetitions may be added, and the error rate is shared as among three looks: how many

@@ -20,9 +20,8 @@ from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.overhead import lap, phase, timed
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
-from benchbook.campaign.slowed import UsualSpeeds
+from benchbook.campaign.retry_policy import TRIES, RetryPolicy, measure_undisturbed
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.tries import TRIES, Patience, undisturbed
 from benchbook.errors import BadInput, BenchbookError, NotWritten, RemoteFailed, ReservationLost, TrialFailed, cut
 
 T = TypeVar("T")
@@ -69,8 +68,7 @@ def run(
                 environment = stack.enter_context(experiment.running())
             _same_hosts(campaign, environment)
             campaign.note(environment)
-            speeds = UsualSpeeds.of(campaign.records(), campaign.environment().machines)
-            under_way = _UnderWay(tracker, Patience(tries), speeds, Forecast(experiment.expected_s), stop)
+            under_way = _UnderWay(tracker, RetryPolicy(tries), Forecast(experiment.expected_s), stop)
             while todo:
                 later = todo
                 for block in blocks(todo):
@@ -106,8 +104,7 @@ class _UnderWay:
     """What goes with a run from trial to trial."""
 
     tracker: Tracker
-    patience: Patience
-    speeds: UsualSpeeds
+    retry_policy: RetryPolicy
     forecast: Forecast
     stop: Callable[[], bool]
 
@@ -144,9 +141,7 @@ def _run_block(
         fresh = not isinstance(measured, BenchbookError)
         problem = measured if isinstance(measured, BenchbookError) else None
         if not isinstance(measured, BenchbookError):
-            record = _measured(campaign, trial, measured)
-            _keep(campaign, record, measured)
-            under_way.speeds.learn(record)
+            _keep(campaign, _measured(campaign, trial, measured), measured)
         under_way.ended(trial, time.monotonic() - began, problem, _Left(block[index + 1 :], later))
 
 
@@ -192,13 +187,14 @@ def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[
 
 
 def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, under_way: _UnderWay) -> Measurement:
-    """The trial's first measurement that passes the gate; what did not is kept beside. Raises MeasurementDisturbed."""
+    """Return the measurement that counts; what does not is kept beside. Raises MeasurementDisturbed."""
 
     def keep(measured: Measurement, why: list[str]) -> None:
         _keep(campaign, _measured(campaign, trial, measured, disturbed=why), measured)
 
-    tracker, usual = under_way.tracker, under_way.speeds.of_cell(trial.cell)
-    return undisturbed(lambda: experiment.measure(trial, tracker.rate), tracker.say, keep, under_way.patience, usual)
+    tracker = under_way.tracker
+    measure = partial(experiment.measure, trial, tracker.rate)
+    return measure_undisturbed(measure, tracker.say, keep, under_way.retry_policy)
 
 
 def _keep(campaign: Campaign, record: Record, measured: Measurement) -> None:

@@ -16,7 +16,7 @@ from benchbook.analysis.records_at import RecordsAt
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
-from benchbook.campaign.taken import lost_share
+from benchbook.campaign.validity import lost_share
 from benchbook.claims.ran_by import ran_by
 from benchbook.claims.terms import Term
 from benchbook.errors import BenchbookError

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from statistics import median
 
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.taken import lost_share
+from benchbook.campaign.validity import lost_share
 from benchbook.compare.environment_facts import Facts
 
 TAKEN = "host.cpu_taken"

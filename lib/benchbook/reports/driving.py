@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.overhead import phase
-from benchbook.campaign.validity.rate_lines import declared
+from benchbook.campaign.validity import declared_rates
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.disk_room import blaming_disks
@@ -158,7 +158,8 @@ class Driver:
     def _measurement(self, ran: Sequence[Ran], outcome: Outcome, watched: Watched, proof: Json) -> Measurement:
         started, ended = min(each.ended.started for each in ran), outcome.ended or max(each.ended.ended for each in ran)
         began = ended - outcome.summary["total_time_s"].value if "total_time_s" in outcome.summary else started
-        lines = declared(self.generator.name, self.generator.prints_every_s, began, ended)
+        lines = declared_rates(self.generator.name, self.generator.prints_every_s, began, ended)
+        asked = {"asked_s": self.time_s} if self.generator.timed else {}
         return Measurement(
             command="\n".join(each.command.typed for each in ran),
             client=ran[0].client,
@@ -168,6 +169,6 @@ class Driver:
             summary=outcome.summary,
             histogram=outcome.histogram,
             output="\n".join(each.text + each.complaint for each in ran),
-            proof={**watched.proof, **outcome.proof, **proof, **lines},
+            proof={**watched.proof, **outcome.proof, **proof, **lines, **asked},
             series=pd.concat([watched.series, outcome.series], ignore_index=True),
         )

@@ -24,6 +24,8 @@ METRICS = {
     "disk.busy_s": ("counter", "1"),  # seconds busy per second: a share
     "loopback.*": ("counter", "B/s"),
     "network.*": ("counter", "B/s"),
+    "tcp.timeouts": ("counter", "1/s"),  # retransmission timers that ran out
+    "tcp.retransmitted": ("counter", "1/s"),  # segments sent again
     "speed": ("level", "1/s"),  # pieces of work per second of CPU time (`speed`)
     "link_changes.*": ("level", "1"),  # by interface: how often its link was lost or came back since it is there
 }
@@ -152,6 +154,18 @@ def network():
         yield kind + ".sent_bytes", int(words[8])
 
 
+def tcp():
+    """What is sent again, because nobody acknowledged it: of every connection of this network namespace."""
+    for path, group, counted in (
+        ("/proc/net/netstat", "TcpExt:", {"TCPTimeouts": "tcp.timeouts"}),
+        ("/proc/net/snmp", "Tcp:", {"RetransSegs": "tcp.retransmitted"}),
+    ):
+        found = [line.split() for line in lines(path) if line.startswith(group)]
+        for name, value in zip(*found):  # noqa: B905  (old Pythons have no `strict`)
+            if name in counted:
+                yield counted[name], int(value)
+
+
 def addresses(interface):
     """Its IPv4 address, where it has one (else the kernel refuses), and those of IPv6."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked, contextlib.suppress(OSError):
@@ -197,7 +211,7 @@ def link_changes(reached_at):
 def sample(reached_at=()):
     """`reached_at`: addresses by which this host is known to others, that of its servers first."""
     values = dict(link_changes(reached_at))
-    for part in (cpu(), load(), memory(), disk()):
+    for part in (cpu(), load(), memory(), disk(), tcp()):
         values.update(part)
     values["speed"] = round(speed(), 1)
     for name, value in network():

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.validity.rate_lines import declared
+from benchbook.campaign.validity import declared_rates
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
@@ -110,7 +110,7 @@ class SyncRan:
             dm_summary.lag_series(lag, hosts["dm"]),
         ]
         return self.ran.made(
-            declared("sysbench", 1.0, began, self.load.ended),
+            declared_rates("sysbench", 1.0, began, self.load.ended),
             command=self.command,
             started=began,
             exit_status=self.load.exit,

@@ -1,0 +1,137 @@
+"""A trial, tried until a measurement passes the gate.
+
+Which try counts must not depend on what the system under test did in it. So the first try that nothing disturbed
+counts; where what others take disturbs every one, the first of them does, and says so. All others are kept beside.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+
+from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.validity import Disturbance, TrialSamples, disturbances, driver_stood_still, proof
+from benchbook.errors import TrialFailed
+
+# So often in all is a trial measured until nothing disturbs it.
+TRIES = 3
+BEATS_EVERY_S = 0.25
+
+
+class MeasurementDisturbed(TrialFailed):
+    """Something interfered with every try of a trial: it has no measurement that counts."""
+
+
+class DriverHeartbeat:
+    """A context in which a thread notices that this process stood still: `longest_s` is how late it woke at most."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> DriverHeartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        over, before = False, time.monotonic()
+        while not over:
+            over, now = self._over.wait(BEATS_EVERY_S), time.monotonic()
+            self.longest_s = max(self.longest_s, now - before - BEATS_EVERY_S)
+            before = now
+
+
+@dataclass(frozen=True)
+class Try:
+    """One measurement, and what interfered with it."""
+
+    measured: Measurement
+    samples: TrialSamples
+    found: list[Disturbance]
+
+    @property
+    def may_count(self) -> bool:
+        return not any(each.hard for each in self.found)
+
+    @property
+    def why(self) -> list[str]:
+        return [each.why for each in self.found]
+
+
+@dataclass
+class RetryPolicy:
+    """How often a trial is tried from which others took CPU or disk: once, while they spoilt all tries of the last one.
+
+    A machine that others use all day would take three times as long, and be no quieter for it. `most` is the profile's.
+    """
+
+    most: int = TRIES
+    tries: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tries = self.most
+
+    def goes_on(self, tries: Sequence[Try]) -> bool:
+        """Return whether a trial with these tries is tried once more."""
+        if not tries:
+            return True
+        return bool(tries[-1].found) and len(tries) < (self.tries if tries[-1].may_count else TRIES)
+
+    def learn(self, tries: Sequence[Try]) -> None:
+        """Take note of the tries of a trial that has a measurement which counts."""
+        if not tries[-1].found:
+            self.tries = self.most
+        elif all(one.may_count for one in tries):
+            self.tries = 1
+
+
+def measure_undisturbed(
+    measure: Callable[[], Measurement],
+    say: Callable[[str], None],
+    keep: Callable[[Measurement, list[str]], None],
+    policy: RetryPolicy,
+) -> Measurement:
+    """Return the first measurement that nothing interfered with, or else the first that may count.
+
+    `keep` gets the others, in their order, with what interfered. Raises MeasurementDisturbed where none may count.
+    """
+    tries: list[Try] = []
+    try:
+        while policy.goes_on(tries):
+            tries.append(_try(measure))
+            if tries[-1].found:
+                say(f"disturbed: {tries[-1].why[0]}")
+            if not tries[-1].may_count:
+                keep(tries[-1].measured, tries[-1].why)
+    except BaseException:
+        # Whatever ended it, Ctrl-C too: what was measured before is kept.
+        for one in tries:
+            if one.may_count:
+                keep(one.measured, one.why)
+        raise
+    chosen = tries[-1] if not tries[-1].found else next((one for one in tries if one.may_count), None)
+    for one in tries:
+        if one.may_count and one is not chosen:
+            keep(one.measured, one.why)
+    if chosen is None:
+        raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
+    policy.learn(tries)
+    taken = [round(one.samples.cpu_taken.lost, 4) for one in tries]
+    kept = {**chosen.measured.proof, **proof(chosen.samples), "tries": taken}
+    return replace(chosen.measured, proof=kept)
+
+
+def _try(measure: Callable[[], Measurement]) -> Try:
+    with DriverHeartbeat() as driver:
+        measured = measure()
+    samples = TrialSamples.of(measured, measured.series)
+    late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
+    return Try(measured, samples, [*disturbances(samples), *late])
