@@ -112,7 +112,7 @@ class Profile(Strict):
     scaled to the cores here. `rehearse_s`: where data is restored and a hypervisor takes free memory, a system is first
     loaded for so long at most, before anything is measured (reports/load/rehearsal.py). `repeat` adds repetitions where
     they can decide a claim; cells that decide none are measured `repetitions_unjudged` times at most (0: as others).
-    `tries`: a trial from whose hosts others took CPU is measured at most so often, and where that lasts the first measurement
+    `tries`: a trial from whose hosts others took CPU is measured at most so often; where that lasts the first one
     counts.
 
     `loads` holds the sizes of load generators by name, for those that bring a model of their own; `probes` names what
