@@ -214,10 +214,10 @@ def check(
     is refused; the others are checked all the same.
     """
     from benchbook import published
-    from benchbook.probes import known_probes
+    from benchbook.probes import probe_file
 
     reports = {name: partial(_check_report, name) for name in names or published.known_reports()}
-    probes = {name: partial(_check_probe, name) for name in known_probes.own()}
+    probes = {name: partial(_check_probe, name) for name in probe_file.own()}
     raise typer.Exit(
         max((_guarded(name, step) for each in (reports, probes) for name, step in each.items()), default=0)
     )
@@ -240,9 +240,9 @@ def _check_report(name: str) -> int:
 
 
 def _check_probe(name: str) -> int:
-    from benchbook.probes import known_probes
+    from benchbook.probes import probe_file
 
-    console.print(f"probe {name}: {counted(len(known_probes.find(name).metrics), 'metric')}, valid")
+    console.print(f"probe {name}: {counted(len(probe_file.find(name).metrics), 'metric')}, valid")
     return 0
 
 

@@ -38,9 +38,8 @@ from benchbook.hosts.agent import Stop, stops, stops_in
 from benchbook.hosts.remote import agent
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session, clock_offset
-from benchbook.probes.metric import level
 from benchbook.probes.remote import run_probe
-from benchbook.probes.samples import COLUMNS, to_series
+from benchbook.probes.samples import COLUMNS, level, to_series
 from benchbook.probes.watch import Watched, of_trial, watching
 
 # A load of 10 s: what stands still for a second at most is tolerated.

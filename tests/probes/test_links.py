@@ -18,7 +18,7 @@ from benchbook.campaign.validity import TrialSamples, disturbances
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes import probe
-from benchbook.probes.known_probes import find
+from benchbook.probes.probe_file import find
 from benchbook.probes.samples import to_series
 
 pytestmark = pytest.mark.real

@@ -28,14 +28,12 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput, NotWritten, OutputNotParseable
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.session import Session
-from benchbook.probes import libraries
-from benchbook.probes.known_probes import find, own
-from benchbook.probes.metric import counter, level
+from benchbook.probes import probe_file
 from benchbook.probes.probe import of_file
-from benchbook.probes.probe_file import read
+from benchbook.probes.probe_file import find, own, read
 from benchbook.probes.remote import psql_session, run_probe
 from benchbook.probes.remote.run_probe import AskedTwice, following
-from benchbook.probes.samples import to_series
+from benchbook.probes.samples import counter, level, to_series
 from benchbook.probes.watch import _failure, watching
 
 GOOD = 'METRICS = {"a": ("level", "B"), "b.*": ("counter", "ms/s")}\n\n\ndef sample():\n    return {"a": 1}\n'
@@ -50,8 +48,11 @@ def put(home: Home, text: str, name: str = "mine") -> Path:
 # -- what a file says ------------------------------------------------------------------------------------------------
 
 
-def test_metrics_and_parameters_are_read_without_running_the_file(home: Home) -> None:
-    path = put(home, f"import no_such_module\n{GOOD.replace('sample()', 'sample(port, address, timeout=5, *, user)')}")
+def test_metrics_and_parameters_are_what_the_file_says_of_itself(home: Home) -> None:
+    """Whatever it prints as it is loaded, in a process of its own; what it samples is not asked."""
+    put(home, "NAME = 'a'\n", "_beside")
+    sample = GOOD.replace("sample()", "sample(port, address, timeout=5, *, user)").replace('"a":', "_beside.NAME:")
+    path = put(home, f"import _beside\nprint('loaded')\n{sample}    raise SystemExit\n")
     found = find("mine")
     assert found.metrics == {"a": level("B"), "b.*": counter("ms/s")}
     assert (found.path, found.takes, found.of_server) == (path, ("port", "address", "user"), True)
@@ -67,11 +68,14 @@ def test_a_probe_that_asks_for_no_server_watches_the_machine(home: Home) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (METRICS + "def sample(:\n", "line 2: not Python: invalid syntax (got 'def sample(:'). Fix: mend the syntax"),
+        (METRICS + "def sample(:\n", "line 2: cannot be loaded (got 'SyntaxError: invalid syntax (mine.py, line 2)')"),
         (SAMPLE, "METRICS: says nothing of its numbers. Fix: add METRICS = {"),
         (f"METRICS = {{}}\n{SAMPLE}", "METRICS: not a dict of metrics (got {}). Fix: write it like METRICS = {"),
-        (f"METRICS = ['a']\n{SAMPLE}", "METRICS: not a dict of metrics (got ['a']). Fix: "),
-        (f"METRICS = dict(a=1)\n{SAMPLE}", "METRICS: must be written out: the driver reads it"),
+        (f"METRICS = ['a']\n{SAMPLE}", "METRICS: not a dict of metrics (got \"['a']\"). Fix: "),
+        (f"METRICS = dict(a=1)\n{SAMPLE}", "METRICS.a: not a kind and a unit (got 1)"),
+        (f"import os\nos.no_such\n{METRICS}{SAMPLE}", "line 2: cannot be loaded (got \"AttributeError: module 'os'"),
+        (f"import no_such\n{METRICS}{SAMPLE}", "what only hosts have is imported in `sample`"),
+        ("import os\nos._exit(3)\n", "ended when it was loaded (got 'status 3')"),
         (f"METRICS = {{'a': ('gauge', 'B')}}\n{SAMPLE}",
          "METRICS.a: not a kind and a unit (got ('gauge', 'B')). Fix: write (\"level\", unit), or (\"counter\", unit"),
         (f"METRICS = {{'a': ('level', '')}}\n{SAMPLE}", "METRICS.a: not a kind and a unit (got ('level', ''))"),
@@ -81,7 +85,7 @@ def test_a_probe_that_asks_for_no_server_watches_the_machine(home: Home) -> None
         (METRICS + "def sample(adress, port):\n    return {}\n",
          "sample: sample asks for what nobody gives it (got 'adress'). Fix: ask for some of address, port, user"),
         (f"{METRICS}from benchbook.errors import BadInput\n{SAMPLE}",
-         "line 2: a probe runs on a host, which has no benchbook (got 'from benchbook.errors import BadInput'). Fix: "),
+         "line 2: cannot be loaded (got 'ImportError: a probe runs on a host, which has no benchbook'). Fix: "),
         (f"{METRICS}NEEDS = 'pymysql'\n{SAMPLE}",
          "NEEDS: not a list of packages (got 'pymysql'). Fix: name packages, like NEEDS = [\"pymysql\"]"),
         (f"{METRICS}NEEDS = ['pymsql']\n{SAMPLE}", "NEEDS: no such package is installed here (got 'pymsql'). Fix: "),
@@ -288,7 +292,7 @@ def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -
     """A package that is installed here, one of a single module, or a module beside the probe."""
     (tmp_path / "beside_it.py").write_text("PLACE = __file__\n")
     text = f'import {name}\n\ndef sample():\n    return {{"zip": int(".zip" in {name}.__file__)}}\n'
-    probe = started(tmp_path, text, {}, str(libraries.zipped(name, tmp_path / "probe.py")))
+    probe = started(tmp_path, text, {}, str(probe_file.zipped(name, tmp_path / "probe.py")))
     try:
         until(lambda: samples(tmp_path), "a sample")
     finally:
@@ -307,7 +311,7 @@ def test_probes_that_start_side_by_side_zip_what_they_need_at_once(
 
     def zipped(_: int) -> Path:
         together.wait()
-        return libraries.zipped("large", tmp_path / "probe.py")
+        return probe_file.zipped("large", tmp_path / "probe.py")
 
     with ThreadPoolExecutor(4) as pool:
         (one,) = set(pool.map(zipped, range(4)))
@@ -473,7 +477,7 @@ def test_a_cache_that_takes_nothing_is_named(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "helping.py").write_text("HELP = 1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(NotWritten, match=rf"^{tmp_path}/cache/benchbook/helping-\w+\.zip cannot be written"):
-        libraries.zipped("helping", tmp_path / "probe.py")
+        probe_file.zipped("helping", tmp_path / "probe.py")
 
 
 def test_a_helper_that_was_changed_is_sent_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -484,7 +488,7 @@ def test_a_helper_that_was_changed_is_sent_anew(tmp_path: Path, monkeypatch: pyt
     def sent(text: str, changed_s: float) -> str:
         helper.write_text(text)
         os.utime(helper, (changed_s, changed_s))
-        with zipfile.ZipFile(libraries.zipped("helping", tmp_path / "probe.py")) as held:
+        with zipfile.ZipFile(probe_file.zipped("helping", tmp_path / "probe.py")) as held:
             return held.read("helping.py").decode()
 
     assert sent("HELP = 1", 1000) == "HELP = 1"

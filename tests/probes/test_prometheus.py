@@ -27,9 +27,9 @@ from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes import prometheus as prom
 from benchbook.probes import scrape
-from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.remote import sample_prometheus as sampler
 from benchbook.probes.scrape import StandingSampler, Target, scraping
+from benchbook.probes.watch import Followed, own_cores
 
 PRINTED_BY = FIXTURES / "dm"
 

@@ -17,10 +17,9 @@ from kit import until
 from benchbook.analysis import cpu_use
 from benchbook.errors import OutputNotParseable
 from benchbook.hosts.agent import remote_program
-from benchbook.probes.known_probes import find
-from benchbook.probes.metric import counter, level
+from benchbook.probes.probe_file import find
 from benchbook.probes.remote import host_probe
-from benchbook.probes.samples import COLUMNS, empty, to_series
+from benchbook.probes.samples import COLUMNS, counter, empty, level, to_series
 
 COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
 MYSQL, HOST = find("mysql").metrics, find("host").metrics

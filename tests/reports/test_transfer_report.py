@@ -27,8 +27,7 @@ from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.agent import Ended, remote_program
 from benchbook.hosts.inventory import EndpointSettings, load_inventory
 from benchbook.hosts.remote_host import RemoteHost
-from benchbook.probes.known_probes import PROCESS
-from benchbook.probes.probe_file import read
+from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
 from benchbook.reports.transfer import engines, mongodump, transfer_kind, transfer_views

@@ -6,19 +6,14 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.hosts.agent import Command, remote_program
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.reservation import boot_id
-from benchbook.probes import libraries, probe_file
-from benchbook.probes.known_probes import DOCUMENTS, OTHERS, PROCESS, find
-from benchbook.probes.probe_file import ProbeFile
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+from benchbook.probes import probe_file
+from benchbook.probes.probe_file import DOCUMENTS, OTHERS, PROCESS, ProbeFile, find
 
 # A probe stands as long as a session; its job still has an end, in case all else fails.
 LONGEST_S = 2 * 86_400
@@ -58,7 +53,7 @@ class Probe:
         """The command line (see remote/run_probe.py), after pushing what it needs to the host."""
         runner = self.host.push(remote_program("probes", "run_probe.py"))
         program = self.host.push(self.file.path)
-        zips = [self.host.push(libraries.zipped(name, self.file.path)) for name in self.file.needs]
+        zips = [self.host.push(probe_file.zipped(name, self.file.path)) for name in self.file.needs]
         argv = [self.python or self.host.python, runner, "{job}/samples", self.every_s, program, self._given(), *zips]
         return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 

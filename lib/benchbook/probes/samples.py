@@ -1,18 +1,42 @@
-"""Samples as probes write them -> the long table of a record: t, host, source, metric, value, unit."""
+"""Samples as probes write them -> the long table of a record: t, host, source, metric, value, unit.
+
+What a number is, its probe declares: it is never guessed from its name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
 from benchbook.errors import OutputNotParseable
 from benchbook.hosts.about import Json
-from benchbook.probes.metric import Metric
 
 COLUMNS = ["t", "host", "source", "metric", "value", "unit"]
 # What the program that calls a probe writes of itself: how late it woke, and by how much the wall clock was set.
 LATE, STEP = "heartbeat.late_s", "clock.step_s"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a sampled number is: a level as it stands, or a counter, which becomes a rate per second.
+
+    `unit` is that of the series: of a level its own, of a counter that of its rate.
+    """
+
+    unit: str
+    counter: bool
+
+
+def level(unit: str) -> Metric:
+    """A number that goes up and down, in `unit`."""
+    return Metric(unit, counter=False)
+
+
+def counter(rate_unit: str = "1/s") -> Metric:
+    """A number that only grows; `rate_unit` is the unit of its growth per second: a counter of ms grows in "ms/s"."""
+    return Metric(rate_unit, counter=True)
 
 
 def empty() -> pd.DataFrame:

@@ -8,19 +8,14 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import ProbeFailed
 from benchbook.hosts.agent import Command, program_on
-from benchbook.probes.followed import Followed, own_cores
+from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.session import Session
 from benchbook.probes.probe import LONGEST_S
-from benchbook.probes.watch import refuse_killed
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
-    from benchbook.hosts.session import Session
+from benchbook.probes.watch import Followed, own_cores, refuse_killed
 
 # An endpoint that does not answer is given up by the sampler itself, long before this.
 ANSWERS_WITHIN_S = 60.0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.campaign.overhead import phase
 from benchbook.errors import (
@@ -27,20 +27,69 @@ from benchbook.errors import (
     TrialFailed,
 )
 from benchbook.hosts.about import Json
-from benchbook.hosts.agent import Ended, Stop, stops
+from benchbook.hosts.agent import Ended, Job, Stop, stops
+from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import check_tuned
-from benchbook.probes.followed import Followed, own_cores
 from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.session import Session
 
 # A clock that nothing is known of may be off by so much.
 UNKNOWN_CLOCK_S = 60.0
 # A probe of which no sample comes in so many intervals has got no time.
 DUE = 3
+# What was started gets so long for its first sample before the load begins without it.
+FIRST_S, LOOKS_S = 10.0, 0.02
+
+
+@dataclass
+class Followed:
+    """A job that writes `samples` into its folder: how far that has been read, and the last whole line before that."""
+
+    job: Job
+    offset: int = 0
+    last: str = ""
+
+    def look(self) -> tuple[str, list[str]]:
+        """The last line of the looks before, empty if there was none, and the whole lines since, as JSON."""
+        data = self.job.host.read(f"{self.job.folder}/samples", offset=self.offset)
+        whole = data[: data.rfind(b"\n") + 1]
+        self.offset += len(whole)
+        before, lines = self.last, whole.decode().splitlines(keepends=True)
+        self.last = lines[-1] if lines else before
+        return before, lines
+
+    def await_first(self) -> None:
+        """Until it has looked once: what a probe takes to begin would slow the load, and one that starves sees nothing.
+
+        One that has ended, or takes longer than FIRST_S, is waited for no more.
+        """
+        self.look_for(lambda line: True, FIRST_S)
+
+    def look_for(self, wanted: Callable[[str], bool], within_s: float) -> tuple[str, list[str]]:
+        """As `look`, again until a line is `wanted`: without it where its job has ended, or after so many seconds."""
+        before, lines = self.last, list[str]()
+
+        def missing() -> bool:
+            running = self.job.status() is None
+            fresh = self.look()[1]
+            lines.extend(fresh)
+            return running and not any(map(wanted, fresh))
+
+        looks = Retrying(
+            stop=stop_after_delay(within_s),
+            wait=wait_fixed(LOOKS_S),
+            retry=retry_if_result(bool),
+            retry_error_callback=lambda late: None,
+        )
+        looks(missing)
+        return before, lines
+
+
+def own_cores(samples: Sequence[Json]) -> float:
+    """CPU that a probe used itself between the first of these and the last, in cores, by its own account."""
+    first, last = (samples[0], samples[-1]) if samples else ({}, {})
+    seconds = last.get("t", 0.0) - first.get("t", 0.0)
+    return float((last.get("cpu", 0.0) - first.get("cpu", 0.0)) / seconds) if seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from benchbook.hosts.agent import Command
 from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.patience import patiently
-from benchbook.probes import known_probes
+from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
 from benchbook.profiles import Profile
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
     """Raises BadInput for a probe of the profile, or of one of these systems, that is unknown or badly written."""
     for name in profile.probes:
-        known_probes.find(name, file=profile.file)
+        probe_file.find(name, file=profile.file)
     for system in watched:
         for name in system.watched_by:
-            known_probes.find(name, key=f"watched_by of {system.name}")
+            probe_file.find(name, key=f"watched_by of {system.name}")
 
 
 def unless_dead(system: Living, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
@@ -108,7 +108,7 @@ class Driver:
         Machines are sampled so often that a whole interval lies within the shortest load.
         """
         machines = {host.name: host for host in (*self.clients, *system.hosts)}
-        named = [known_probes.find(name) for name in ("host", *self.watched_by)]
+        named = [probe_file.find(name) for name in ("host", *self.watched_by)]
         of_machines = [of_file(one, host) for one in named if not one.of_server for host in machines.values()]
         every_s = min(1.0, self.time_s / 2)
         often = [replace(one, every_s=every_s) for one in (*of_machines, *of_others(machines.values()))]

@@ -20,7 +20,7 @@ from benchbook.errors import BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
-from benchbook.probes import known_probes
+from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file
 from benchbook.probes.probe_file import ProbeFile
 from benchbook.profiles import Profile
@@ -304,7 +304,7 @@ class System(Service):
         """
         own = [(host, end, host.name) for host, end in zip(self.hosts, self.endpoints(), strict=False)]
         seen = own or [(client, end, self.name) for end in self.endpoints()]
-        files = [*map(known_probes.find, self.watched_by), *also]
+        files = [*map(probe_file.find, self.watched_by), *also]
         return [of_file(file, host, end, about) for file in files for host, end, about in seen]
 
     # -- its databases ------------------------------------------------------------------------------------------

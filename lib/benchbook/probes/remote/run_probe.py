@@ -1,6 +1,7 @@
 """Calls a probe's `sample` once per interval and writes down what it returns. Runs on the observed host.
 
     run_probe.py OUT_FILE INTERVAL_S PROBE_FILE GIVEN [LIBRARY ...]
+    run_probe.py --describe PROBE_FILE
 
 GIVEN is JSON: what `sample` is called with, by name. A null in it stands for a secret, which is in the file of that
 name beside OUT_FILE. LIBRARY is a zip of modules that the probe imports. Only the standard library, Python 3.7 or
@@ -14,9 +15,13 @@ with t taken just before the sample, or {..., "error"} in place of "v" for one t
 loaded leaves one line with an error, and status 1. The schedule is absolute, so samples do not drift; a tick that was
 missed is left out, never caught up. One that failed at once after a good one is taken once more: a connection that the
 probe keeps may be one to a server that has been started anew since. SIGTERM ends it after a last sample.
+
+With --describe, on the driver's machine, it prints what the file says of itself as one line of JSON: `metrics`, `takes`
+(parameters of `sample`, and whether each has a default), `needs`; or, where it cannot be loaded, `error` and `place`.
 """
 
 import functools
+import inspect
 import json
 import math
 import os
@@ -35,13 +40,45 @@ AT_ONCE_S = 1.0
 
 
 def loaded(path):
-    """The function `sample` of a probe's file, which is run once for it."""
+    """The module of a probe's file, which is run once for it."""
     module = types.ModuleType("probe")
     module.__file__ = path
     sys.modules["probe"] = module
     with open(path, "rb") as source:
         exec(compile(source.read(), path, "exec"), module.__dict__)
-    return module.sample
+    return module
+
+
+class NoKit:
+    """Where a probe is described, the kit is installed; where it runs, it is not."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "benchbook":
+            raise ImportError("a probe runs on a host, which has no benchbook")
+
+
+def described(path):
+    sys.meta_path.insert(0, NoKit())
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        module = loaded(path)
+    # Whatever its author's code raises.
+    except (Exception, SystemExit) as problem:  # noqa: BLE001
+        frames = [
+            number for frame, number in traceback.walk_tb(problem.__traceback__) if frame.f_code.co_filename == path
+        ]
+        line_number = getattr(problem, "lineno", None) or (frames[-1] if frames else None)
+        place = "line %d" % line_number if line_number else "the file"
+        return {"error": "%s: %s" % (type(problem).__name__, problem), "place": place}
+    metrics, sample = getattr(module, "METRICS", None), getattr(module, "sample", None)
+    found = inspect.signature(sample).parameters.values() if callable(sample) else None
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {
+        "metrics": list(metrics.items()) if isinstance(metrics, dict) else metrics and repr(metrics),
+        "takes": None if found is None else {p.name: p.default is not p.empty for p in found if p.kind not in kinds},
+        "needs": getattr(module, "NEEDS", []),
+    }
 
 
 def secrets(text, folder):
@@ -134,13 +171,16 @@ def following(due, moment, interval):
 
 
 def main(argv):
+    if argv[0] == "--describe":
+        print(json.dumps(described(argv[1]), default=repr))
+        return 0
     out_path, interval, path, given = argv[0], float(argv[1]), argv[2], argv[3]
     sys.path[:0] = argv[4:]
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
     with open(out_path, "w", buffering=1) as out:
         try:
             told = secrets(given, os.path.dirname(out_path))
-            sample = AskedTwice(functools.partial(loaded(path), **dict(json.loads(given), **told)))
+            sample = AskedTwice(functools.partial(loaded(path).sample, **dict(json.loads(given), **told)))
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (as above; it has been given no secret yet)
             out.write(json.dumps({"t": time.time(), "error": in_words(problem, path)}) + "\n")
             return 1

@@ -19,7 +19,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.hosts.about import Survey
 from benchbook.hosts.agent import Ended
 from benchbook.probes import samples
-from benchbook.probes.known_probes import DOCUMENTS
+from benchbook.probes.probe_file import DOCUMENTS
 from benchbook.reports.transfer.engines import Moved
 
 MEGABYTE = 1e6
