@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
-    from benchbook.book import Book
     from benchbook.compare.catalogue import Catalogue
+    from benchbook.report import Report
 
 __version__ = "0.1.0"
 
@@ -44,24 +44,24 @@ def catalogue(report: str = "*") -> Catalogue:
     return Catalogue(report)
 
 
-def open_campaign(address: str) -> Book:
-    """A recorded campaign, for its frames and views: `REPORT` (its latest), `REPORT~1`, a campaign's id, or a folder.
+def open_report(report: str, **parameters: object) -> Report:
+    """Return a report with these parameters (else those of its notebook), to run it or to replay a campaign.
 
-    No host is needed. Raises BadInput that lists what there is.
+    Raise BadInput for a parameter, or something that it names, that does not exist.
     """
-    from benchbook import book  # noqa: PLC0415
+    from benchbook import report as reports  # noqa: PLC0415
 
-    return book.open_campaign(address)
+    return reports.open_report(report, **parameters)
 
 
-def check_parameters(namespace: Mapping[str, object]) -> None:
-    """Raises BadInput for a parameter that papermill was given and that a notebook has not, of which it only warns.
+def open_campaign(address: str) -> Report:
+    """Return a recorded campaign, for its frames and views: `REPORT` (its latest), `REPORT~1`, an id, or a folder.
 
-    `namespace` is the notebook's `globals()`; its own parameters have types, as `metric: str = "tps"`.
+    No host is needed. Raise BadInput that lists what there is.
     """
-    from benchbook import parameters  # noqa: PLC0415
+    from benchbook import report as reports  # noqa: PLC0415
 
-    parameters.check_injected(namespace)
+    return reports.open_campaign(address)
 
 
 def ratios(a: str, b: str = "") -> pd.DataFrame:

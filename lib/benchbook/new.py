@@ -1,25 +1,20 @@
-"""`python -m benchbook new NAME`: a report of your own, with placeholder numbers, ready to run in the lab.
-
-Its notebook is that of one of the kit's, section by section, with prose of its own: it has all that the kit can show.
-"""
+"""`python -m benchbook new NAME`: a report of your own, with placeholder numbers, ready to run in the lab."""
 
 from __future__ import annotations
 
 import json
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchbook import paths
 from benchbook.errors import BadInput, NotWritten
 from benchbook.given import user_file
-from benchbook.given.document import json_text
 from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import known_inventories
@@ -34,33 +29,14 @@ TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update 
 class NewLayout:
     """What a kind of new report is made of.
 
-    `model` is the report whose notebook it takes, `templates` its own folder of templates, before the common one;
-    `changes` are what the model's code says, and what stands in its place; `by`: levels of its tables before threads.
+    `templates`: its own folder of templates, before the common one; `by`: levels of its tables before threads.
     """
 
-    model: str
     templates: str = "new"
-    changes: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()
 
 
-LAYOUTS = {
-    "sysbench": NewLayout(
-        "tidb_v7_1_3_sysbench",
-        changes={'"lab_tidb"': '"lab_{name}"', 'system: str = "tidb"': 'system: str = "mariadb"'},
-    ),
-    "versions": NewLayout(
-        "tidb_v6_2_vs_v6_1_sysbench",
-        "new_versions",
-        changes={
-            '"lab_tidb_versions"': '"lab_{name}"',
-            '["tidb:6.5", "tidb:7.1"]  # in the places of v6.1.0 and v6.2.0, in this order': (
-                '["mysql57", "mysql8"]  # in the places of the published versions, older first'
-            ),
-        },
-        by=("version",),
-    ),
-}
+LAYOUTS = {"sysbench": NewLayout(), "versions": NewLayout("new_versions", by=("version",))}
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
 # A report's page is site/NAME.html, its records are in data/runs/NAME: these are taken.
 _PAGES = ("index", "glossary", "faults", BATCHES)
@@ -122,7 +98,7 @@ def _contents(name: str, layout: NewLayout) -> dict[Path, str]:
 
     published, env = paths.published_dir(name), paths.env_dir()
     return {
-        paths.notebook(name): _notebook(name, layout, rendered("prose.md.j2")),
+        paths.notebook(name): rendered("notebook.ipynb.j2"),
         published / "datapackage.json": _as_json(_package(name, layout)),
         published / "report.yaml": rendered("report.yaml.j2"),
         published / "claims.yaml": rendered("claims.yaml.j2"),
@@ -190,30 +166,6 @@ def _resource(table: str, title: str, by: Sequence[str]) -> dict[str, object]:
         ],
         "schema": {"fields": described, "primaryKey": [*by, "threads"], "missingValues": [""]},
     }
-
-
-def _notebook(name: str, layout: NewLayout, prose: str) -> str:
-    """The model's notebook with this report's name, inventory and system, and `prose` in place of its own."""
-    sections = {text.splitlines()[0]: text.strip() for text in re.split(r"(?m)^(?=##? )", prose) if text.strip()}
-    title = next(iter(sections))
-    notebook: Any = json_text(user_file.text(paths.notebook(layout.model)), paths.notebook(layout.model))
-    for cell in notebook["cells"]:
-        source = "".join(cell["source"])
-        first = source.partition("\n")[0]
-        if cell["cell_type"] == "code":
-            source = _renamed(source, name, layout)
-        elif first.startswith("# "):
-            source = sections[title]
-        else:
-            source = sections.get(first, source)
-        cell["source"] = source.splitlines(keepends=True)
-    return _as_json(notebook)
-
-
-def _renamed(source: str, name: str, layout: NewLayout) -> str:
-    for old, new in {f'"{layout.model}"': '"{name}"', **layout.changes}.items():
-        source = source.replace(old, new.format(name=name))
-    return source
 
 
 def _as_json(value: object) -> str:

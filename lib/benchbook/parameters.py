@@ -1,22 +1,21 @@
-"""A notebook's parameters: checked strictly, because papermill only warns of a name that it does not know."""
+"""A notebook's parameters: papermill reads them, and only warns of a name that it does not know; here it is refused."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
 
+from papermill import inspect_notebook
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, one_line
 from benchbook.given import user_file
 from benchbook.given.bounds import RepetitionsOrNone, Seed
-from benchbook.given.document import json_text, yaml_text
+from benchbook.given.document import yaml_text
 from benchbook.given.named import one_of
-from benchbook.grouping import grouped
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.
@@ -44,12 +43,12 @@ class Parameters(BaseModel):
 class OnSystems(Parameters):
     """For a report that runs on one system, `system`, or on several side by side, `systems`."""
 
-    system: Words
+    system: Words = ""
     systems: list[Words] = []
 
     def names(self) -> list[str]:
         """The systems, each once."""
-        return list(dict.fromkeys(self.systems or [self.system]))
+        return list(dict.fromkeys(self.systems or filter(None, [self.system])))
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -57,144 +56,40 @@ Model = TypeVar("Model", bound=BaseModel)
 MOST_NOTEBOOK_BYTES = 20_000_000
 
 
-class _CellMetadata(BaseModel):
-    tags: list[str] = []
-
-
-class _Cell(BaseModel):
-    cell_type: str = "code"
-    metadata: _CellMetadata = _CellMetadata()
-    source: str | list[str] = ""
-
-
-class _Notebook(BaseModel):
-    """Of a notebook's file, what is read here."""
-
-    nbformat: Annotated[int, Field(ge=4, le=4)] = 4
-    cells: list[_Cell]
-
-
-def parameters_cell(notebook: Path) -> str:
-    """The source of the cell that is tagged `parameters`.
-
-    Raises BadInput for a file that is no notebook, and when there is none.
-    """
-    cells = _cells(notebook)
-    for cell in cells:
-        if "parameters" in cell.metadata.tags:
-            return "".join(cell.source)
-    fix = "tag the cell that holds the parameters"
-    raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", value=len(cells), fix=fix)
-
-
-def code_cells(notebook: Path) -> list[str]:
-    """The sources of its cells of code. Raises BadInput for a file that is no notebook."""
-    return ["".join(cell.source) for cell in _cells(notebook) if cell.cell_type == "code"]
-
-
-def _cells(notebook: Path) -> list[_Cell]:
-    # A notebook is JSON; nbformat would check its schema, which takes seconds to load, on every start of a kernel.
-    held = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
-    if not isinstance(held, dict):
-        fix = "restore it, or save it from Jupyter"
-        raise BadInput("is not a notebook", file=notebook, key="the file", value=held, fix=fix)
-    return validate(_Notebook, held, notebook).cells
-
-
-def assigned(source: str, notebook: Path | None = None) -> dict[str, object]:
-    """Names that a cell assigns literal values to. Raises BadInput for one that would have to be run."""
-    found: dict[str, object] = {}
-    for statement in _statements(source, notebook):
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(target, ast.Name) and statement.value:
-            found[target.id] = _literal(target.id, statement.value, source, notebook)
-    return found
-
-
-def _statements(source: str, notebook: Path | None) -> list[ast.stmt]:
-    try:
-        return ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
-        line = getattr(problem, "lineno", None)
-        raise BadInput(
-            "the cell with the parameters is not Python",
-            file=notebook,
-            key=f"line {line} of the cell" if line else "the cell",
-            value=(getattr(problem, "text", None) or str(problem)).strip(),
-            fix="write NAME = VALUE lines",
-        ) from None
-
-
-def _literal(name: str, value: ast.expr, source: str, notebook: Path | None) -> object:
-    try:
-        found: object = ast.literal_eval(value)
-    except (ValueError, TypeError, RecursionError, MemoryError) as problem:
-        raise BadInput(
-            "a parameter must be written out, it is not run",
-            file=notebook,
-            key=name,
-            value=source.splitlines()[value.lineno - 1].strip(),
-            fix="write a number, a text, True or False, or a list of these",
-        ) from problem
-    return found
-
-
 def defaults(report: str) -> dict[str, object]:
-    """The parameters that a report's notebook has when nobody says otherwise."""
-    notebook = paths.notebook(report)
-    return assigned(parameters_cell(notebook), notebook)
+    """Return the parameters that a notebook has when nobody says otherwise: those of its cell tagged `parameters`.
 
-
-def from_namespace(model: type[Model], report: str, namespace: Mapping[str, object]) -> Model:
-    """The parameters as they stand in a running notebook.
-
-    papermill puts its values into a cell that starts with `# Parameters`: every name assigned there must be known, and
-    so must be every one with a type in the notebook's own cell, which a user edits. What such a cell said before it was
-    changed and run again does not count.
+    Raise BadInput for a file that is no notebook, that has no such cell, or where a value is not written out.
     """
     notebook = paths.notebook(report)
-    injected, others = _cells_run(namespace)
-    by_hand = [names for cell in others if _are_most(names := _annotated(cell), model)]
-    names = [*model.model_fields, *chain(*(assigned(cell, notebook) for cell in injected[-1:]), *by_hand[-1:])]
-    return check(model, report, {name: namespace[name] for name in names if name in namespace})
-
-
-def check_injected(namespace: Mapping[str, object]) -> None:
-    """Raises BadInput for a name that papermill was given and no other cell of the running notebook has a value for.
-
-    For a notebook whose parameters no model describes, as an analysis of one's own; `namespace` is its `globals()`.
-    """
-    injected, others = _cells_run(namespace)
-    own = dict.fromkeys(chain(*map(_annotated, others)))
-    for name in chain(*(assigned(cell) for cell in injected[-1:])):
-        one_of(name, own, "parameter")
-
-
-def _cells_run(namespace: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """The cells that ran in a notebook: those into which papermill put its values, and all others."""
-    ran = namespace.get("In", [])
-    cells = [str(cell) for cell in ran] if isinstance(ran, list) else []
-    found = grouped(cells, lambda cell: cell.startswith("# Parameters"))
-    return found.get(True, []), found.get(False, [])
-
-
-def _annotated(cell: str) -> list[str]:
-    """Names that a cell gives a value and a type; none in one that is not plain Python."""
+    # Refuses what is no file of text, and what is too large to be a notebook.
+    user_file.text(notebook, most=MOST_NOTEBOOK_BYTES)
     try:
-        statements = _statements(cell, None)
-    except BadInput:
-        return []
-    targets = [one.target for one in statements if isinstance(one, ast.AnnAssign) and one.value]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+        found = inspect_notebook(str(notebook))
+    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+        fix = "restore it, or save it from Jupyter"
+        said = one_line(str(problem))[:200]
+        raise BadInput("is not a notebook", file=notebook, key="the file", value=said, fix=fix) from problem
+    if not found:
+        fix = "tag the cell that holds the parameters, and write NAME = VALUE lines into it"
+        raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", fix=fix)
+    return {name: _literal(name, str(each["default"]), notebook) for name, each in found.items()}
 
 
-def _are_most(names: Sequence[str], model: type[BaseModel]) -> bool:
-    """Whether these are the model's parameters, but for a few that are not or have another name."""
-    return 2 * len(set(names) & model.model_fields.keys()) > len(model.model_fields)
+def _literal(name: str, text: str, notebook: Path) -> object:
+    try:
+        found: object = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as problem:
+        fix = "write a number, a text, True or False, or a list of these"
+        what = "a parameter must be written out, it is not run"
+        raise BadInput(what, file=notebook, key=name, value=text, fix=fix) from problem
+    return found
 
 
 def check(model: type[Model], report: str, values: Mapping[str, object]) -> Model:
-    """`values` as the report's parameters. Raises BadInput naming notebook, parameter, value and fix."""
+    """Return `values` as the report's parameters. Raise BadInput naming notebook, parameter, value and fix."""
+    for name in values:
+        one_of(name, model.model_fields, "parameter", file=paths.notebook(report))
     lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
     floats = {name for name, field in model.model_fields.items() if field.annotation is float}
     given = {

@@ -16,9 +16,9 @@ import benchbook
 from benchbook import plots, published
 from benchbook.analysis import second_frame, trial_frames
 from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
-from benchbook.book import Book
 from benchbook.campaign import record
 from benchbook.errors import BadInput
+from benchbook.report import Report
 
 TIDB, DM, ALPHA, DTM, DDT = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 BASELINE, LATEST = "20261122T073108163287-f59da35b3bef", "20261122T091115497316-d03bde2ab846"
@@ -26,11 +26,11 @@ POINT = "r01-tidb-oltp_point_select-threads1"
 
 
 @pytest.fixture
-def report(runs: Path) -> Book:
+def report(runs: Path) -> Report:
     return benchbook.open_campaign(TIDB)
 
 
-def frames(report: Book) -> dict[str, pd.DataFrame]:
+def frames(report: Report) -> dict[str, pd.DataFrame]:
     made = [
         report.trials(), report.seconds(), report.histograms(), report.cpu(), report.published_frame(),
         report.beside_frame(), report.claims_frame(),
@@ -69,7 +69,7 @@ def test_a_level_with_the_name_of_a_column_is_told_from_it(runs: Path) -> None:
     assert set(frame.table) >= set(benchbook.open_campaign(DM).published.tables)
 
 
-def test_a_trial_s_row_is_its_record(report: Book) -> None:
+def test_a_trial_s_row_is_its_record(report: Report) -> None:
     frame = report.trials().set_index("trial")
     kept = json.loads((report.campaign.folder / "trials" / POINT / "record.json").read_text())
     row = frame.loc[POINT]
@@ -93,7 +93,7 @@ def test_what_a_campaign_left_out_has_an_empty_column_where_it_is_asked_for(runs
 
 
 @pytest.mark.parametrize("name", ["p955_ms", "p9_ms", "latenzy_p95_ms"])
-def test_a_misspelt_percentile_is_no_empty_column(report: Book, name: str) -> None:
+def test_a_misspelt_percentile_is_no_empty_column(report: Report, name: str) -> None:
     assert report.trials("p99_ms").p99_ms.isna().all()
     with pytest.raises(BadInput, match=f"no such column .got '{name}'"):
         report.trials(name)
@@ -106,7 +106,7 @@ def test_a_level_that_a_published_table_holds_fixed_has_a_column_where_it_is_ask
     assert (len(found), found[["workload", "worker_count"]].isna().all(axis=None)) == (1, True)
 
 
-def test_seconds_are_the_parquet_s_rows_within_the_load(report: Book) -> None:
+def test_seconds_are_the_parquet_s_rows_within_the_load(report: Report) -> None:
     frame = report.seconds("tps", source="sysbench", trials=[POINT])
     kept = pd.read_parquet(report.campaign.folder / "trials" / POINT / "series.parquet")
     kept = kept[(kept.metric == "tps") & (kept.source == "sysbench")]
@@ -133,7 +133,7 @@ def test_seconds_in_parts_are_the_whole_part_by_part(runs: Path, name: str) -> N
     assert all(part.dtypes.astype(str).equals(whole.dtypes.astype(str)) for part in parts)
 
 
-def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_asked_for_is_read(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     read = record.load_coded_series
     monkeypatch.setattr(record, "load_coded_series", lambda folder: (opened.append(folder.name), read(folder))[1])
@@ -143,7 +143,7 @@ def test_only_what_is_asked_for_is_read(report: Book, monkeypatch: pytest.Monkey
     assert opened == [POINT]
 
 
-def test_who_chooses_no_trial_has_the_samples_of_none(report: Book) -> None:
+def test_who_chooses_no_trial_has_the_samples_of_none(report: Report) -> None:
     trials = report.trials()
     none, first = trials[trials.tps < 0].trial, trials.trial.iloc[0]
     assert (len(report.seconds(trials=none)), len(report.seconds(trials=[])), len(report.histograms(none))) == (0, 0, 0)
@@ -153,14 +153,14 @@ def test_who_chooses_no_trial_has_the_samples_of_none(report: Book) -> None:
     assert set(report.histograms().trial) == set(report.histograms(trials.trial).trial) == set(trials.trial)
 
 
-def test_a_histogram_holds_every_request_once(report: Book) -> None:
+def test_a_histogram_holds_every_request_once(report: Report) -> None:
     frame = report.histograms([POINT])
     events = report.trials().set_index("trial").loc[POINT].events
     assert frame["count"].sum() == events
     assert set(frame.trial) == {POINT}
 
 
-def test_published_stands_beside_measured_as_the_tables_have_it(report: Book) -> None:
+def test_published_stands_beside_measured_as_the_tables_have_it(report: Report) -> None:
     frame = report.beside_frame()
     (row,) = frame[(frame.table == "oltp_point_select") & (frame.threads == 50) & (frame.metric == "tps")].to_dict(
         "records"
@@ -176,7 +176,7 @@ def test_published_stands_beside_measured_as_the_tables_have_it(report: Book) ->
     assert printed[["value", "printed"]].values.tolist() == [[35309.0, "35309"]]
 
 
-def test_claims_have_their_numbers(report: Book) -> None:
+def test_claims_have_their_numbers(report: Report) -> None:
     frame = report.claims_frame().set_index("claim")
     claim = next(one for one in report.claims() if one.id == "rises-point-select")
     row = frame.loc["rises-point-select"]
@@ -241,7 +241,7 @@ def test_the_law_is_fitted_to_each_curve() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_name_that_does_not_exist_is_told_which_do(report: Book, call: object, said: str) -> None:
+def test_a_name_that_does_not_exist_is_told_which_do(report: Report, call: object, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         call(report)  # type: ignore[operator]
 

@@ -14,7 +14,8 @@ from kit import Home
 from records import record
 from rich.console import Console
 
-from benchbook import book, published
+import benchbook
+from benchbook import published
 from benchbook.analysis import outcome, results
 from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign import store
@@ -214,17 +215,10 @@ def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -
 
 
 def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(recorded: Campaign) -> None:
-    shown = book.open_report(TIDB, _namespace(recorded)).verdicts().data
+    shown = benchbook.open_campaign(recorded.id).claims_table().data
     assert "rises-insert: contradicted, 0.25" in shown
     assert "mariadb: 5 contradicted" in shown or "contradicted, " in shown
     assert sorted(path.name for path in (recorded.folder / "figures").iterdir()) == ["mariadb-claims.png"]
-
-
-def _namespace(recorded: Campaign) -> dict[str, Any]:
-    from benchbook import parameters
-
-    injected = f"# Parameters\nreplay = True\ncampaign = '{recorded.id}'\n"
-    return {**parameters.defaults(TIDB), "replay": True, "campaign": recorded.id, "In": ["", "x = 1", injected]}
 
 
 def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:

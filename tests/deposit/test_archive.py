@@ -36,7 +36,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     measured_by(target, "0.0.9 (commit 123456789abc)")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHBOOK_HOME", str(home.path))
-        benchbook.open_campaign(LATEST).close()
+        benchbook.open_campaign(LATEST).finish()
         noted = {"cells": [], "metadata": {"papermill": {"parameters": {"profile": "smoke", "seed": 1, "systems": []}}}}
         (target / "executed.ipynb").write_text(json.dumps({**noted, "nbformat": 4, "nbformat_minor": 5}))
         path = archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))

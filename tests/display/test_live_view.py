@@ -13,14 +13,14 @@ from jupyter_client.manager import KernelManager
 from kit import PATIENCE_S, ROOT, Home
 
 import benchbook
-from benchbook import book, parameters, plots
-from benchbook.book import Book
+from benchbook import plots
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.held import RunInterrupted
 from benchbook.campaign.progress import Tracker
 from benchbook.display import live_progress
 from benchbook.display.live_progress import ProgressBar
 from benchbook.errors import BadInput
+from benchbook.report import Report
 
 TIDB = "tidb_v7_1_3_sysbench"
 
@@ -83,10 +83,9 @@ def test_where_the_button_was_no_name_of_an_object_stays(monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Book:
+def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Report:
     """The sysbench report before its run, of a campaign that the profile does not extend."""
-    given = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
-    return book.open_report(TIDB, given)
+    return benchbook.open_report(TIDB, repetitions=1, profile="tiny", inventory="lab_test")
 
 
 def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +140,7 @@ def test_how_to_follow_a_run_from_elsewhere_stands_there_while_it_goes_on(monkey
     assert "0/3 done, 3 left | r01-a" in shown[-1]
 
 
-def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_one_sentence(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -155,37 +154,18 @@ def test_an_interrupt_is_one_sentence(report: Book, monkeypatch: pytest.MonkeyPa
     assert caught.value.__suppress_context__
 
 
-def test_opening_again_is_the_same_campaign_and_asks_for_nothing(report: Book) -> None:
+def test_opening_again_is_the_same_campaign_and_asks_for_nothing(report: Report) -> None:
     assert repr(report) == f"<Report {TIDB}: not planned yet>"
     first = report.campaign.id
     assert repr(report) == f"<Report {TIDB}: <Campaign {first} of {TIDB}: 0 of 15 trials done>>"
-    given = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
-    assert book.open_report(TIDB, given).campaign.id == first
-
-
-def test_a_parameter_that_was_changed_without_opening_the_report_again_is_refused(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cells run again one by one: the plan and the run would go on with the values of before."""
-    monkeypatch.setattr(campaign_run, "run", lambda *_, **__: pytest.fail("it was run"))
-    cell = {**parameters.defaults(TIDB), "repetitions": 1, "profile": "tiny", "inventory": "lab_test", "In": []}
-    opened = book.open_report(TIDB, cell)
-    opened.plan()
-    cell["threads"] = [1, 2]
-    for step in (opened.plan, opened.run, opened.knee):
-        with pytest.raises(BadInput) as caught:
-            step()
-        assert str(caught.value) == (
-            "threads: it was changed after the report was opened, which still has [] (got [1, 2]). "
-            "Fix: run the cell with `open_report` again"
-        )
-    assert book.open_report(TIDB, cell).parameters.model_dump()["threads"] == [1, 2]
+    again = benchbook.open_report(TIDB, repetitions=1, profile="tiny", inventory="lab_test")
+    assert again.campaign.id == first
 
 
 def test_what_stands_for_a_thing_is_short(runs: Path) -> None:
     report = benchbook.open_campaign(TIDB)
     things = (report, report.campaign, report.records[0], report.published, report.published.tables["oltp_insert"],
-              report.claims()[0], report.beside(), report.checks(), report.verdicts())  # fmt: skip
+              report.claims()[0], report.published_and_measured(), report.checks(), report.claims_table())  # fmt: skip
     for thing in things:
         assert len(repr(thing).splitlines()) <= 30, type(thing)
         assert "object at 0x" not in repr(thing), type(thing)
@@ -197,9 +177,9 @@ def test_a_typo_in_a_metric_says_which_there_are(runs: Path) -> None:
     with pytest.raises(BadInput, match="did you mean tps"):
         plots.levels(report.beside_frame(), "tsp", x="threads", panel="workload")
     with pytest.raises(BadInput, match="did you mean tps"):
-        report.every_trial("tsp", source="sysbench", row="workload", column="threads", label="")
+        report.trial_series("tsp", source="sysbench", row="workload", column="threads", label="")
     with pytest.raises(BadInput, match=r"no such source \(got 'sysbensh'\)\. Fix: did you mean sysbench"):
-        report.every_trial("tps", source="sysbensh", row="workload", column="threads", label="")
+        report.trial_series("tps", source="sysbensh", row="workload", column="threads", label="")
 
 
 def test_jupyter_opens_the_project_for_root_as_well() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 NURSERY = multiprocessing.get_context("forkserver")
 # Not `cli`, whose terminal is the one that it finds when it is imported.
-NURSERY.set_forkserver_preload(["driver", "benchbook.book", "benchbook.pipeline"])
+NURSERY.set_forkserver_preload(["driver", "benchbook.report", "benchbook.pipeline"])
 
 
 def forked(

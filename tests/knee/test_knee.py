@@ -16,7 +16,6 @@ from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis import checks
-from benchbook.book import open_report
 from benchbook.campaign import knee_search
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, plan
@@ -34,6 +33,7 @@ from benchbook.parameters import check, defaults
 from benchbook.plots import knee_plot, output
 from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
+from benchbook.report import open_report
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import KneeTrials
 from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
@@ -307,10 +307,10 @@ def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monke
     """Whoever asked for 10 ms once more, after a search for 20, was shown what keeps 20; one that failed was none."""
     monkeypatch.setitem(KNEES, "oltp_insert", 400.0)
     given = {"inventory": "lab_test", "profile": "tiny", "system": "mariadb", "levels": "published", "threads": [1]}
-    asked = {**defaults(NAME), **given, "workloads": ["oltp_insert"]}
+    asked = {**given, "workloads": ["oltp_insert"]}
 
     def shown(p99_ms: float, experiment: Steps) -> str:
-        opened = open_report(NAME, {**asked, "slo": {"p99_ms": p99_ms}})
+        opened = open_report(NAME, **asked, slo={"p99_ms": p99_ms})
         opened._knee = KneeSearch(Slo(p99_ms=p99_ms), experiment)
         return opened.knee().data
 

@@ -15,9 +15,9 @@ import pytest
 from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory
 
 from benchbook import cli, notebook_run, pipeline
-from benchbook.book import TrialsFailed
 from benchbook.build import fetched, programs
 from benchbook.errors import BadInput, counted
+from benchbook.report import TrialsFailed
 from benchbook.site import publish
 
 Ended = tuple[int, str]

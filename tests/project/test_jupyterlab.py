@@ -180,7 +180,7 @@ def test_a_notebook_in_jupyterlab_is_run_interrupted_finished_opened_again_chang
     assert len(Campaign(first).records()) == 2
 
     # A finished campaign opens finished.
-    lab_view.cell("report.what_differs()").click()
+    lab_view.cell("report.differences()").click()
     lab_view.menu("Run", "Run All Above Selected Cell")
     lab_view.idle()
     lab_view.cell("report.plan()").get_by_text("and is finished").wait_for()

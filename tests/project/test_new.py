@@ -27,7 +27,7 @@ from benchbook.reports.kinds import kind_of
 NAME = "my_report"
 
 
-MODEL = new.LAYOUTS["sysbench"].model
+MODELS = {"sysbench": "tidb_v7_1_3_sysbench", "versions": "tidb_v6_2_vs_v6_1_sysbench"}
 # What the laid-down report says of itself, not of the report whose notebook it has.
 WORDS = {
     "sysbench": ("PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb"),
@@ -83,19 +83,6 @@ def test_its_lab_shares_no_address_with_another(home: Home, made: list[Path]) ->
     assert len(seen) == len(set(seen))
 
 
-def test_its_notebook_has_every_section_of_its_model_and_none_of_its_words(made: list[Path]) -> None:
-    assert sections(NAME) == sections(MODEL)
-    ours, model = code(NAME), code(MODEL)
-    assert len(ours) == len(model)
-    assert [b for a, b in zip(ours, model, strict=True) if a != b] == [
-        next(b for b in model if b.startswith("profile: str =")),
-        f'report = book.open_report("{MODEL}", globals())',
-    ]  # fmt: skip
-    text = paths.notebook(NAME).read_text()
-    assert not [word for word in (MODEL, "PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb") if word in text]
-    assert all(ast.parse(source) for source in ours)
-
-
 def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -> None:
     """Only what is left: 2 lines of the notebook until its prose is replaced, and none in the end."""
     notebook = paths.notebook(NAME)
@@ -105,7 +92,7 @@ def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -
     assert runnable.placeholders(NAME) == {
         f"{folder}/claims.yaml": 4, f"{folder}/datapackage.json": 5, f"{folder}/report.yaml": 10,
     }  # fmt: skip
-    assert not runnable.placeholders(MODEL)
+    assert not runnable.placeholders(MODELS["sysbench"])
 
 
 def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:
@@ -134,12 +121,13 @@ def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home
 
 
 @by_kind
-def test_its_notebook_speaks_of_no_other_report(home: Home, kind: str) -> None:
+def test_its_notebook_has_every_section_of_its_kind_and_speaks_of_no_other_report(home: Home, kind: str) -> None:
     new.lay_down(NAME, kind)
-    layout = new.LAYOUTS[kind]
-    assert sections(NAME)[1:] == sections(layout.model)[1:]
+    assert sections(NAME) == sections(MODELS[kind])
     text = paths.notebook(NAME).read_text()
-    assert not [word for word in (layout.model, *WORDS[kind]) if word in text]
+    assert not [word for word in (MODELS[kind], *WORDS[kind]) if word in text]
+    opened = next(source for source in code(NAME) if "open_report(" in source)
+    assert [name for name in parameters.defaults(NAME) if f"{name}={name}" not in opened] == []
     assert all(ast.parse(source) for source in code(NAME))
 
 

@@ -14,10 +14,9 @@ import nbformat
 import papermill
 import pytest
 from kit import OFFERED, PATIENCE_S, ROOT, Home
-from papermill.exceptions import PapermillExecutionError
 
 import benchbook
-from benchbook import book, parameters, pipeline
+from benchbook import parameters, pipeline
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
 from benchbook.compare.report_history import NOTEBOOK as HISTORY
@@ -25,6 +24,7 @@ from benchbook.compare.report_history import HistoryParameters
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
+from benchbook.report import TrialsFailed
 from benchbook.reports.kinds import kind_of
 from benchbook.reports.load.load_kind import LoadParameters
 
@@ -56,23 +56,17 @@ NARROW: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("report", "asked"), [*((name, {}) for name in REPORTS), *NARROW.items()])
-def test_a_campaign_without_a_measured_trial_is_shown_to_its_end(
+def test_a_campaign_without_a_measured_trial_ends_with_its_failures_and_results(
     report: str, asked: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Every load has failed: which and why is what the page is for, and the last cell says it once more."""
+    """Every load has failed: there is nothing to analyse, and which and why is what the page is for."""
     home = Home.make(tmp_path / "home")
     shutil.copytree(ROOT / "env" / "hosts", home.path / "env" / "hosts", dirs_exist_ok=True)
-    *cells, last = [cell.source for cell in code(home.path / "notebooks" / f"{report}.ipynb")]
     with home.in_force():
-        planned = book.open_report(report, {**parameters.defaults(report), **asked}).campaign
-        here: dict[str, Any] = {}
-        for source in cells:
-            exec(source, here)
-            if "profile: str" in source:
-                here |= {"replay": True, "campaign": planned.id}
-        assert here["report"].campaign.records() == []
-        with pytest.raises(book.TrialsFailed, match=f"{len(planned.trials)} of {len(planned.trials)} trials") as told:
-            exec(last, here)
+        planned = benchbook.open_report(report, **asked).campaign
+        opened = benchbook.open_report(report, replay=True, campaign=planned.id)
+        with pytest.raises(TrialsFailed, match=f"{len(planned.trials)} of {len(planned.trials)} trials") as told:
+            opened.run()
         # Whether there are more than those it names.
         assert ("…" in str(told.value)) == (len(planned.trials) > 5)
     assert (planned.folder / "results.json").is_file()
@@ -108,7 +102,9 @@ def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> 
         return
     own = {NOTEBOOK: CompareParameters, HISTORY: HistoryParameters}
     model = own[path.stem] if path.stem in own else kind_of(path.stem).Parameters
-    assert set(given) == set(model.model_fields)
+    assert set(given) <= set(model.model_fields)
+    opened = next(cell.source for cell in code(path) if "open_" in cell.source and "=" in cell.source)
+    assert [name for name in given if f"{name}={name}" not in opened] == []
     checked = parameters.check(model, path.stem, given)
     assert path.stem in own or checked.profile == "smoke"
 
@@ -116,21 +112,15 @@ def test_one_cell_holds_every_parameter_and_its_default_is_valid(path: Path) -> 
 @by_notebook
 def test_no_cell_takes_the_name_of_a_parameter(path: Path) -> None:
     """After a run the cell that opens the report would read what an analysis has put in its place."""
-    parameter_cell, others = [], []
-    for cell in code(path):
-        (parameter_cell if "parameters" in cell.metadata.get("tags", []) else others).append(cell.source)
+    others = [cell.source for cell in code(path) if "parameters" not in cell.metadata.get("tags", [])]
     nodes = [node for source in others for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
     stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
-    assert not stored & set(parameters.assigned(parameter_cell[0]))
+    assert not stored & set(parameters.defaults(path.stem))
 
 
 # -- parameters ---------------------------------------------------------------------------------------------------
 
 NAME = "tidb_v7_1_3_sysbench"
-
-
-def namespace(*injected: str, **values: Any) -> dict[str, Any]:
-    return {**parameters.defaults(NAME), **values, "In": ["", "x = 1", *injected]}
 
 
 @by_notebook
@@ -140,50 +130,15 @@ def test_papermill_knows_every_parameter(path: Path) -> None:
     assert set(papermill.inspect_notebook(str(path))) == {line.partition(":")[0] for line in source.splitlines()}
 
 
-def test_parameters_are_what_the_notebook_holds() -> None:
-    found = parameters.from_namespace(LoadParameters, NAME, namespace("# Parameters\nthreads = [3]\n", threads=[3]))
-    assert (found.threads, found.profile, found.names()) == ([3], "smoke", ["tidb"])
+def test_a_report_has_the_parameters_of_its_notebook_and_those_that_are_given() -> None:
+    opened = benchbook.open_report(NAME, threads=[3]).parameters
+    assert isinstance(opened, LoadParameters)
+    assert (opened.threads, opened.profile, opened.names()) == ([3], "smoke", ["tidb"])
 
 
-def test_an_injected_name_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"tidb_v7_1_3_sysbench\.ipynb: thraeds: .*\(got \[3\]\)\. Fix: .*threads"):
-        parameters.from_namespace(LoadParameters, NAME, namespace("# Parameters\nthraeds = [3]\n", thraeds=[3]))
-
-
-def test_a_name_that_was_corrected_in_a_running_notebook_is_forgotten() -> None:
-    found = parameters.from_namespace(
-        LoadParameters,
-        NAME,
-        namespace("# Parameters\nthraeds = [3]", "# Parameters\nthreads = [4]", thraeds=[3], threads=[4]),
-    )
-    assert found.threads == [4]
-
-
-def test_a_name_that_is_misspelt_in_the_notebook_s_own_cell_is_refused_until_it_is_corrected() -> None:
-    right = parameters.parameters_cell(ROOT / "notebooks" / f"{NAME}.ipynb")
-    typed = [right.replace("threads: list[int] = []", f"{name}: list[int] = [3]") for name in ("thraeds", "threads")]
-    here: dict[str, Any] = {"In": ["", "%load_ext autoreload", typed[0], "thraeds: int = 3"]}
-    exec(typed[0], here)
-    with pytest.raises(BadInput, match=r"thraeds: .*\(got \[3\]\)\. Fix: .*threads"):
-        parameters.from_namespace(LoadParameters, NAME, here)
-    exec(typed[1], here)
-    here["In"] += [typed[1], "helper: int = 1"]
-    assert parameters.from_namespace(LoadParameters, NAME, {**here, "helper": 1}).threads == [3]
-
-
-def test_an_analysis_refuses_a_parameter_that_it_has_not() -> None:
-    own = 'campaign: str = "a"  # which\nx: str = "threads"  # the level'
-    benchbook.check_parameters({"In": ["", own, "# Parameters\ncampaign = 'b'\n", "y = 1"]})
-    benchbook.check_parameters({"In": ["", own]})
-    # What an injected cell said before it was run again does not count.
-    benchbook.check_parameters({"In": ["", own, "# Parameters\nreport = 1\n", "# Parameters\nx = 'clients'\n"]})
-    with pytest.raises(BadInput, match=r"there is no such parameter .got 'campaing'.*did you mean campaign") as found:
-        benchbook.check_parameters({"In": ["", own, "# Parameters\ncampaing = 'b'\n"]})
-    assert "there are: campaign, x" in str(found.value)
-
-
-def test_a_name_that_the_notebook_uses_for_itself_is_no_parameter() -> None:
-    assert parameters.from_namespace(LoadParameters, NAME, namespace(report=object())).seed == 1
+def test_a_parameter_that_nobody_knows_is_refused_with_the_likely_name() -> None:
+    with pytest.raises(BadInput, match=r"no such parameter \(got 'thraeds'\)\. Fix: did you mean threads"):
+        benchbook.open_report(NAME, thraeds=[3])
 
 
 @pytest.mark.parametrize(
@@ -217,30 +172,20 @@ def test_a_list_that_is_not_one_is_told_how_to_write_one() -> None:
         parameters.check(LoadParameters, NAME, {"inventory": "x", "systems": "tidb"})
 
 
-def test_assignments_of_a_cell() -> None:
-    source = '# Parameters\na = [1, "x"]\nb: int = 3\nc.d = 4\nprint\n'
-    assert parameters.assigned(source) == {"a": [1, "x"], "b": 3}
-
-
-def test_a_notebook_without_a_parameters_cell(tmp_path: Path) -> None:
-    path = tmp_path / "n.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("a = 1")]), path)
-    with pytest.raises(BadInput, match="no cell is tagged"):
-        parameters.parameters_cell(path)
-
-
-@pytest.mark.slow
-@pytest.mark.real
-def test_papermill_by_hand_with_an_unknown_parameter_ends_in_one_paragraph(home: Home) -> None:
-    notebook, target = str(home.path / "notebooks" / f"{NAME}.ipynb"), home.path / "out.ipynb"
-    with pytest.raises(PapermillExecutionError) as caught:
-        papermill.execute_notebook(notebook, str(target), {"thraeds": [1]}, progress_bar=False, cwd=str(home.path))
-    assert (caught.value.ename, "thraeds" in caught.value.evalue) == ("BadInput", True)
-    errors = [o for cell in code(target) for o in cell.outputs if o.output_type == "error"]
-    assert len(errors) == 1
-    assert len(errors[0].traceback) == 1, "one paragraph in place of a stack"
-    assert "Fix: " in errors[0].traceback[0]
-    assert not (home.path / "data" / "runs").exists()
+@pytest.mark.parametrize(
+    ("source", "tags", "said"),
+    [
+        ("a = 1", [], "no cell is tagged `parameters`"),
+        ("a = open('x')", ["parameters"], r"a: a parameter must be written out, it is not run \(got open\('x'\)\)"),
+    ],
+)
+def test_a_notebook_whose_parameters_cannot_be_read(home: Home, source: str, tags: list[str], said: str) -> None:
+    cell = nbformat.v4.new_code_cell(source, metadata={"tags": tags})
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    written = nbformat.v4.new_notebook(cells=[cell], metadata=kernel)
+    nbformat.write(written, home.path / "notebooks" / f"{NAME}.ipynb")
+    with pytest.raises(BadInput, match=said):
+        parameters.defaults(NAME)
 
 
 @pytest.mark.slow

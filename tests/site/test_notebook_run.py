@@ -43,7 +43,7 @@ def executed(monkeypatch: pytest.MonkeyPatch, raised: Exception, *progress: str)
 
 
 def raising(name: str, said: str = "said") -> PapermillExecutionError:
-    return PapermillExecutionError(3, 4, "book.run()", name, said, [])
+    return PapermillExecutionError(3, 4, "report.run()", name, said, [])
 
 
 LOADING = json.dumps(asdict(Progress(total=4, loaded=True))) + "\n"
@@ -137,7 +137,7 @@ def test_an_error_that_nobody_raised_on_purpose_says_in_whose_code(
 ) -> None:
     """`KeyError: 'thread'` was all that the author of a package got to read."""
     stack = ["\x1b[31mKeyError\x1b[39m  Traceback", *(KERNEL.format(*frame) for frame in frames), "KeyError: 'thread'"]
-    raised = PapermillExecutionError(3, 4, "book.run()", "KeyError", "'thread'", stack)
+    raised = PapermillExecutionError(3, 4, "report.run()", "KeyError", "'thread'", stack)
     found = executed(monkeypatch, raised)
     assert found.problem == f"KeyError: 'thread' (line {place[1]} of {place[0]}; --debug shows its stack)"
 

@@ -249,7 +249,7 @@ def judged(**changes: Any) -> dict[str, Any]:
 def test_each_claim_stands_once_at_the_top_and_its_details_are_folded(tmp_path: Path) -> None:
     assert rendered(tmp_path, cells()).select_one(".claims") is None
     own_view = html('<div class="bb-claims"><table><tr><td>Throughput rises with threads.</td></tr></table></div>')
-    content = [*cells(), code("report.verdicts()", 9, own_view)]
+    content = [*cells(), code("report.claims_table()", 9, own_view)]
     soup = rendered(tmp_path, content, claims=[judged()])
     (claim,) = soup.select("main > .claims details.claim:not([open])")
     assert text(claim.summary) == (

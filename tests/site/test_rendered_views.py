@@ -19,25 +19,25 @@ from matplotlib.figure import Figure
 from rendered import Rendered
 
 import benchbook
-from benchbook import book, parameters, plots
+from benchbook import parameters, plots
 from benchbook.analysis import outcome, results
-from benchbook.book import Book
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
 from benchbook.errors import BadInput
 from benchbook.plots import output
+from benchbook.report import Report
 from benchbook.reports.dm import dm_kind, dm_views
 from benchbook.reports.dm.task import LADDER
 from benchbook.reports.saga import ladder_plot, safety, saga_views
 from benchbook.reports.transfer import transfer_views
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
-Replayed = Callable[[str], Book]
+Replayed = Callable[[str], Report]
 
 
 @pytest.fixture
 def replayed(runs: Path) -> Replayed:
-    return lambda report: book.open_report(report, {**parameters.defaults(report), "replay": True, "In": []})
+    return lambda report: benchbook.open_report(report, replay=True)
 
 
 def alt(figure: Figure) -> str:
@@ -379,7 +379,9 @@ def test_figures_at_published_levels_say_which_levels_stand_for_them(runs: Path)
     said = "Levels are scaled by cores (2 cores here, 40 published), published → here: cache bucket size 64 → 64."
     assert output.words(heat)[1].endswith(said)
     assert output.words(against)[1].endswith(said)
-    assert said in Rendered(transfer_views.every_trial(report, "cpu.transfer", source="process", label="CPU").data).text
+    assert (
+        said in Rendered(transfer_views.trial_series(report, "cpu.transfer", source="process", label="CPU").data).text
+    )
 
 
 # -- every report ----------------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ MOST_ROWS = 60
 _PANEL = ["table", "system", "metric", "unit"]
 
 
-def open_history(namespace: Mapping[str, Any]) -> ReportHistory:
-    """The history that a notebook's parameters ask for (`namespace` is its `globals()`). Raises BadInput."""
-    return report_history(parameters.from_namespace(HistoryParameters, NOTEBOOK, namespace))
+def open_history(**given: object) -> ReportHistory:
+    """Return the history that these parameters (`HistoryParameters`) ask for. Raise BadInput."""
+    return report_history(parameters.check(HistoryParameters, NOTEBOOK, given))
 
 
 def summary(found: ReportHistory) -> HTML:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from IPython.display import HTML
 
@@ -22,9 +20,9 @@ from benchbook.display import show
 from benchbook.plots import output
 
 
-def open_comparison(namespace: Mapping[str, Any]) -> Comparison:
-    """The comparison that a notebook's parameters ask for (`namespace` is its `globals()`). Raises BadInput."""
-    return asked_for(parameters.from_namespace(CompareParameters, NOTEBOOK, namespace))
+def open_comparison(**given: object) -> Comparison:
+    """Return the comparison that these parameters (`CompareParameters`) ask for. Raise BadInput."""
+    return asked_for(parameters.check(CompareParameters, NOTEBOOK, given))
 
 
 def verdict(comparison: Comparison) -> HTML:

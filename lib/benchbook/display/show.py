@@ -40,6 +40,10 @@ def stack(parts: Sequence[HTML]) -> HTML:
     return Stack(parts)
 
 
+def heading(text: str) -> HTML:
+    return Shown(f"<h3>{html.escape(text)}</h3>")
+
+
 def paragraph(text: str) -> HTML:
     return Shown(f"<p>{html.escape(text)}</p>")
 

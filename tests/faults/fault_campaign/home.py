@@ -39,7 +39,7 @@ _PROFILE = {
 # Two cells, one that reads and one that writes; an offered rate leaves the machine to the round beside it.
 ASKED = ["system=mariadb", "workloads=[oltp_point_select, oltp_update_index]", "threads=[2]", "rate=100"]
 # The cells of the notebook that a campaign needs; the others draw figures.
-_CELLS = ("import", "open_report(", ".plan()", ".run()", ".checks()", ".close()")
+_CELLS = ("import", "open_report(", ".run()", ".checks()", ".finish()")
 # 127.0.x.y is for the kit's labs and its tests.
 _NETS = range(1, 255)
 

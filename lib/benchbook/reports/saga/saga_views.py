@@ -219,16 +219,16 @@ def ceiling(report: Recorded) -> HTML:
     return show.table(rows, "The service's ceiling (no DTM, empty branches, same clients) against every rung")
 
 
-def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
+def trial_series(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
     """The series of every trial of the ladder at its knee, for each system: a panel per rung, a line per repetition."""
     systems = _by_system(at_knee(of_table(report.records)))
     if not systems:
         return show.paragraph("No saga has been recorded.")
     several = len(systems) > 1
-    return show.stack([_every_trial(report, mine, metric, source, label, several) for mine in systems.values()])
+    return show.stack([_trial_series(report, mine, metric, source, label, several) for mine in systems.values()])
 
 
-def _every_trial(report: Recorded, records: list[Record], metric: str, source: str, label: str, several: bool) -> HTML:
+def _trial_series(report: Recorded, records: list[Record], metric: str, source: str, label: str, several: bool) -> HTML:
     mine = [record for part in by_step(records).values() for record in part]
     mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
     names = ["mode", "sql_per_branch"]

@@ -175,18 +175,18 @@ def proofs(report: Recorded) -> HTML:
     )
 
 
-def every_trial(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
+def trial_series(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
     """The series of every trial of the engines that have the report's knobs, a panel per combination."""
     return show.stack(
         [
-            _every_trial(report, engine, metric, source, label)
+            _trial_series(report, engine, metric, source, label)
             for engine in dict.fromkeys(record.system for record in report.records)
             if engine in KNOBS
         ]
     )
 
 
-def _every_trial(report: Recorded, engine: str, metric: str, source: str, label: str) -> HTML:
+def _trial_series(report: Recorded, engine: str, metric: str, source: str, label: str) -> HTML:
     records = [record for record in _as_published(report) if record.system == engine]
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
     read = report.campaign.coded_series

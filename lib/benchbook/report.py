@@ -1,10 +1,10 @@
-"""What a notebook holds in its hands: one object per report, one method per thing that a reader wants to see."""
+"""A report in a notebook: one object, with a method for each thing that a reader wants to see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from IPython.display import HTML
+from IPython.display import HTML, display
 from matplotlib.figure import Figure
 from seaborn.axisgrid import Grid
 
@@ -25,12 +25,13 @@ from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger_check, more, section
 from benchbook.compare.address import find
-from benchbook.display import differences, show, time_spent
+from benchbook.display import differences as show_differences
+from benchbook.display import show, time_spent
 from benchbook.display.live_progress import LiveView
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BenchbookError
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import load_inventory
-from benchbook.parameters import from_namespace
+from benchbook.parameters import check, defaults
 from benchbook.plots import knee_plot, output
 from benchbook.profiles import Repeating, load_profile
 from benchbook.reports import planning
@@ -41,15 +42,14 @@ class TrialsFailed(BenchbookError):
     """The campaign went to its end, but not every trial was measured."""
 
 
-class Book(Framed):
-    """A report, being restaged. Made by `open_report` in a notebook's first cell after its parameters."""
+class Report(Framed):
+    """A report and a campaign that runs it again; made by `open_report` or `open_campaign`."""
 
-    def __init__(self, report: str, namespace: Mapping[str, object]) -> None:
+    def __init__(self, report: str, given: Mapping[str, object]) -> None:
         self.kind = kind_of(report)
         self.published = published.load(report)
-        self.parameters = from_namespace(self.kind.Parameters, report, namespace)
+        self.parameters = check(self.kind.Parameters, report, given)
         self.report = report
-        self._namespace = namespace
         self._campaign: Campaign | None = None
         self._judged: tuple[int, list[JudgedClaim]] | None = None
         self._knee: KneeSearch | None = None
@@ -77,27 +77,16 @@ class Book(Framed):
 
     def topology(self) -> HTML:
         """Published hosts, and the hosts that stand for them here."""
-        here = (
-            differences.hosts_then(self.campaign) if self.parameters.replay else differences.hosts_here(self.inventory)
-        )
-        return show.stack([differences.published_hosts(self.published), here])
+        then = self.parameters.replay
+        here = show_differences.hosts_then(self.campaign) if then else show_differences.hosts_here(self.inventory)
+        return show.stack([show_differences.published_hosts(self.published), here])
 
     def plan(self) -> HTML:
         """Make the plan, or find the campaign that was asked for the same; shown as counts per table.
 
-        A finished one stays finished, unless the parameter `again` is set. Raises BadInput for changed parameters.
+        A finished one stays finished, unless the parameter `again` is set.
         """
-        self._check_parameters()
-        return show.stack([differences.plan(self.campaign), *self._finished(), *self._search_planned()])
-
-    def _check_parameters(self) -> None:
-        """Raises BadInput where a parameter was changed after the report was opened: it would have no effect."""
-        now = from_namespace(self.kind.Parameters, self.report, self._namespace)
-        for name in self.kind.Parameters.model_fields:
-            before, value = getattr(self.parameters, name), getattr(now, name)
-            if value != before:
-                what = f"it was changed after the report was opened, which still has {before!r}"
-                raise BadInput(what, key=name, value=value, fix="run the cell with `open_report` again")
+        return show.stack([show_differences.plan(self.campaign), *self._finished(), *self._search_planned()])
 
     def _search_planned(self) -> list[HTML]:
         """What the search for the knee may cost, where one was asked for."""
@@ -138,19 +127,33 @@ class Book(Framed):
         trials, seed = planning.trials(asking, found), self.parameters.seed
         return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=self.parameters.again)
 
+    def provenance(self) -> HTML:
+        """What was published, what its audit finds, the hosts, the plan, and what the loads took."""
+        parts = {
+            "What was published": self.published_tables(),
+            "What the audit finds": self.audit(),
+            "Where it ran": self.topology(),
+            "The plan": self.plan(),
+            "Machine time": self.machine_time(),
+        }
+        return show.stack([part for title, shown in parts.items() for part in (show.heading(title), shown)])
+
     # -- the run ------------------------------------------------------------------------------------------------
 
     def run(self) -> HTML:
         """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs.
 
-        Raises BadInput for changed parameters.
+        Raise TrialsFailed where no trial at all was measured: there is nothing to show but why.
         """
-        self._check_parameters()
         if not self.parameters.replay and not self._is_finished():
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
             self._run(self._experiment)
-        return self.failures()
+        failures = self.failures()
+        if not self.records:
+            display(failures)
+            self.finish()
+        return failures
 
     @property
     def _repeating(self) -> Repeating | None:
@@ -178,9 +181,8 @@ class Book(Framed):
     def knee(self) -> HTML:
         """The highest offered rate that keeps the latency of `slo`: searched for where that is asked for, and shown.
 
-        In a replay nothing runs. Without a search, one sentence. Raises BadInput for changed parameters.
+        In a replay nothing runs. Without a search, one sentence.
         """
-        self._check_parameters()
         found = self._search(self._knee) if self._knee else knee_search.latest(self.campaign)
         if found is None:
             fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
@@ -201,7 +203,7 @@ class Book(Framed):
         with cpu_use.of_campaign(recorded) as use:
             environment, of_record = recorded.environment(), self.kind.record_checks
             found = checks.all_checks(recorded.records(), use, environment, of_record)
-        return show.stack([*parts, differences.check_summary(found)])
+        return show.stack([*parts, show_differences.check_summary(found)])
 
     def undecided(self) -> list[OpenClaim]:
         """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
@@ -235,16 +237,16 @@ class Book(Framed):
 
     # -- after the run ------------------------------------------------------------------------------------------
 
-    def what_differs(self) -> HTML:
+    def differences(self) -> HTML:
         """Published environment against this one, stand-ins by name, and what was waived about the hosts."""
-        return differences.environment(self.published, self.campaign)
+        return show_differences.environment(self.published, self.campaign)
 
     def checks(self) -> HTML:
         """Little's law, errors, client saturation: counts per check, and every trial that fails one; real stalls."""
         with cpu_use.of_campaign(self.campaign) as use:
             found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
         stalls = interferences.stalls_in_words(self.records)
-        return show.stack([differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
+        return show.stack([show_differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
 
     def tables(self) -> list[Table]:
         """Every published table in long form, with what was measured beside it."""
@@ -260,7 +262,7 @@ class Book(Framed):
         """What the repetitions say of each other, a paragraph each."""
         return [show.paragraph(said) for said in repeatability.in_words(self.published, self.records)]
 
-    def beside(self) -> HTML:
+    def published_and_measured(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
         return show.stack([*self._scaled(), show.beside(self.tables(), self.published)])
 
@@ -281,15 +283,15 @@ class Book(Framed):
         rows = scaling.in_rows(found, x=x, panel=panel)
         return show.stack([*self._scaled(), show.table(rows), show.paragraph(scaling.about_the_law(found))])
 
-    def every_trial(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
+    def trial_series(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
         """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""
         parts = [
-            self._every_trial(system, metric, source, row, column, label)
+            self._trial_series(system, metric, source, row, column, label)
             for system in sorted({r.system for r in self.records})
         ]
         return show.stack(parts)
 
-    def _every_trial(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
+    def _trial_series(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         mine = told_apart(mine, row=row, column=column)
@@ -319,12 +321,12 @@ class Book(Framed):
             self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared)
         return self._judged[1]
 
-    def verdicts(self) -> HTML:
+    def claims_table(self) -> HTML:
         """What holds: each claim's effect and interval against the claimed range, and its sentence."""
         drawn = section.html(self.claims(), self.campaign.folder / "figures")
         return show.stack([*self._scaled(), *self._between_repetitions(), drawn])
 
-    def close(self) -> HTML:
+    def finish(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""
         outcome.write(self.published, self.campaign, self.tables(), self.claims())
         missing = self.campaign.missing()
@@ -346,18 +348,23 @@ def _watched(campaign: Campaign, drive: Callable[[Listener, Callable[[], bool]],
             raise RunInterrupted(f"interrupted; {are_left(len(campaign.missing()))}: {GO_ON}") from None
 
 
-def open_report(report: str, namespace: Mapping[str, object]) -> Book:
-    """Check the parameters of a notebook (`namespace` is its `globals()`) and everything they name. Raises BadInput."""
-    return Book(one_of(report, published.known_reports(), "report", problem="unknown report"), namespace)
+def open_report(report: str, **parameters: object) -> Report:
+    """Return a report with these parameters, to run it or to replay a campaign.
+
+    Parameters that are not given are those of the report's notebook. Raise BadInput for a parameter, or for something
+    that it names, that does not exist.
+    """
+    one_of(report, published.known_reports(), "report", problem="unknown report")
+    return Report(report, {**defaults(report), **parameters})
 
 
-def open_campaign(address: str) -> Book:
-    """A recorded campaign as a replay: `REPORT` (its latest), `REPORT~1`, a campaign's id, or its folder.
+def open_campaign(address: str) -> Report:
+    """Return a recorded campaign: of `REPORT` (its latest), `REPORT~1` (the one before), a campaign's id or folder.
 
-    Raises BadInput that lists what there is.
+    No host is needed. Raise BadInput that lists what there is.
     """
     found = find(address)
     given = {"inventory": found.inventory or "recorded", "replay": True, "campaign": found.id}
-    opened = Book(found.report, given)
+    opened = Report(found.report, given)
     opened._campaign = found
     return opened
