@@ -323,8 +323,8 @@ class Report(Framed):
 
     def claims_table(self) -> HTML:
         """What holds: each claim's effect and interval against the claimed range, and its sentence."""
-        drawn = section.html(self.claims(), self.campaign.folder / "figures")
-        return show.stack([*self._scaled(), *self._between_repetitions(), drawn])
+        drawn = section.html(self.claims(), self.campaign.folder / "figures", smoke=self.campaign.profile == "smoke")
+        return show.stack([drawn, *self._between_repetitions()])
 
     def finish(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""

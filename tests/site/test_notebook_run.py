@@ -21,7 +21,7 @@ from benchbook import notebook_run, pipeline
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import NotWritten
 from benchbook.notebook_run import Executed
-from benchbook.site import executed_notebook
+from benchbook.site import page
 
 
 def told(text: str) -> None:
@@ -209,6 +209,6 @@ def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
     notebook = v4.new_notebook(cells=cells)
     notebook_run.mark_kernel_death(notebook)
     assert [len(cell.outputs) for cell in cells[1:]] == [0, 1, 0]
-    failure = executed_notebook.failure(notebook)
+    failure = page.failure(notebook)
     assert failure
     assert failure.text.startswith("KernelDied: the notebook's kernel was killed, or ran out of memory.")

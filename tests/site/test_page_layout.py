@@ -15,6 +15,8 @@ from chromium import measure
 from nbformat import v4
 from PIL import Image
 
+from benchbook.analysis.results import JudgedClaim
+from benchbook.claims import section
 from benchbook.display import show
 from benchbook.site import publish
 
@@ -37,33 +39,14 @@ OVERFLOWING = """(() => {
           silent: wide.filter((box) => !cue(box)).map((box) => `${box.tagName}.${box.className}`)};
 })()"""
 
-TOUCHING = """(() => {
-  const shown = [...document.querySelectorAll(".axis")].map((axis) =>
-    [...axis.querySelectorAll("i")].map((each) => each.getBoundingClientRect()).filter((box) => box.width > 0));
-  const touching = shown.flatMap((boxes) => boxes.slice(1).filter((box, i) => box.left < boxes[i].right + 2));
-  return {labels: shown.map((boxes) => boxes.length), touching: touching.length};
-})()"""
-
-# Of each scale, its unit's first mark in words and where that stands over the line of no effect beneath it, in pixels.
-OVER_NONE = """[...document.querySelectorAll(".axis")].map((axis) => {
-  const none = axis.parentElement.querySelectorAll("svg.strip .none"), here = [...none].find(
-    (line) => axis.compareDocumentPosition(line) & Node.DOCUMENT_POSITION_FOLLOWING).getBoundingClientRect();
-  const marks = [...axis.querySelectorAll("i")].map((i) => [i.innerText, i.getBoundingClientRect()]);
-  return marks.filter(([text]) => text === "1x" || text === "0").map(
-    ([text, box]) => [text, Math.round((box.left + box.right - here.left - here.right) / 2)])[0];
-})"""
-
-TOPS = (
-    """["svg.strip", ".best img"].map((name) => document.querySelector(name).getBoundingClientRect().top + scrollY)"""
-)
-
 ON_PAPER = """(() => {
   const cells = [...document.querySelectorAll("main table :is(th, td)")];
   const cut = cells.filter((cell) => {
     const box = cell.getBoundingClientRect();
     return box.right > innerWidth || box.left < 0 || box.width < 1 || cell.scrollWidth > cell.clientWidth + 1;
   });
-  const folded = [...document.querySelectorAll("details.claim")].filter((each) => !each.open).length;
+  const folds = [...document.querySelectorAll("details:not(.code):not(.appendix)")];
+  const folded = folds.filter((each) => !each.open).length;
   return {cells: cells.length, cut: cut.map((cell) => cell.innerText), folded};
 })()"""
 
@@ -100,6 +83,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [{"threads": i, **dict.fromkeys(COLUMNS, "1,234\u00a0[1,000, 1,500]")} for i in range(4)], "Wide"
     )
     outputs = [v4.new_output("display_data", data={"text/html": html}) for html in (picture(), str(table.data))]
+    judged = [JudgedClaim.model_validate(claim) for claim in claims()]
+    table_of_claims = section.html(judged, folder / "figures")
+    outputs.append(v4.new_output("display_data", data={"text/html": table_of_claims.data}))
     cells = [
         v4.new_markdown_cell("# A report\n\n## Results"),
         v4.new_code_cell("show()", outputs=outputs, execution_count=1),
@@ -125,32 +111,9 @@ def test_what_is_wider_than_its_box_says_so_and_the_page_itself_never_scrolls_si
         assert found["boxes"] >= 1, "the wide table does not fit any of these windows"
 
 
-def test_labels_of_a_scale_never_touch_and_where_there_is_room_there_are_more(page: Path) -> None:
-    """From 1/16 to 16 there are nine powers of two."""
-    widths = [390, 768, 1440]
-    found = measure(page, [(width, "screen") for width in widths], TOUCHING)
-    assert [each["touching"] for each in found] == [0, 0, 0]
-    few, more = found[1]["labels"][0], found[2]["labels"][0]
-    assert 3 <= few < more
-
-
-@pytest.mark.parametrize(("width", "medium"), [(390, "screen"), (768, "screen"), (1440, "screen"), (PAPER, "print")])
-def test_a_scale_stands_over_the_strips_that_it_is_of_and_each_unit_has_its_own(
-    page: Path, width: int, medium: str
-) -> None:
-    ((found),) = measure(page, [(width, medium)], OVER_NONE)
-    assert found == [["1x", 0], ["1x", 0], ["1x", 0], ["0", 0], ["1x", 0]]
-
-
-def test_the_first_strip_is_on_the_first_screen_and_the_first_figure_on_the_second(page: Path) -> None:
-    ((strip, figure),) = measure(page, [(1440, "screen")], TOPS)
-    assert strip < 900
-    assert figure < 1800
-
-
 def test_paper_shows_every_column_and_every_claim_unfolded(page: Path) -> None:
     (found,) = measure(page, [(PAPER, "print")], ON_PAPER)
-    assert found == {"cells": 5 * (1 + len(COLUMNS)), "cut": [], "folded": 0}
+    assert found == {"cells": 5 * (1 + len(COLUMNS)) + 17 * 6, "cut": [], "folded": 0}
 
 
 def test_axe_finds_nothing_on_a_report_s_page_the_index_and_the_glossary(page: Path) -> None:
@@ -196,5 +159,5 @@ def test_a_figure_opens_in_the_whole_window_and_grows_around_the_pointer(page: P
 def test_without_script_the_figures_are_there_and_no_button_that_does_nothing(page: Path) -> None:
     with browser() as started:
         opened = look(started, page, 800, script=False)
-        assert opened.locator(".best img").is_visible()
+        assert opened.locator(".bb-figure img").first.is_visible()
         assert opened.get_by_role("button").count() == 0

@@ -75,14 +75,17 @@ class Framed(Recorded):
     def beside_frame(self) -> pd.DataFrame:
         """A row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
 
-        Levels are the published ones; where others stand for them, `attrs["scaled"]` says which. `attrs["titles"]` has
-        what each metric is called.
+        Levels are the published ones; where others were run for them, `<level>_run` has those, and `attrs["scaled"]`
+        says so in a sentence. `attrs["titles"]` has what each metric is called.
         """
         found = self._labelled(report_frames.beside(self.tables()))
         tables = self.published.tables.values()
         found.attrs["titles"] = {name: field.title for table in tables for name, field in table.fields.items()}
-        if self.campaign.scaling:
-            found.attrs["scaled"] = self.campaign.scaling.sentence()
+        if scaling := self.campaign.scaling:
+            found.attrs["scaled"] = scaling.sentence()
+            for level in sorted({name for levels in scaling.levels.values() for name in levels} & set(found.columns)):
+                pairs = zip(found["table"], found[level], strict=True)
+                found[f"{level}_run"] = [scaling.here(table, level, value) or value for table, value in pairs]
         return found
 
     def claims_frame(self) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from benchbook.given.guard import INTERRUPTED
 from benchbook.given.whole_file import replace_text
 from benchbook.site import publish
 from benchbook.site.addresses import BATCHES, PAGE
-from benchbook.site.first_screen import Badge
+from benchbook.site.summary import Badge
 
 HEADS = ("cell", "report", "inventory", "profile", "ended", "trials", "claims", "time", "page")
 # A browser asks for the page of a running batch this often.

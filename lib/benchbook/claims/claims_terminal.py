@@ -18,7 +18,7 @@ WIDTH = 1000
 _UNTESTED: Verdict = "not testable here"
 # Columns of several words; the others hold one word or figure each.
 _WRAPPED = ("interval", "n to decide", "leaning", "reason", "would decide it")
-_STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow"}
+_STYLES = {"holds": "green", "fails": "red", "open": "yellow"}
 
 
 def show(report: str, campaign: str, found: Sequence[JudgedClaim], console: Console) -> None:
@@ -40,7 +40,12 @@ def show(report: str, campaign: str, found: Sequence[JudgedClaim], console: Cons
 def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     """A claim without a figure has a reason instead, and what would give it one."""
     return [
-        {_UNTESTED: claim.id, "reason": claim.reason or "–", "would decide it": claim.decide or "–"}
+        {
+            "claim": claim.id,
+            "state": section.state(claim),
+            "reason": claim.reason or "–",
+            "would decide it": claim.decide or "–",
+        }
         for claim in claims
         if claim.verdict == _UNTESTED
     ]

@@ -1,43 +1,57 @@
-"""The verdicts in a notebook and on a terminal: counts, a table, and the picture."""
+"""The claims of a report with what came of them, in the same five states in a notebook, on its page and a terminal."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from IPython.display import HTML
 
 from benchbook import plots
 from benchbook.analysis import report_frames
-from benchbook.analysis.results import JudgedClaim, Verdict
+from benchbook.analysis.results import JudgedClaim
 from benchbook.claims.decide import MOST_REPETITIONS
-from benchbook.claims.words import leans, number
+from benchbook.claims.words import effect, leans, number
 from benchbook.display import show
+from benchbook.display.fragments import fragment
 from benchbook.plots import output
 
+State = Literal["holds", "fails", "open", "needs a bigger machine", "not run"]
+STATES: tuple[State, ...] = get_args(State)
+# By state: what several claims do, a sign that tells it without colours, and a class of the style sheet.
+_PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
+_LOOKS = {"holds": ("✓", "good"), "fails": ("✕", "bad"), "open": ("?", "warn")}
+_OF_VERDICT: dict[str, State] = {"reproduced": "holds", "contradicted": "fails", "inconclusive": "open"}
+# How a claim's reason begins of which no figure was measured (`evidence`).
+_NOT_MEASURED = "nothing of table"
+
 _HOW = (
-    "An interval inside the claimed range reproduces the claim, one outside contradicts it. With many claims some "
-    "would look settled by luck, so intervals are widened: the chance of even one wrong verdict is at most {} (Holm). "
-    "What no repetition showed is not counted: a slow state that one cell alone is in for 30% of the time stays unseen "
-    "by 3 repetitions in a third of all cases, by 7 in a twelfth, and so does a drift too small to be told from noise. "
-    "One such cell among 15, or 15 such cells, made up to 10% of simulated ledgers wrong."
+    "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
+    "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm). "
+    "A slow state that one cell alone is in for 30% of the time stays unseen by 3 repetitions in a third of all cases."
 )
 
 
+def state(claim: JudgedClaim) -> State:
+    """Return what came of a claim: not run is what was left out, which no machine would mend."""
+    unmeasured: State = "not run" if claim.reason.startswith(_NOT_MEASURED) else "needs a bigger machine"
+    return _OF_VERDICT.get(claim.verdict, unmeasured)
+
+
 def counts(claims: Sequence[JudgedClaim]) -> str:
-    """ "3 reproduced, 2 contradicted", in the design's order."""
-    found = Counter(claim.verdict for claim in claims)
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in get_args(Verdict) if found[verdict])
+    """Return "3 hold, 2 fail, 4 need a bigger machine"."""
+    found = Counter(map(state, claims))
+    return ", ".join(f"{found[s]} {s if found[s] == 1 else _PLURAL.get(s, s)}" for s in STATES if found[s])
 
 
 def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
-    """One line per claim, as short texts."""
+    """Return one line per claim, as short texts."""
     return [
         {
             "claim": c.id,
-            "verdict": c.verdict,
+            "state": state(c),
             "effect": _effect(c),
             "interval": _interval(c),
             "published": number(c.published),
@@ -50,37 +64,53 @@ def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     ]
 
 
-def html(claims: Sequence[JudgedClaim], folder: Path) -> HTML:
-    """Per system the picture, then every claim with its sentence; pictures are kept in `folder`."""
+def html(claims: Sequence[JudgedClaim], folder: Path, *, smoke: bool = False) -> HTML:
+    """Return per system the picture, then every claim with its state; the pictures are kept in `folder`.
+
+    `smoke`: the loads were too short to judge a system by, and each state says so.
+    """
     if not claims:
         return show.paragraph("This report has no ledger of claims.")
-    parts = [_system(name, [c for c in claims if c.system == name], folder) for name in dict.fromkeys(_names(claims))]
-    # A page that shows the claims itself finds this view by its class.
-    return HTML(f'<div class="bb-claims">{show.stack(parts).data}</div>')
+    systems = dict.fromkeys(claim.system for claim in claims)
+    return show.stack([_system(name, [c for c in claims if c.system == name], folder, smoke) for name in systems])
 
 
-def _system(name: str, claims: Sequence[JudgedClaim], folder: Path) -> HTML:
+def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool) -> HTML:
+    ordered = sorted(claims, key=lambda claim: STATES.index(state(claim)))
+    caption = f"{name or 'No system'}: of {len(claims)} claims {counts(claims)}{' in a smoke run' if smoke else ''}"
+    table = fragment("claims", caption=caption, rows=[_row(claim, smoke) for claim in ordered])
     tested = [claim for claim in claims if claim.unit]
-    caption = f"{name or 'No system'}: {counts(claims)} of {len(claims)} claims."
-    lines = [{"claim": c.id, "verdict": c.verdict, "in words": c.sentence} for c in claims]
-    table = show.table(lines, caption)
     if not tested:
         return table
-    how = _HOW.format(error_rate(tested))
-    where = folder / f"{name.replace(':', '_')}-claims.png"
     figure = plots.claims(report_frames.claims(tested))
     alt, _ = output.words(figure)
-    output.save(plots.described(figure, alt, f"{name}: each claim's effect. {how}"), where)
+    figure = plots.described(figure, alt, f"{name}: each claim's effect. {_HOW.format(error_rate(tested))}")
+    output.save(figure, folder / f"{name.replace(':', '_')}-claims.png")
     return show.stack([output.picture(figure), table])
 
 
+def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
+    sign, look = _LOOKS.get(state(claim), ("–", "none"))
+    judged = smoke and claim.verdict in _OF_VERDICT
+    beneath = leans(claim.leaning) if claim.verdict == "inconclusive" else claim.reason
+    return {
+        "id": f"claim-{claim.id}{f'-{claim.system}' if claim.system else ''}".replace(":", "_"),
+        "claim": claim,
+        "state": f"{state(claim)} (smoke)" if judged else state(claim),
+        "sign": "○" if judged else sign,
+        "look": "none" if judged else look,
+        "beneath": beneath,
+        "effect": effect(claim.effect, claim.unit) if isinstance(claim.effect, float) else "–",
+        "interval": _interval(claim),
+        "published": number(claim.published),
+        "n": "–" if claim.n is None else str(claim.n),
+        "p": p_value(claim.p_value),
+    }
+
+
 def error_rate(claims: Sequence[JudgedClaim]) -> str:
-    """ "5%": what the chance of even one wrong verdict among the claims of a ledger is at most."""
+    """Return "5%": what the chance of even one wrong verdict among the claims of a ledger is at most."""
     return f"{100 * claims[0].alpha:g}%"
-
-
-def _names(claims: Sequence[JudgedClaim]) -> list[str]:
-    return [claim.system for claim in claims]
 
 
 def _needed(claim: JudgedClaim) -> str:
@@ -100,7 +130,7 @@ def _interval(claim: JudgedClaim) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Two significant digits; below 0.001 that it is below."""
+    """Return two significant digits; below 0.001 that it is below."""
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.2g}"

@@ -40,18 +40,19 @@ class Shown(HTML):
 
 
 class Picture(Shown):
-    """A picture with alt text and caption; its `data` is the same as one piece of HTML."""
+    """A picture; `about` holds `alt`, `caption` and `name`. Its `data` is the same as one piece of HTML."""
 
-    def __init__(self, data: str, bundle: Mapping[str, Any], alt: str, caption: str) -> None:
+    def __init__(self, data: str, bundle: Mapping[str, Any], about: Mapping[str, str]) -> None:
         super().__init__(data)
-        self._bundle, self._alt, self._caption = dict(bundle), alt, caption
+        self._bundle, self._about = dict(bundle), dict(about)
 
     def _ipython_display_(self) -> None:
         # SVG and PNG without HTML beside them, which a reader that knows all three would take.
-        display(self._bundle, raw=True, metadata={"alt": self._alt})
-        if self._caption:
+        caption = self._about.get("caption", "")
+        display(self._bundle, raw=True, metadata={name: self._about[name] for name in ("alt", "name")})
+        if caption:
             # An output of its own, because JupyterLab shows no caption of a picture; a page puts both together.
-            _show_html(f'<p class="bb-caption">{html.escape(self._caption)}</p>')
+            _show_html(f'<p class="bb-caption">{html.escape(caption)}</p>')
 
 
 class Stack(Shown):

@@ -91,12 +91,19 @@ def beside(tables: Sequence[Table], data: Published) -> HTML:
 def _beside(part: Table, source: PublishedTable) -> HTML:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     counts: dict[tuple[str, ...], list[int]] = {}
+    # As printed: 2.00 does not turn into 2.
+    printed = {
+        (*(str(source.frame[name].iloc[i]) for name in source.levels), metric): _cell(source, i, metric)
+        for i in range(len(source.frame))
+        for metric in source.metrics
+    }
     for row in part.rows:
         levels = {key: str(value) for key, value in (row.model_extra or {}).items()}
         key = tuple(levels.values())
         line = lines.setdefault(key, dict(levels))
         label = f"{source.fields[row.metric].title}{_unit(row.unit or '')}"
-        line[f"{label}, published"] = number(row.published)
+        levels_of = tuple(str((row.model_extra or {}).get(name)) for name in source.levels)
+        line[f"{label}, published"] = printed.get((*levels_of, row.metric)) or number(row.published)
         line[f"{label}, measured"] = with_interval(row.measured)
         counts.setdefault(key, []).extend([row.measured.n] if row.measured else [])
     for key, line in lines.items():

@@ -43,6 +43,7 @@ class Scale:
     title: str = ""
 
 
+_STATES = {"reproduced": "holds", "contradicted": "fails", "inconclusive": "open"}
 # Colour and mark, by what is said of a row: no reader needs colours to tell them apart.
 Looks = Mapping[str, tuple[Any, str]]
 
@@ -50,9 +51,9 @@ Looks = Mapping[str, tuple[Any, str]]
 def _looks() -> dict[str, tuple[Any, str]]:
     blue, orange, green, red = sns.color_palette("colorblind", 4)
     return {
-        "reproduced": (green, "o"),
-        "contradicted": (red, "X"),
-        "inconclusive": (blue, "s"),
+        "holds": (green, "o"),
+        "fails": (red, "X"),
+        "open": (blue, "s"),
         "slower": (red, "v"),
         "faster": (blue, "^"),
         "changed": (orange, "D"),
@@ -70,17 +71,18 @@ def claims(frame: pd.DataFrame) -> Figure:
     """
     for name in ("claim", "verdict", "unit", "effect", "region_low", "published"):
         one_of(name, frame.columns, "column")
-    tested = frame[frame.unit.isin(["times", "tau"])]
+    tested = frame[frame.unit.isin(["times", "tau"]) & frame.verdict.isin(list(_STATES))]
     if tested.empty:
         return nothing("No claim was tested.")
     several = tested.system.nunique() > 1
     rows = tested.claim.astype(str) + (", " + tested.system.astype(str) if several else "")
     names = {"verdict": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
     drawn = tested.rename(columns={**names, "published": "printed", "unit": "panel"}).assign(row=rows)
+    drawn["who"] = drawn.who.astype(str).replace(_STATES)
     drawn = drawn.sort_values("panel", ascending=False, kind="stable")
     scales = {str(unit): _claim_scale(str(unit), part) for unit, part in drawn.groupby("panel", sort=False)}
     parts = [
-        f"{row}: {verdict}, {number(effect)} (published {number(published)})"
+        f"{row}: {_STATES.get(verdict, verdict)}, {number(effect)} (published {number(published)})"
         for row, verdict, effect, published in zip(rows, tested.verdict, tested.effect, tested.published, strict=True)
     ]
     return described(

@@ -29,6 +29,8 @@ MOST_SVG = 250_000
 Bundle = dict[str, Any]
 
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
+# Under which name a figure was saved: a page links to its files.
+_names: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
 
 
 def described(drawn: Figure | Grid | Axes, alt: str, caption: str = "") -> Figure:
@@ -52,13 +54,13 @@ def words(figure: Figure) -> tuple[str, str]:
 
 
 def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
-    """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`)."""
+    """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`, `name`)."""
     alt, caption = words(figure)
     encoded = b64encode(png(figure)).decode()
     data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": encoded}
     if len(drawn := svg(figure)) <= MOST_SVG:
         data["image/svg+xml"] = drawn
-    return data, {"alt": alt, "caption": caption}
+    return data, {"alt": alt, "caption": caption, "name": _names.get(figure, "")}
 
 
 def png(figure: Figure) -> bytes:
@@ -78,6 +80,7 @@ def svg(figure: Figure) -> str:
 
 def save(figure: Figure, file: Path) -> None:
     """Write the figure as PNG to `file`, and as SVG beside it. Raise NotWritten."""
+    _names[figure] = file.stem
     replace_bytes(file, png(figure))
     replace_bytes(file.with_suffix(".svg"), svg(figure).encode())
 
@@ -89,7 +92,7 @@ def picture(figure: Figure) -> Picture:
         f'<figure class="bb-figure"><img alt="{html.escape(about["alt"], quote=True)}" style="max-width:100%" '
         f'src="data:image/png;base64,{data["image/png"]}"><figcaption>{html.escape(about["caption"])}</figcaption>'
     )
-    return Picture(f"{image}</figure>", data, about["alt"], about["caption"])
+    return Picture(f"{image}</figure>", data, about)
 
 
 @styled()

@@ -53,7 +53,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
         _curves(points, x=x, label=f"{metric}, relative" if normalised else label, log=not normalised),
         f"{label} against {x} ({how}). {ends_in_words(points, x)}.",
         f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
-        f"{left_out} {beside.attrs.get('scaled', '')}".strip(),
+        f"{left_out} {_levels_here(beside, x)}".strip(),
     )
 
 
@@ -77,8 +77,13 @@ def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
         _curves(points, x=x, label="", log=True),
         f"Against {x}. {points_in_words(points, x)}.",
         "Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
-        f"On other hardware compare shapes. {beside.attrs.get('scaled', '')}".strip(),
+        f"On other hardware compare shapes. {_levels_here(beside, x)}".strip(),
     )
+
+
+def _levels_here(beside: pd.DataFrame, x: str) -> str:
+    """Say which levels were run, where the axis does not."""
+    return "" if f"{x}_run" in beside else str(beside.attrs.get("scaled", ""))
 
 
 def _points(frame: pd.DataFrame, x: str) -> pd.DataFrame:

@@ -1,7 +1,7 @@
-"""What can be downloaded beside a page: trials and seconds as CSV and Parquet, results, the executed notebook.
+"""What can be downloaded beside a page: its tables as CSV and Parquet, figures, results, the executed notebook.
 
-The tables are the frames `report.trials()` and `report.seconds()` (docs/frames.md); datapackage.json says what each
-column is, and in which unit.
+The tables are frames (docs/frames.md): published beside measured, claims, trials, seconds. datapackage.json says what
+each column is, and in which unit.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchbook.analysis import data_package, second_frame, trial_frames
-from benchbook.analysis.schema import SECONDS, TRIALS, FrameSchema
+from benchbook.analysis import data_package, report_frames, second_frame, trial_frames
+from benchbook.analysis.results import Results
+from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
@@ -46,6 +47,8 @@ class Download:
 # In the order of the page.
 _WHAT = {
     RESULTS: "results",
+    "beside.csv": "published beside measured",
+    "claims.csv": "claims",
     "trials.csv": "trials, a row each",
     "trials.parquet": "trials",
     "seconds.csv": "seconds, a row per sample",
@@ -53,16 +56,18 @@ _WHAT = {
     PACKAGE: "what each column is, with units",
     EXECUTED: "the executed notebook",
 }
-_TABLES = [name for name in _WHAT if name.startswith(("trials", "seconds"))]
+_TABLES = [name for name in _WHAT if name.endswith((".csv", ".parquet"))]
 
 
-def write(campaign: Campaign | None, notebook: Path, folder: Path) -> None:
+def write(campaign: Campaign | None, found: Results, notebook: Path, folder: Path) -> None:
     """Put everything that can be downloaded into the folder of a page; without a campaign, the notebook alone."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         replace_bytes(folder / EXECUTED, notebook.read_bytes())
         if campaign and (records := campaign.records()):
-            written = _tables(campaign, records, folder)
+            written = _tables(campaign, found, records, folder)
+            for figure in (campaign.folder / "figures").glob("*.*"):
+                replace_bytes(folder / "figures" / figure.name, figure.read_bytes())
             # What an earlier page had and this one has no room for.
             for name in set(_TABLES) - set(written):
                 (folder / name).unlink(missing_ok=True)
@@ -84,11 +89,22 @@ def left_out(folder: Path) -> str:
     return ""
 
 
-def _tables(campaign: Campaign, records: Sequence[Record], folder: Path) -> list[str]:
-    trials = trial_frames.trials(records)
-    written = table_file.write(iter([trials]), folder / "trials", MOST_CSV_ROWS)
+def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folder: Path) -> list[str]:
     note = campaign.scaling.sentence() if campaign.scaling else ""
-    resources = _resources(written, trials, TRIALS, note)
+    written, resources = [], list[dict[str, object]]()
+    frames = (
+        ("beside", report_frames.beside(found.tables), BESIDE),
+        ("claims", report_frames.claims(found.claims), CLAIMS),
+    )
+    for name, frame, schema in frames:
+        if len(frame):
+            replace_text(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+            written.append(f"{name}.csv")
+            resources += _resources([f"{name}.csv"], frame, schema, note)
+    trials = trial_frames.trials(records)
+    names = table_file.write(iter([trials]), folder / "trials", MOST_CSV_ROWS)
+    written += names
+    resources += _resources(names, trials, TRIALS, note)
     if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
         parts = second_frame.in_parts(campaign, records)
         first = next(parts)

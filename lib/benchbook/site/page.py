@@ -1,52 +1,49 @@
-"""An executed notebook as one clean piece of HTML: asks for nothing from anywhere, and reads well on a phone.
+"""An executed notebook as one clean piece of HTML: loads nothing from anywhere, in the order of a reader.
 
-nbconvert turns cells into HTML (templates/benchbook); the functions of `_STEPS` then work on the tree,
-one concern each.
+nbconvert turns cells into HTML (templates/benchbook), nh3 leaves what a page may hold, and the functions of `_STEPS`
+set the page's own structure: framed tables, numbered figures, an appendix.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+import nbformat
+import nh3
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
-from nbformat import NotebookNode
+from nbconvert.filters import strip_ansi
+from nbformat import NotebookNode, v4
 from traitlets.config import Config
 
-from benchbook.site.executed_notebook import NotebookError, failure
-from benchbook.site.page_pictures import mark_tall, slim, smaller
+from benchbook.errors import BadInput
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-# Elements that load, run or send something; whatever they say, a published page has no use for them.
-_BANNED = ["script", "style", "link", "meta", "base", "iframe", "frame", "object", "embed", "applet"]
-_BANNED += [
-    "form",
-    "input",
-    "button",
-    "textarea",
-    "select",
-    "audio",
-    "video",
-    "source",
-    "track",
-    "template",
-    "noscript",
-]
-_LOADING = {"src", "srcset", "href", "xlink:href", "poster", "data", "background", "action", "formaction", "ping"}
-_INERT = re.compile(r"^\s*(data:image/|#)", re.IGNORECASE)
-_LINK = re.compile(r"^\s*(https?:|mailto:|#|[\w./-]+(#.*)?$)", re.IGNORECASE)
+# What a notebook's output may hold, beside nh3's own list: structure, and nothing that loads, runs or sends.
+_TAGS = nh3.ALLOWED_TAGS | {"section", "figure", "figcaption", "details", "summary", "small", "mark"}
+_ATTRIBUTES = {
+    "*": {"class", "id", "title", "role", "tabindex", "style"},
+    "a": {"href"},
+    "img": {"src", "alt", "width", "height"},
+    "td": {"colspan", "rowspan", "headers"},
+    "th": {"colspan", "rowspan", "scope", "headers"},
+    "details": {"open"},
+    "time": {"datetime"},
+}
+_STYLES = {"text-align", "width", "max-width", "min-width", "color", "font-weight", "white-space"}
 _NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
-# `url(#name)` points into the page itself; a backslash could spell any of the other words.
-_URL = re.compile(r"url\s*\((?![\s'\"]*#)", re.IGNORECASE)
-_CSS_LOAD = re.compile(rf"{_URL.pattern}|@import|image-set|expression\s*\(|\\", re.IGNORECASE)
-# Tags of a cell become a class of its section.
-BEST = ".tag-best-figure"
-_PROSE = {"alt", "title", "aria-label"}
+
+
+@dataclass(frozen=True)
+class NotebookError:
+    """The error that ended a notebook: number of the cell as run (In [n]) and the error as one paragraph."""
+
+    cell: int | None
+    text: str
 
 
 @dataclass(frozen=True)
@@ -60,44 +57,61 @@ class Heading:
 
 @dataclass(frozen=True)
 class Page:
-    """The notebook as HTML, its headings in order, its title (first level-1 heading) and what ended it, if anything.
-
-    `best` is the figure that stands at the top: of the cell with the tag `best-figure`, else the first one of the body.
-    """
+    """The notebook as HTML, its headings in order, its title (first level-1 heading) and what ended it, if anything."""
 
     body: str
     headings: list[Heading]
     title: str | None
     failure: NotebookError | None
-    best: str = ""
+
+
+def load(path: Path) -> NotebookNode:
+    """Read an executed notebook; a run that stopped without an error gets one where it stopped.
+
+    Raise BadInput for a file that is no notebook.
+    """
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+        fix = "draw it again (`benchbook site`), or remove the file"
+        raise BadInput("is not a notebook", file=path, key="the file", value=str(problem), fix=fix) from problem
+    if failure(notebook) is None:
+        _mark_stop(notebook)
+    return notebook
+
+
+def failure(notebook: NotebookNode) -> NotebookError | None:
+    """Return the first error among the outputs, or None for a notebook that ran to its end."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                text = " ".join(strip_ansi(f"{output.ename}: {output.evalue}").split())
+                return NotebookError(cell.get("execution_count"), text)
+    return None
+
+
+def _mark_stop(notebook: NotebookNode) -> None:
+    # A kernel that is killed leaves no error, and papermill calls such cells completed: what shows it is that the
+    # cells after the last one run have no number.
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    left = [cell for cell in code if cell.execution_count is None]
+    if left:
+        last = next((cell for cell in reversed(code) if cell.execution_count is not None), left[0])
+        text = f"the kernel ended before the notebook did; code cells that did not run: {len(left)}."
+        last.outputs.append(v4.new_output("error", ename="NotebookStopped", evalue=text, traceback=[]))
 
 
 def build(notebook: NotebookNode) -> Page:
     """Turn an executed notebook into a page body that has no script, no style sheet and loads nothing."""
-    soup = BeautifulSoup(_export(notebook), "html.parser")
+    soup = BeautifulSoup(_clean(_export(notebook)), "html.parser")
     title = _take_title(soup)
     for step in _STEPS:
         step(soup)
-    best = _take_best(soup)
     headings = _headings(soup)  # before the tree becomes text: it sets the anchors
-    return Page(str(soup), headings, title, failure(notebook), best)
-
-
-def with_pictures_at(page: Page, share: float) -> Page:
-    """The page with its pictures at this share of their size."""
-    if share == 1.0:
-        return page
-    return replace(page, body=smaller(page.body, share), best=smaller(page.best, share))
+    return Page(str(soup), headings, title, failure(notebook))
 
 
 def _export(notebook: NotebookNode) -> str:
-    html, _ = _exporter().from_notebook_node(notebook)
-    return str(html)
-
-
-@cache
-def _exporter() -> HTMLExporter:
-    """Kept, with its templates: compiled anew for each notebook they take a quarter of what its page takes."""
     # papermill marks a failed notebook with red banners of its own; the page has a better place for both.
     dropped = {"papermill-error-cell-tag", "remove-cell"}
     tag_remover = {"enabled": True, "remove_cell_tags": dropped, "remove_input_tags": {"remove-input"}}
@@ -111,7 +125,29 @@ def _exporter() -> HTMLExporter:
     # Widgets need a script each; every widget also leaves its text, which is what a page can show.
     pictures = ["image/svg+xml", "image/png", "image/jpeg"]
     exporter.config.NbConvertBase.display_data_priority = ["text/html", "text/markdown", *pictures, "text/plain"]
-    return exporter
+    html, _ = exporter.from_notebook_node(notebook)
+    return str(html)
+
+
+def _clean(html: str) -> str:
+    return nh3.clean(
+        html,
+        tags=set(_TAGS),
+        clean_content_tags={"script", "style", "template", "noscript", "iframe", "object", "svg"},
+        attributes={name: set(names) for name, names in _ATTRIBUTES.items()},
+        attribute_filter=_without_requests,
+        generic_attribute_prefixes={"aria-", "data-"},
+        filter_style_properties=set(_STYLES),
+        url_schemes={"http", "https", "mailto", "data"},
+        link_rel=None,
+    )
+
+
+def _without_requests(tag: str, name: str, value: str) -> str | None:
+    """Keep pictures that are in the page, and links that are none: a page asks for nothing."""
+    if name == "src":
+        return value if value.strip().lower().startswith("data:image/") else None
+    return None if name == "href" and value.strip().lower().startswith("data:") else value
 
 
 def _take_title(soup: BeautifulSoup) -> str | None:
@@ -124,102 +160,76 @@ def _take_title(soup: BeautifulSoup) -> str | None:
     return text
 
 
-def _join_captions(soup: BeautifulSoup) -> None:
-    """A picture's caption, which a notebook holds as an output after it, becomes part of its figure."""
-    for caption in soup.select("figure.picture + .rich > .bb-caption:first-child"):
-        output = caption.parent
-        figure = output.find_previous_sibling("figure") if output else None
-        if output is None or figure is None:
-            continue
-        caption.name, caption.attrs = "figcaption", {}
-        figure.append(caption.extract())
-        if not output.find(True):
-            output.decompose()
-
-
-def _take_best(soup: BeautifulSoup) -> str:
-    """Take the report's main figure out of the body, where a link to it stays; empty where there is no figure."""
-    figure = soup.select_one(f"{BEST} :is(figure.bb-figure, .picture)") or soup.select_one("figure.bb-figure, .picture")
-    if figure is None:
-        return ""
-    link = soup.new_tag("p", attrs={"class": "note moved"})
-    link.append(soup.new_tag("a", string="This figure stands at the top of the page.", attrs={"href": "#best"}))
-    figure.replace_with(link)
-    figure["id"] = "best"
-    return str(figure)
-
-
-def _drop_claims(soup: BeautifulSoup) -> None:
-    """The page shows every claim at its top; the notebook's own view of the same would be a second one."""
-    for view in soup.select(".bb-claims"):
-        link = soup.new_tag("p", attrs={"class": "note moved"})
-        link.append(
-            soup.new_tag("a", string="The claims stand at the top of the page.", attrs={"href": "#claims-title"})
-        )
-        view.replace_with(link)
-
-
-def _drop_banned(soup: BeautifulSoup) -> None:
-    for element in soup.find_all(_BANNED):
-        element.decompose()
-
-
-def _drop_loading(soup: BeautifulSoup) -> None:
-    """Unset every attribute that would fetch or run something; an image without its source leaves its description."""
-    for element in soup.find_all(True):
-        for name in list(element.attrs):
-            if _fetches(element, name):
-                del element[name]
-        if element.name in ("img", "image") and not (element.get("src") or element.get("href")):
-            element.replace_with(f"[image not included: {element.get('alt') or 'no description'}]")
-
-
-def _fetches(element: Tag, name: str) -> bool:
-    value = str(element[name])
-    if name.lower().startswith("on"):
-        return True
-    if name == "style":
-        return bool(_CSS_LOAD.search(value))
-    if name not in _PROSE and _URL.search(value):
-        return True
-    if element.name == "a" and name == "href":
-        return not _LINK.match(value)
-    return name.lower() in _LOADING and not _INERT.match(value)
+def _describe_lost_images(soup: BeautifulSoup) -> None:
+    for image in soup.find_all("img"):
+        if not image.get("src"):
+            image.replace_with(f"[image not included: {image.get('alt') or 'no description'}]")
 
 
 def _lower_headings(soup: BeautifulSoup) -> None:
-    """The page has one level-1 heading, its title; a notebook with more of them gets them as sections."""
+    """Leave one level-1 heading, the page's title; a notebook with more of them gets them as sections."""
     for heading in soup.find_all("h1"):
         heading.name = "h2"
 
 
+def _join_captions(soup: BeautifulSoup) -> None:
+    """Move a picture's caption, which a notebook holds as an output after it, into its figure."""
+    for caption in soup.select("figure.picture + .rich > .bb-caption:first-child"):
+        output = caption.parent
+        figure = output.find_previous_sibling("figure") if output else None
+        if output is not None and figure is not None:
+            caption.name, caption.attrs = "figcaption", {}
+            figure.append(caption.extract())
+            if not output.find(True):
+                output.decompose()
+
+
+def _number_figures(soup: BeautifulSoup) -> None:
+    """Give every figure a number, an address, and links to its files: who cites one, and who wants it in a paper."""
+    for number, figure in enumerate(soup.select("figure.bb-figure"), start=1):
+        caption = figure.find("figcaption")
+        if caption is None:
+            caption = soup.new_tag("figcaption")
+            figure.append(caption)
+        name = str(figure.get("data-name") or "")
+        figure["id"] = f"figure-{name or number}"
+        label = soup.new_tag("a", string=f"Figure {number}.", attrs={"href": f"#{figure['id']}", "class": "label"})
+        caption.insert(0, " ")
+        caption.insert(0, label)
+        for kind in ("svg", "png") if name else ():
+            link = soup.new_tag("a", string=kind.upper(), attrs={"href": f"figures/{name}.{kind}", "class": "file"})
+            link["aria-label"] = f"Figure {number} as {kind.upper()}"
+            caption.extend([" ", link])
+
+
 def _frame_tables(soup: BeautifulSoup) -> None:
     """Let a wide table scroll inside its own frame; its title and notes stay in sight above and below."""
-    unnamed = 0
-    for table in soup.find_all("table"):
+    for number, table in enumerate(soup.find_all("table"), start=1):
         _plain_table(table)
-        frame = soup.new_tag("figure", attrs={"class": "table"})
+        frame = soup.new_tag("figure", attrs={"class": "table", "id": f"table-{number}"})
         _outermost(table).replace_with(frame)
-        title = _title_of(table, soup)
-        unnamed += title is None
-        # Two regions of one name cannot be told apart by who hears them.
-        label = _text(title) if title else f"Table {unnamed} without a title"
-        scroll = soup.new_tag("div", attrs={"class": "scroll", "tabindex": "0", "role": "region", "aria-label": label})
+        caption = soup.new_tag("figcaption")
+        label = soup.new_tag("a", string=f"Table {number}.", attrs={"href": f"#table-{number}", "class": "label"})
+        caption.extend([label, " "])
+        titles = [_text(line.extract()) for line in table.select("caption")]
+        caption.extend(filter(None, titles))
+        name = " ".join([f"Table {number}.", *titles])
+        scroll = soup.new_tag("div", attrs={"class": "scroll", "tabindex": "0", "role": "region", "aria-label": name})
         scroll.append(table)
-        frame.extend([part for part in (title, scroll, *_notes_of(table)) if part])
+        frame.extend([caption, scroll])
 
 
 def _outermost(table: Tag) -> Tag:
-    """The table, or the div around it that holds nothing else (great_tables and pandas both write one)."""
+    """Return the table, or the div around it that holds nothing else (pandas writes one)."""
     parent = table.parent
     alone = parent is not None and parent.name == "div" and "rich" not in parent.get_attribute_list("class")
     return parent if alone and parent and _text(parent) == _text(table) else table
 
 
 def _plain_table(table: Tag) -> None:
-    """Drop what a generator numbers per table (its ids repeat within a page) and give every header cell its scope."""
+    """Drop ids that repeat within a page, and give every header cell its scope."""
     for element in [table, *table.find_all(True)]:
-        for name in ("id", "headers", "border", "aria-labelledby", "aria-describedby"):
+        for name in ("headers", "border"):
             element.attrs.pop(name, None)
     for row in table.find_all("tr"):
         row.attrs.pop("style", None)
@@ -246,35 +256,24 @@ def _align_numbers(soup: BeautifulSoup) -> None:
                     cell["class"] = "number"
 
 
-def _title_of(table: Tag, soup: BeautifulSoup) -> Tag | None:
-    lines = [row.extract() for row in table.select("tr.gt_heading, caption")]
-    texts = [_text(line) for line in lines if _text(line)]
-    if not texts:
-        return None
-    caption = soup.new_tag("figcaption")
-    for name, text in zip(("strong", "span", "span"), texts, strict=False):
-        caption.append(soup.new_tag(name, string=text))
-        caption.append(" ")
-    return caption
-
-
-def _notes_of(table: Tag) -> list[Tag]:
-    notes = []
-    for cell in table.select("tfoot .gt_sourcenote, tfoot .gt_footnote"):
-        note = cell.extract()
-        note.name, note.attrs = "p", {"class": "note"}
-        notes.append(note)
-    for foot in table.find_all("tfoot"):
-        if not _text(foot):
-            foot.decompose()
-    return notes
+def _fold_appendix(soup: BeautifulSoup) -> None:
+    """Move what a reader of results needs last, cells tagged `appendix`, to the end, folded; not one that failed."""
+    cells = [cell for cell in soup.select("section.tag-appendix") if "failed" not in cell.get_attribute_list("class")]
+    if not cells:
+        return
+    appendix = soup.new_tag("details", attrs={"class": "appendix", "id": "appendix"})
+    summary = soup.new_tag("summary")
+    summary.append(soup.new_tag("h2", string="Appendix: how it was run"))
+    appendix.append(summary)
+    appendix.extend([cell.extract() for cell in cells])
+    soup.append(appendix)
 
 
 def _headings(soup: BeautifulSoup) -> list[Heading]:
     """Give every section heading an anchor of its own and list them."""
     taken: dict[str, int] = {}
     found = []
-    for heading in soup.select(".prose h2, .prose h3"):
+    for heading in soup.select(".prose h2, .prose h3, .appendix > summary h2"):
         slug = re.sub(r"[^\w]+", "-", _text(heading).lower()).strip("-") or "section"
         taken[slug] = taken.get(slug, 0) + 1
         anchor = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
@@ -288,6 +287,6 @@ def _text(element: Tag) -> str:
 
 
 _STEPS = (
-    _drop_banned, _drop_loading, _join_captions, mark_tall, slim, _drop_claims, _lower_headings, _frame_tables,
-    _align_numbers,
+    _describe_lost_images, _lower_headings, _join_captions, _number_figures, _frame_tables, _align_numbers,
+    _fold_appendix,
 )  # fmt: skip

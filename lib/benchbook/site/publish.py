@@ -10,6 +10,7 @@ import base64
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -23,22 +24,16 @@ from benchbook.analysis.formatting import duration
 from benchbook.analysis.results import Results, Trials
 from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
-from benchbook.claims import section, words
+from benchbook.claims import section
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given.turns import own_turn
 from benchbook.given.whole_file import replace_text
 from benchbook.paths import RESULTS
-from benchbook.site import addresses, downloads, first_screen, measured_package, page
+from benchbook.site import addresses, downloads, page, summary
 from benchbook.site.addresses import PagePlace
-from benchbook.site.downloads import Download
-from benchbook.site.executed_notebook import load
-from benchbook.site.forest_rows import Forest
 
-LIMIT, MOST = 1_500_000, 6_000_000
+LIMIT, MOST = 3_000_000, 8_000_000
 """What a page should weigh at most, in bytes: what a phone on a train still opens; and what it may weigh at all."""
-
-SHARES = (1.0, 0.7, 0.5)
-"""Of a page over the limit, pictures are drawn at these shares of their size, one after the other, until it fits."""
 
 
 class PageTooLarge(BenchbookError):
@@ -52,7 +47,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     that path is returned. `results_path` is None, or names no file, when the run broke off before it had results: then
     the page shows how it failed, beside minimal results. Raises PageTooLarge, or BadInput for results that do not fit.
     """
-    notebook = load(executed_notebook)
+    notebook = page.load(executed_notebook)
     built = page.build(notebook)
     found = _results(report, executed_notebook, notebook, built, results_path)
     if (campaign := _campaign(results_path)) is not None:
@@ -64,7 +59,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
             target = _write_page(notebook, built, found, site / f"{report}.html")
             results.write(found, site / f"{report}.json")
         else:
-            downloads.write(campaign, executed_notebook, addresses.folder_of(site, found))
+            downloads.write(campaign, found, executed_notebook, addresses.folder_of(site, found))
             target = _write_edition(notebook, built, found, site)
             target = _write_front(notebook, built, found, site) or target
         _write_index(site)
@@ -88,14 +83,8 @@ def _alone(site: Path) -> Iterator[None]:
 def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
     folder = addresses.folder_of(site, found)
     results.write(found, folder / RESULTS)
-    measured_package.write(found, folder)
-    place = PagePlace(root="../../", files=_files(folder), left_out=downloads.left_out(folder))
+    place = PagePlace(root="../../", files=downloads.there(folder), left_out=downloads.left_out(folder))
     return _write_page(notebook, built, found, folder / addresses.PAGE, place)
-
-
-def _files(folder: Path) -> list[Download]:
-    """What can be downloaded from the folder of a page."""
-    return [*downloads.there(folder), *measured_package.there(folder)]
 
 
 def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path | None:
@@ -104,7 +93,7 @@ def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site:
         return None
     folder = addresses.folder_of(site, found)
     own, left_out = f"{folder.relative_to(site)}/", downloads.left_out(folder)
-    place = PagePlace(own=own, files=_files(folder), left_out=left_out)
+    place = PagePlace(own=own, files=downloads.there(folder), left_out=left_out)
     target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
     results.write(found, site / f"{found.report}.json")
     return target
@@ -148,7 +137,7 @@ def _others(site: Path, front: Results) -> list[tuple[str, str]]:
     """(address, words) of the report's other campaigns, the latest first, of comparisons with any, of its history."""
     known = addresses.editions(site, front.report)
     runs = [(each.href, each.found) for each in known if each.found.campaign != front.campaign]
-    said = [(href, f"{_day(r.started)}, {r.profile}: {first_screen.badge(r).text}") for href, r in runs]
+    said = [(href, f"{_day(r.started)}, {r.profile}: {summary.badge(r).text}") for href, r in runs]
     compared = addresses.comparisons(site, [each.found.campaign for each in known])
     over_time = addresses.history(site, front.report)
     return [
@@ -166,10 +155,9 @@ def rendered(template: str, **values: object) -> str:
 def _write_page(
     notebook: NotebookNode, built: page.Page, found: Results, out: Path, place: PagePlace | None = None
 ) -> Path:
-    for share in SHARES:
-        html = _page_html(page.with_pictures_at(built, share), found, place)
-        if (size := len(html.encode())) <= LIMIT:
-            return replace_text(out, html)
+    html = _page_html(built, found, place)
+    if (size := len(html.encode())) <= LIMIT:
+        return replace_text(out, html)
     biggest = f"Its biggest outputs: {'; '.join(_heaviest(notebook))}."
     if size > MOST:
         raise PageTooLarge(
@@ -181,6 +169,9 @@ def _write_page(
 
 def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str:
     template = _environment().get_template("page.html.j2")
+    # Files stand in the campaign's own folder, wherever the page does.
+    own = place.own if place else ""
+    built = replace(built, body=built.body.replace('href="figures/', f'href="{own}figures/'))
     alone = place is None
     return template.render(
         page=built, results=found, place=place or PagePlace(), alone=alone, origin=of_this_checkout()
@@ -254,10 +245,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(day=_day, clock=_clock, ratio=_ratio, chance=section.p_value, share=_share, spent=_spent)
-    environment.filters.update(effect=words.effect, leans=words.leans, error_rate=section.error_rate)
-    environment.globals.update(asset=_asset, policy=_policy, in_words=first_screen.in_words, forest_of=Forest)
-    said = (first_screen.headline, first_screen.badge, first_screen.trust, first_screen.by_verdict)
+    environment.filters.update(day=_day, clock=_clock, spent=_spent)
+    environment.globals.update(asset=_asset, policy=_policy, states=_states)
+    said = (summary.headline, summary.badge, summary.trust)
     environment.globals.update({each.__name__: each for each in said})
     return environment
 
@@ -296,10 +286,8 @@ def _wall_s(found: Results) -> float | None:
     return (found.finished - found.started).total_seconds() if found.finished else None
 
 
-def _ratio(value: float | str | None) -> str:
-    """An effect as a reader wants it: 0.812, a dash for none; text as it is."""
-    return value or "–" if isinstance(value, str) else words.number(value)
-
-
-def _share(confidence: float) -> str:
-    return words.confidence(1 - confidence)
+def _states(found: Results) -> list[tuple[str, int, str]]:
+    """Return (state, claims, look) of the states that claims are in, for a bar."""
+    looks = {"holds": "good", "fails": "bad", "open": "warn"}
+    known = [section.state(claim) for claim in found.claims]
+    return [(state, known.count(state), looks.get(state, "none")) for state in section.STATES if state in known]

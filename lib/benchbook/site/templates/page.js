@@ -23,10 +23,20 @@ boxes.forEach((box) => {
   box.addEventListener("scroll", () => mark(box), { passive: true });
 });
 
+// A link into a fold opens it.
+const reveal = () => {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  const own = target && target.querySelector("details");
+  if (target && target.matches("tr") && own) own.open = true;
+};
+addEventListener("hashchange", reveal);
+reveal();
+
 // What is folded is printed too.
 let folded = [];
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open]):not(.code)")];
+  folded = [...document.querySelectorAll("details:not([open]):not(.code):not(.appendix)")];
   folded.forEach((each) => { each.open = true; });
 });
 addEventListener("afterprint", () => folded.forEach((each) => { each.open = false; }));

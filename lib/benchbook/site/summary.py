@@ -1,4 +1,4 @@
-"""What a page says first: a sentence of what came out, a badge, and how far to trust it. Made of the results alone."""
+"""What a page says first: what came out in a sentence, a badge, and how far to trust it. Made of the results alone."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from benchbook.analysis.formatting import span
-from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Verdict
+from benchbook.analysis.results import JudgedClaim, Results, SystemSummary
+from benchbook.claims import section
 from benchbook.claims.words import leans
 from benchbook.grouping import grouped
 
-# In the order of the page, each as a heading and as the end of a sentence for one claim and for several.
-WORDS: dict[Verdict, tuple[str, str, str]] = {
-    "reproduced": ("hold here", "holds", "hold"),
-    "contradicted": ("do not hold here", "does not hold", "do not hold"),
-    "inconclusive": ("are open", "is open", "are open"),
-    "not testable here": ("cannot be tested here", "cannot be tested here", "cannot be tested here"),
-}
 # Systems that the sentence names; the facts below it name all of them.
 _MOST_NAMED = 3
 
@@ -37,12 +31,14 @@ def headline(found: Results) -> str:
     """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables, 7 of 16 claims hold, 2 do not, 3 are open." """
     if found.said:
         return found.said
+    smoke = "Smoke run: " if found.profile == "smoke" else ""
     systems = list(dict.fromkeys(claim.system for claim in found.claims))
     if len(systems) < 2:
-        return _sentence_case(f"{_circumstances(found, _named(found.systems))}{_counted(found, found.claims)}.")
-    where = _circumstances(found, [])
-    each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
-    return _sentence_case(f"{where}{'; '.join(each)}.")
+        text = f"{_circumstances(found, _named(found.systems))}{_counted(found, found.claims)}."
+    else:
+        each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
+        text = f"{_circumstances(found, [])}{'; '.join(each)}."
+    return f"{smoke}{text}" if smoke else _sentence_case(text)
 
 
 def _circumstances(found: Results, systems: Sequence[str]) -> str:
@@ -60,40 +56,25 @@ def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
 
 
 def _counts(claims: Sequence[JudgedClaim]) -> str:
-    """ "7 of 16 claims hold, 2 do not, 4 cannot be tested here, 3 are open"."""
-    counts = Counter(claim.verdict for claim in claims)
-    if len(counts) == 1 and len(claims) > 1:
-        none = claims[0].verdict == "not testable here"
-        of = "neither of 2" if len(claims) == 2 else f"none of {len(claims)}"
-        return f"{of} claims can be tested here" if none else _all(claims)
-    hold = counts["reproduced"]
+    """Return "7 of 16 claims hold, 2 fail, 3 are open, 4 need a bigger machine"."""
+    found = Counter(map(section.state, claims))
+    if len(found) == 1 and len(claims) > 1:
+        every = "both" if len(claims) == 2 else f"all {len(claims)}"
+        return f"{every} claims {_DO[next(iter(found))][1]}"
     noun = "claim" if len(claims) == 1 else "claims"
-    first = f"{hold or 'none'} of {len(claims)} {noun} {_verb('reproduced', max(hold, 1))}"
-    others: tuple[Verdict, ...] = ("contradicted", "not testable here", "inconclusive")
-    rest = [
-        f"{counts[verdict]} {_verb(verdict, counts[verdict]).removesuffix(' hold')}"
-        for verdict in others
-        if counts[verdict]
-    ]
-    return ", ".join([first, *rest])
+    first = f"{found['holds'] or 'none'} of {len(claims)} {noun} {'holds' if found['holds'] < 2 else 'hold'}"
+    others = [f"{found[s]} {_DO[s][0 if found[s] == 1 else 1]}" for s in section.STATES[1:] if found[s]]
+    return ", ".join([first, *others])
 
 
-def _all(claims: Sequence[JudgedClaim]) -> str:
-    every = "both" if len(claims) == 2 else f"all {len(claims)}"
-    return f"{every} claims {WORDS[claims[0].verdict][2]}"
-
-
-def in_words(verdict: Verdict, count: int) -> str:
-    """What is said of so many claims with this verdict, as a heading: "do not hold here"."""
-    return (
-        WORDS[verdict][0]
-        if count != 1
-        else f"{WORDS[verdict][1].removesuffix(' here')}{'' if verdict == 'inconclusive' else ' here'}"
-    )
-
-
-def _verb(verdict: Verdict, count: int) -> str:
-    return WORDS[verdict][1 if count == 1 else 2]
+# What one claim, and what several do.
+_DO: dict[section.State, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "open": ("is open", "are open"),
+    "needs a bigger machine": ("needs a bigger machine", "need a bigger machine"),
+    "not run": ("was not run", "were not run"),
+}
 
 
 def _sentence_case(text: str) -> str:
@@ -196,10 +177,3 @@ def _spoilt(found: Results) -> str:
     again = ", and made again" if trials.whole else ""
     what = f"{trials.disturbed} {'measurement was' if trials.disturbed == 1 else 'measurements were'} disturbed"
     return " ".join(filter(None, (failed, f"{what}: left out{again}." if trials.disturbed else "")))
-
-
-def by_verdict(found: Results) -> dict[Verdict, list[JudgedClaim]]:
-    """The claims in groups, in the page's order; verdicts that nothing got are left out."""
-    assert set(WORDS) == set(get_args(Verdict))
-    groups = {verdict: [claim for claim in found.claims if claim.verdict == verdict] for verdict in WORDS}
-    return {verdict: claims for verdict, claims in groups.items() if claims}
