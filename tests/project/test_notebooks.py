@@ -176,7 +176,7 @@ def test_a_list_that_is_not_one_is_told_how_to_write_one() -> None:
     ("source", "tags", "said"),
     [
         ("a = 1", [], "no cell is tagged `parameters`"),
-        ("a = open('x')", ["parameters"], r"a: a parameter must be written out, it is not run \(got open\('x'\)\)"),
+        ("a = open('x')", ["parameters"], r"a: a parameter must be written out, it is not run \(got .open\('x'\)"),
     ],
 )
 def test_a_notebook_whose_parameters_cannot_be_read(home: Home, source: str, tags: list[str], said: str) -> None:

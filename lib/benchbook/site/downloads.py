@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchbook.analysis import data_package, report_frames, second_frame, trial_frames
+from benchbook.analysis import data_package, report_frames, second_frame
 from benchbook.analysis.results import Results
 from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema
+from benchbook.analysis.trials import trials as trials_of
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
@@ -101,7 +102,7 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
             replace_text(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
             written.append(f"{name}.csv")
             resources += _resources([f"{name}.csv"], frame, schema, note)
-    trials = trial_frames.trials(records)
+    trials = trials_of(campaign)
     names = table_file.write(iter([trials]), folder / "trials", MOST_CSV_ROWS)
     written += names
     resources += _resources(names, trials, TRIALS, note)
