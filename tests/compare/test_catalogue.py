@@ -77,7 +77,7 @@ def test_sql_over_all_of_it(runs: Path) -> None:
 
 def test_verdicts_are_those_of_the_page(runs: Path) -> None:
     report = benchbook.open_campaign(TIDB)
-    report.close()
+    report.finish()
     found = benchbook.catalogue().verdicts()
     told = report.claims_frame()
     assert set(found.campaign) == {report.campaign.id}

@@ -20,7 +20,7 @@ from records import record
 
 from benchbook import published
 from benchbook.analysis import circumstances, results, second_frame
-from benchbook.analysis.trials import trials as trials_of
+from benchbook.analysis.trials import trials_of
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign

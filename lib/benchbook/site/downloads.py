@@ -17,7 +17,7 @@ import pandas as pd
 from benchbook.analysis import data_package, report_frames, second_frame
 from benchbook.analysis.results import Results
 from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema
-from benchbook.analysis.trials import trials as trials_of
+from benchbook.analysis.trials import trials_of
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
