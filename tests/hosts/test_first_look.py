@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from kit import TESTS
 
+from benchbook.errors import HostUnusable
 from benchbook.hosts import login_shell
 from benchbook.hosts.first_look import Seen, check, script
 from benchbook.hosts.inventory import Inventory
@@ -87,14 +88,32 @@ def test_a_host_on_which_no_job_would_live(user: str, refused: bool, tmp_path: P
         str(tmp_path / "work"),
         [(str(conf), "KillUserProcesses=yes")],
     )
-    left = [path.name for path in (tmp_path / "work").iterdir()]
-    assert left == ["jobs"], "the folder that every session needs, and nothing else"
+    left = sorted(path.name for path in (tmp_path / "work").iterdir())
+    assert left == [".benchbook", "jobs"], "the folder that every session needs, and nothing else"
     one = Inventory.model_validate({"name": "a", "hosts": {"db": {"address": "a.invalid", "roles": ["client"]}}})
     if not refused:
         return check(one, "db", seen)
     with pytest.raises(Exception, match=r"hosts\.db: this host ends .*Fix: put `KillExcludeUsers=root bench` into its"):
         check(one, "db", seen)
     return None
+
+
+def test_a_folder_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    """As /usr/local, in which the kit would remove jobs/ and mariadb/data/; a mounted disk has its lost+found."""
+    one = Inventory.model_validate({"name": "a", "hosts": {"db": {"address": "a.invalid", "roles": ["client"]}}})
+
+    def seen() -> Seen:
+        words = ["sh", "-c", script(str(tmp_path / "work"), shared=False)]
+        return Seen.parse(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+    (tmp_path / "work" / "jobs").mkdir(parents=True)
+    with pytest.raises(HostUnusable, match=r"hosts\.db\.workdir: this folder holds files that are not the kit's"):
+        check(one, "db", seen())
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["jobs"]
+    (tmp_path / "work" / "jobs").rename(tmp_path / "work" / "lost+found")
+    check(one, "db", seen())
+    (tmp_path / "work" / "mariadb").mkdir()
+    check(one, "db", seen())
 
 
 def test_behind_a_script_of_the_name_the_interpreter_itself_is_found(tmp_path: Path) -> None:

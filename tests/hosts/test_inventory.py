@@ -160,6 +160,10 @@ def test_the_sshd_of_a_lab_host_stays_there_too(home: Home) -> None:
     assert (problem.key, problem.value) == ("hosts.a.ssh_address", "10.0.0.1")
 
 
+def _workdir(path: str) -> dict[str, Any]:
+    return {"hosts": {"a": {"address": "127.0.0.1", "roles": ["client"], "workdir": path}}, "systems": {}}
+
+
 @pytest.mark.parametrize(
     ("changes", "key", "value"),
     [
@@ -170,6 +174,10 @@ def test_the_sshd_of_a_lab_host_stays_there_too(home: Home) -> None:
         ({"ssh": {"port": 0}}, "ssh.port", 0),
         ({"ssh": {"lease_s": 1}}, "ssh.lease_s", 1),
         ({"systems": {"tidb": {"port": 65536}}}, "systems.tidb.port", 65536),
+        ({"systems": {"tidb": {"port": 2222}}}, "systems.tidb.port", 2222),
+        (_workdir("~bench/x"), "hosts.a.workdir", "~bench/x"),
+        (_workdir("$HOME/x"), "hosts.a.workdir", "$HOME/x"),
+        (_workdir("~"), "hosts.a.workdir", "~"),
         ({"sytems": {}}, "sytems", {}),
     ],
 )
@@ -262,7 +270,11 @@ def test_a_password_comes_from_the_environment_or_a_file_and_is_never_shown(
     lab = load_inventory(INVENTORY)
     with pytest.raises(BadInput, match="password file is missing"):
         lab.settings("tidb").password("systems.tidb")
-    home.write(".lab/secrets/database", "pa:ss'w\n")
+    secret = home.write(".lab/secrets/database", "pa:ss'w\n")
+    secret.chmod(0o640)
+    with pytest.raises(BadInput, match=r"tidb\.password_file: others .* \(mode 640\)\. Fix: chmod 600"):
+        lab.settings("tidb").password("systems.tidb")
+    secret.chmod(0o600)
     assert lab.settings("tidb").password("systems.tidb") == "pa:ss'w"
     by_environment = lab.settings("tidb").model_copy(update={"password_env": "BENCHBOOK_TEST_PASSWORD"})
     with pytest.raises(BadInput, match=r"systems\.tidb: .*\(got 'BENCHBOOK_TEST_PASSWORD'\)\. Fix: export"):
@@ -276,7 +288,7 @@ def test_a_password_that_is_empty_or_named_twice_is_refused(home: Home, monkeypa
     both = refused(home, systems={"tidb": {"password_env": "A_PASSWORD", "password_file": "secret"}})
     assert "name two passwords: remove one" in both.problem
     lab = load_inventory(INVENTORY)
-    home.write(".lab/secrets/database", "\n")
+    home.write(".lab/secrets/database", "\n").chmod(0o600)
     with pytest.raises(BadInput, match=r"systems\.tidb: the password is empty.*secrets/database"):
         lab.settings("tidb").password("systems.tidb")
     monkeypatch.setenv("A_PASSWORD", "")

@@ -196,6 +196,7 @@ def sample(port, password):
 @pytest.mark.real
 def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("five5\n")
+    (tmp_path / "password").chmod(0o600)
     calls = tmp_path / "calls"
     probe = started(tmp_path, TOY.replace("FILE", repr(str(calls))), {"port": 10, "password": None})
     try:
@@ -272,6 +273,7 @@ def sample(password):
 @pytest.mark.real
 def test_the_reason_of_a_probe_holds_no_password_and_one_that_exits_has_said_why(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("pa/ss'w\n")
+    (tmp_path / "password").chmod(0o600)
     probe = started(tmp_path, TELLS_ITS_PASSWORD, {"password": None})
     try:
         until(lambda: len(samples(tmp_path)) >= 5, "five samples")

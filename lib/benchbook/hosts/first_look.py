@@ -25,6 +25,7 @@ OLDEST_PYTHON = (3, 7)
 # What a step of the folder is, and what to do where it fails.
 _STEPS = {
     "made": "the folder of the kit cannot be made",
+    "ours": "this folder holds files that are not the kit's, which would be mixed with its own and removed with them",
     "written": "the folder of the kit cannot be written to",
     "run": "programs in the folder of the kit may not be run",
 }
@@ -133,6 +134,11 @@ def _python(seen: Seen) -> Problem | None:
 def _folder(seen: Seen, name: str) -> Problem | None:
     if seen.step == "good":
         return None
+    if seen.step == "ours":
+        fix = (
+            f"set hosts.{name}.workdir to an empty or new folder; one that the kit made before holds a file .benchbook"
+        )
+        return _STEPS[seen.step], ".workdir", seen.root, fix
     value = f"{seen.root}: {_reason(seen.folder)}"
     elsewhere = f"set hosts.{name}.workdir to a folder that {seen.user} may write to"
     disk = refused(seen.folder)

@@ -35,7 +35,17 @@ def _folder_of_its_own(path: str) -> str:
     plain = plain.replace("//", "/", 1) if plain.startswith("//") else plain
     if plain in _NOT_OURS or plain.startswith("..") or plain == ".":
         raise ValueError("it must be a folder for the kit alone, such as /srv/benchbook")
+    if "$" in path or (path.startswith("~") and not path.startswith("~/")):
+        raise ValueError("no shell reads it: write the folder itself, or begin with ~/ for the login's own home")
     return path
+
+
+def _check_private(path: Path, key: str) -> None:
+    """Raise BadInput for a file with a secret that others on this machine may read or write."""
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        fix = f"chmod 600 {path}, and change the secret where somebody may have read it"
+        raise BadInput(f"others on this machine may read this secret (mode {mode:o})", file=path, key=key, fix=fix)
 
 
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
@@ -94,6 +104,8 @@ class Ssh(Strict):
         for path in map(resolve, filter(None, (self.key, self.known_hosts))):
             if user_file.is_there(path):
                 user_file.text(path, most=known_hosts.MOST_BYTES)
+        if self.key and (key := resolve(self.key)).exists():
+            _check_private(key, "ssh.key")
 
 
 class Host(Strict):
@@ -147,6 +159,7 @@ class Login(Strict):
             key = f"{where}.password_file"
             raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
         password = user_file.text(path, most=MOST_PASSWORD_BYTES).strip()
+        _check_private(path, f"{where}.password_file")
         return _one_line(self._there(password, where, f"what stands in {path}"), path)
 
     def _there(self, password: str, where: str, source: str) -> str:
@@ -300,11 +313,20 @@ class Inventory(Strict):
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}
+        listens = {(h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values()}
         for system in self.systems:
             ports = {self.port(system), self.status_port(system), self.peer_port(system)} - {None}
             for host in self.with_role(role_of(system)):
                 for port in ports:
                     door = (self.hosts[host].address, int(port or 0))
+                    if door in listens:
+                        raise BadInput(
+                            f"{system} and the sshd of host {host} on one port",
+                            file=self.file,
+                            key=f"systems.{system}.port",
+                            value=door[1],
+                            fix=f"give {system} another port, or ssh another one",
+                        )
                     # Servers of one role take turns: only one of them runs at a time.
                     if role_of(taken.get(door, system)) != role_of(system):
                         raise BadInput(

@@ -227,9 +227,14 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
+    _check_processors(inventory)
     with writing(lab):
         lab.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_keys(lab)
+        # A password that is not there, or that anybody may read, is told before anything listens.
+        for kind, logins in (("systems", inventory.systems), ("endpoints", inventory.endpoints)):
+            for name, login in logins.items():
+                login.password(f"{kind}.{name}")
         mine = [host for host in hosts if host.pid is None]
         if mine == hosts:
             # What was started by hand has ended since, with the machine for example.
@@ -245,6 +250,19 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
             _terminate([pid for host in mine if (pid := host.pid) is not None])
             raise
     return hosts
+
+
+def _check_processors(inventory: Inventory) -> None:
+    here = os.sched_getaffinity(0)
+    for name, host in inventory.hosts.items():
+        if missing := set(host.cpus) - here:
+            raise BadInput(
+                "this machine, whose the lab's hosts are, has no such processors for us",
+                file=inventory.file,
+                key=f"hosts.{name}.cpus",
+                value=sorted(missing),
+                fix=f"name some of {sorted(here)}, or remove it",
+            )
 
 
 def _down(inventory: Inventory) -> int:

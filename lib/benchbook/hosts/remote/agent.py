@@ -131,12 +131,13 @@ def reservations():
         one = read_json(path)
         if one is None:
             raise Trouble("%s cannot be read; remove it" % path)
-        if one["boot"] != boot():
-            os.unlink(path)
-            continue
         mark = os.stat(path).st_mtime_ns
         known = abs(clock() - one["clock"]) <= STEP_S
-        found.append(dict(one, file=path, mark=mark, silent_s=max(0.0, time.time() - mark / 1e9) if known else 0.0))
+        one.update(file=path, mark=mark, silent_s=max(0.0, time.time() - mark / 1e9) if known else 0.0)
+        if one["boot"] == boot():
+            found.append(one)
+        else:
+            os.unlink(path)
     return found
 
 

@@ -14,10 +14,12 @@ printf 'door\t%s\n' "$SSH_CONNECTION"
 # front of it, which takes longer than all that is asked of it.
 printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d\t%s" % (*sys.version_info[:2], sys.executable))' 2>&1 | tail -n 1)"
 
-# The folder: made, written to (a full disk takes an empty file, and no bytes), and something run from it.
+# The folder: ours (what else lay in it would be mixed with the kit's files, and cleaned with them), made, written to (a
+# full disk takes an empty file, and no bytes), and something run from it.
 mine=$root/.look.$$
 folder=$( {
-    step=made && mkdir -p -m 700 -- "$root" && step=written && head -c 65536 /dev/zero > "$mine.bytes" \
+    step=made && mkdir -p -m 700 -- "$root" && step=ours && { [ -e "$root/.benchbook" ] || [ -z "$(ls -A -- "$root" | grep -vx lost+found)" ]; } \
+        && step=written && : > "$root/.benchbook" && head -c 65536 /dev/zero > "$mine.bytes" \
         && mkdir -p -m 700 -- "$root/jobs" && printf '#!/bin/sh\nexit 0\n' > "$mine" && chmod 700 "$mine" && step=run && "$mine" && step=good
 } 2>&1; printf '\t%s' "$step")
 rm -f -- "$mine" "$mine.bytes"
