@@ -10,7 +10,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -41,6 +42,16 @@ def _known_reports() -> list[str]:
     from benchbook import published
 
     return published.known_reports()
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Raise BadInput that says which extra brings a package that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        fix = f"pip install 'benchbook[{name}]'"
+        raise BadInput("this needs a package that is not installed", key=str(problem.name), fix=fix) from problem
 
 
 Names = Annotated[list[str] | None, typer.Argument(help="Which; without a name, all there are.")]
@@ -155,7 +166,8 @@ def batch(
     ] = 0,
 ) -> None:
     """Run many reports on many hosts, one at a time on an inventory. Exit status: the worst of all, 130 for Ctrl-C."""
-    from benchbook.batch import command
+    with _extra("batch"):
+        from benchbook.batch import command
 
     raise typer.Exit(command.run(plan, console, dry=dry_run, scheduler=scheduler, workers=workers))
 
@@ -374,7 +386,8 @@ def archive(
     license: Annotated[str, typer.Option(help="The address of the licence of your data; else the kit's own.")] = "",
 ) -> None:
     """Pack a campaign for a deposit: records, tables and notebook as one zip, described as an RO-Crate."""
-    from benchbook.deposit import archive_command
+    with _extra("archive"):
+        from benchbook.deposit import archive_command
 
     archive_command.run(campaign, out, license or archive_command.LICENSE, console)
 
