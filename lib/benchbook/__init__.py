@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from benchbook.report import Report
 
 __version__ = "0.1.0"
+__all__ = [
+    "catalogue",
+    "cells",
+    "check_parameters",
+    "open_campaign",
+    "ratios",
+    "runs",
+    "tables",
+    "usl",
+]
+
+
+def __dir__() -> list[str]:
+    """Return what a user may call, and not the folders that it is made of."""
+    return sorted(__all__)
 
 
 # What these need takes seconds to import, and the command line imports this module too.
@@ -88,3 +103,10 @@ def cells(figures: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     from benchbook.analysis import trials  # noqa: PLC0415
 
     return trials.cells(figures, confidence=confidence)
+
+
+def tables() -> pd.DataFrame:
+    """Return a row per frame that there is: the call that makes it, what a row of it is, and its columns."""
+    from benchbook.analysis import schema  # noqa: PLC0415
+
+    return schema.tables()

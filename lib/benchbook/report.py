@@ -200,9 +200,8 @@ class Report(Framed):
         parts = [show.paragraph(knee_plot.in_words(each)) for each in searches]
         if not knee_plot.frame(searches).empty:
             parts.append(output.picture(self.save_figure(knee_plot.drawn(searches), "knee")))
-        with cpu_use.of_campaign(recorded) as use:
-            environment, of_record = recorded.environment(), self.kind.record_checks
-            found = checks.all_checks(recorded.records(), use, environment, of_record)
+        use, environment = cpu_use.of_campaign(recorded), recorded.environment()
+        found = checks.all_checks(recorded.records(), use, environment, self.kind.record_checks)
         return show.stack([*parts, show_differences.check_summary(found)])
 
     def undecided(self) -> list[OpenClaim]:
@@ -243,8 +242,8 @@ class Report(Framed):
 
     def checks(self) -> HTML:
         """Little's law, errors, client saturation: counts per check, and every trial that fails one; real stalls."""
-        with cpu_use.of_campaign(self.campaign) as use:
-            found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
+        use = cpu_use.of_campaign(self.campaign)
+        found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
         stalls = interferences.stalls_in_words(self.records)
         return show.stack([show_differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
 

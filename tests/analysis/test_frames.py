@@ -14,7 +14,7 @@ from schema_check import check
 
 import benchbook
 from benchbook import plots, published
-from benchbook.analysis import second_frame, trial_frames
+from benchbook.analysis import report_frames, samples
 from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
 from benchbook.campaign import record
 from benchbook.errors import BadInput
@@ -101,8 +101,9 @@ def test_a_misspelt_percentile_is_no_empty_column(report: Report, name: str) -> 
 
 def test_a_level_that_a_published_table_holds_fixed_has_a_column_where_it_is_asked_for(runs: Path) -> None:
     """A dump of DM has no workload: a notebook that asks for one broke off after all its trials."""
-    dumps = [one for one in benchbook.open_campaign(DM).records if one.table == "dump"]
-    found = trial_frames.with_columns(trial_frames.trials(dumps), ["workload", "worker_count"], published.load(DM))
+    trials = benchbook.open_campaign(DM).trials()
+    dumps = trials[trials.table == "dump"].drop(columns=["workload", "worker_count"])
+    found = report_frames.with_columns(dumps, ["workload", "worker_count"], published.load(DM))
     assert (len(found), found[["workload", "worker_count"]].isna().all(axis=None)) == (1, True)
 
 
@@ -122,7 +123,7 @@ def test_seconds_are_the_parquet_s_rows_within_the_load(report: Report) -> None:
 def test_seconds_in_parts_are_the_whole_part_by_part(runs: Path, name: str) -> None:
     report = benchbook.open_campaign(name)
     whole = report.seconds(load_only=False)
-    parts = list(second_frame.in_parts(report.campaign, report.records, size=5))
+    parts = list(samples.in_parts(report.campaign, report.records, size=5))
     assert len(parts) == math.ceil(len(report.records) / 5) > 1
 
     def plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 from records import record, with_values
 
+import benchbook
+from benchbook.analysis import samples
 from benchbook.analysis.trials import FILE, cells, figures_of, trials_of
 from benchbook.campaign import store
 from benchbook.campaign.design import Cell, plan
-from benchbook.campaign.record import Record
+from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.store import Campaign
 
 SCALED = {"cores_here": 2, "cores_published": 80, "levels": {"oltp_insert": {"threads": {"50": 1, "100": 2}}}}
@@ -98,3 +100,33 @@ def test_a_folder_that_takes_no_file_can_be_read_all_the_same(
     assert len(trials_of(campaign)) == 6
     assert not (campaign.folder / FILE).exists()
     assert not list(Path(campaign.folder).glob("*.partial"))
+
+
+def test_a_record_is_read_once_and_again_when_its_file_has_changed(campaign: Campaign) -> None:
+    first = campaign.records()
+    assert [a is b for a, b in zip(first, campaign.records(), strict=True)] == [True] * 6
+    path = campaign.folder / "trials" / first[0].id / "record.json"
+    path.write_text(path.read_text().replace('"client": "executor"', '"client": "other"'))
+    assert [record.client for record in campaign.records()][:2] == ["other", "executor"]
+    path.write_text("{")
+    with pytest.raises(RecordBroken, match=rf"{first[0].id}/record\.json: not a record"):
+        campaign.records()
+    path.parent.rename(path.parent.with_name(f"{first[0].id}.partial"))
+    assert len(campaign.records()) == 5
+
+
+def test_disturbances_have_their_trial_try_and_reason(campaign: Campaign) -> None:
+    (found,) = samples.disturbances(campaign.disturbed()).to_dict("records")
+    assert (found["trial"], found["try"], found["why"]) == (campaign.trials[0].id, 1, "a backup ran")
+
+
+def test_percentiles_go_as_deep_as_ten_requests_beyond() -> None:
+    # 1,000 requests: 990 of 1 ms, ten of 50 ms. Of the 99th percentile ten lie beyond, of the 99.9th one.
+    found = samples.percentiles([record(histogram=[(1.0, 990), (50.0, 10)])], (50, 99, 99.9))
+    assert found[["percentile", "latency_ms", "requests"]].values.tolist() == [[50.0, 1.0, 1000], [99.0, 1.0, 1000]]
+
+
+def test_what_a_user_may_call_is_what_dir_shows_and_the_frames_are_listed() -> None:
+    assert {"open_campaign", "catalogue", "cells", "tables"} <= set(dir(benchbook))
+    assert all(callable(getattr(benchbook, name)) for name in dir(benchbook))
+    assert "report.trials(*names, disturbed=False)" in set(benchbook.tables().call)

@@ -40,8 +40,6 @@ def replays(tmp_path_factory: pytest.TempPathFactory) -> Path:
         named = plan.parent.rename(plan.parent.with_name(f"{found.id.split('-')[0]}-{asked}"))
         for path in named.glob("*/*/record.json"):
             path.write_text(json.dumps({**json.loads(path.read_text()), "campaign": named.name}))
-        for index in named.glob("*.sqlite"):
-            index.unlink()
     _with_a_search(sorted((target / TIDB).iterdir())[-1])
     return target
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,8 @@ from numpy.typing import NDArray
 
 from benchbook.campaign.load_window import load_began, load_ended
 from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
 from benchbook.stats.estimates import Array
-
-if TYPE_CHECKING:
-    from benchbook.campaign.store import Campaign
 
 Codes: TypeAlias = NDArray[np.int64]
 Marks: TypeAlias = NDArray[np.bool_]
@@ -139,12 +136,6 @@ def _host(name: str, samples: _Samples, here: Marks) -> HostUse:
     )
 
 
-@contextmanager
-def of_campaign(campaign: Campaign) -> Iterator[OfRecord]:
-    """The CPU of this campaign's trials, each series read once. Raises RecordBroken for one that cannot be read."""
-
-    def find(record: Record) -> list[dict[str, object]]:
-        return [asdict(use) for use in of_record(record, campaign.coded_series(record.id))]
-
-    with campaign.facts("cpu of hosts, 2", find) as found:
-        yield lambda record: [HostUse(**use) for use in found(record)]
+def of_campaign(campaign: Campaign) -> OfRecord:
+    """Return what tells the CPU of this campaign's trials; it raises RecordBroken for a series that cannot be read."""
+    return lambda record: of_record(record, campaign.coded_series(record.id))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from benchbook.analysis import report_frames, second_frame, trial_frames
+from benchbook.analysis import report_frames, samples
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
-from benchbook.analysis.trial_frames import Chosen
+from benchbook.analysis.samples import Chosen
 from benchbook.analysis.trials import figures_of, trials_of
 from benchbook.campaign.record import Record
 
@@ -33,10 +33,10 @@ class Framed(Recorded):
         """
         found = trials_of(self.campaign, disturbed=disturbed)
         wanted = [*self._unmeasured(self.records), *names]
-        return self._labelled(trial_frames.with_columns(found, wanted, self.published))
+        return self._labelled(report_frames.with_columns(found, wanted, self.published))
 
     def figures(self, *metrics: str) -> pd.DataFrame:
-        """Return a row per trial that counts and metric, at the published levels and in the tables' words."""
+        """Return a row per trial that counts and metric, at the published levels that it stands for."""
         return figures_of(self.trials(), metrics)
 
     def _unmeasured(self, records: Sequence[Record]) -> list[str]:
@@ -51,9 +51,7 @@ class Framed(Recorded):
         Name what you need: `seconds("tps", source="sysbench")` reads no more into memory. A name that no trial has
         raises BadInput, which lists those that there are.
         """
-        found = second_frame.seconds(
-            self.campaign, self.records, metrics, source=source, only=trials, load_only=load_only
-        )
+        found = samples.seconds(self.campaign, self.records, metrics, source=source, only=trials, load_only=load_only)
         return self._labelled(found)
 
     def histograms(self, trials: Chosen = None) -> pd.DataFrame:
@@ -61,12 +59,22 @@ class Framed(Recorded):
 
         `trials`: ids of those that are meant, none of them for an empty list; as in `seconds`.
         """
-        planned = trial_frames.planned_levels(self.campaign)
-        return self._labelled(trial_frames.histograms(self.records, trials, planned))
+        planned = samples.planned_levels(self.campaign)
+        return self._labelled(samples.histograms(self.records, trials, planned))
 
     def cpu(self) -> pd.DataFrame:
         """A row per trial and host: busy_cores (cores in use, mean over the load), share (of those it got), cores."""
-        return self._labelled(trial_frames.cpu(self.campaign, self.records))
+        return self._labelled(samples.cpu(self.campaign, self.records))
+
+    def percentiles(self, of: Sequence[float] = (50, 95, 99), trials: Chosen = None) -> pd.DataFrame:
+        """Return a row per trial and percentile: latency_ms (ms), log_se, requests."""
+        planned = samples.planned_levels(self.campaign)
+        return self._labelled(samples.percentiles(self.records, of, trials, planned))
+
+    def disturbances(self) -> pd.DataFrame:
+        """Return a row per measurement that does not count, and reason: trial, levels, try, why."""
+        planned = samples.planned_levels(self.campaign)
+        return self._labelled(samples.disturbances(self.campaign.disturbed(), planned))
 
     def published_frame(self) -> pd.DataFrame:
         """A row per published number: table, levels, metric, value, unit, and the number as printed."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from benchbook.analysis.results import Bounds, JudgedClaim, Row, Table
 from benchbook.analysis.schema import BESIDE, CLAIMS, PUBLISHED, as_level, typed
+from benchbook.given.named import one_of
 from benchbook.published.tables import Published, PublishedTable
+
+# A metric that a trial may lack: a percentile is told only where the requests support it (stats.latency).
+_PERCENTILE = re.compile(r"(\w+_)?p(\d\d|999|9999)_ms")
 
 
 def published(report: Published) -> pd.DataFrame:
@@ -83,3 +89,27 @@ def _claim(one: JudgedClaim) -> dict[str, object]:
 def _ends(bounds: Bounds, open_ends: tuple[float, float]) -> tuple[float, float]:
     low, high = bounds
     return (open_ends[0] if low is None else low, open_ends[1] if high is None else high)
+
+
+def with_columns(trials: pd.DataFrame, names: Collection[str], published: Published) -> pd.DataFrame:
+    """`trials`, with an empty column for each of these levels and metrics that no trial of the campaign has.
+
+    Their tables were left out, or of a percentile (ms) no load had requests enough. Raises BadInput for any other name
+    that neither the frame nor a published table has; of a campaign without a trial nobody knows what its trials would
+    have had, and every name is taken.
+    """
+    tables = published.tables.values()
+    units = {name: table.fields[name].unit for table in tables for name in table.metrics}
+    units = _percentiles(names, {*trials.columns, *units}) | units
+    known = {*trials.columns, *units, *(as_level(name) for table in tables for name in (*table.levels, *table.fixed))}
+    known |= set(names) if trials.empty else set()
+    missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
+    found = trials.assign(**missing)
+    found.attrs = {**trials.attrs, "units": trials.attrs["units"] | {n: units[n] for n in missing if n in units}}
+    return found
+
+
+def _percentiles(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that are percentiles, with their unit; what one is of (`new_order_p95_ms`) has other columns."""
+    found = {name: match[1] or "" for name in names if (match := _PERCENTILE.fullmatch(name))}
+    return {name: "ms" for name, of in found.items() if any(other.startswith(of) for other in known)}

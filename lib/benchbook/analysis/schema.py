@@ -17,6 +17,11 @@ _CALLED = re.compile(r"[\w.]+(?:\(\)\.\w+)*")
 LEVELS, METRICS = "<levels>", "<metrics>"
 
 
+# https://specs.frictionlessdata.io/table-schema/#types-and-formats; everything else is text.
+_TYPES = {"int64": "integer", "Int64": "integer", "float64": "number", "bool": "boolean"}
+_FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
 @dataclass(frozen=True)
 class FrameColumn:
     """A column; `unit` is empty for text, "1" for a count or a share, and "row" where another column says it."""
@@ -95,8 +100,7 @@ TRIALS = FrameSchema(
 )
 FIGURES = FrameSchema(
     "report.figures(*metrics)",
-    "A row per trial that counts and metric, at the published levels that it stands for and in the words of the "
-    "published tables.",
+    "A row per trial that counts and metric, at the published levels that it stands for.",
     (
         *_CELL,
         FrameColumn("trial", "str", "", _TRIAL.meaning),
@@ -146,6 +150,29 @@ HISTOGRAMS = FrameSchema(
         *_CELL,
         FrameColumn("latency_ms", "float64", "ms", "the bucket; sysbench's are 1.8% wide"),
         FrameColumn("count", "int64", "1", "requests in the bucket"),
+    ),
+)
+PERCENTILES = FrameSchema(
+    "report.percentiles(of=(50, 95, 99), trials=None)",
+    "A row per trial and percentile of its latency histogram, as far as ten requests lie beyond it.\nTo pool "
+    "trials, add their histograms: percentiles cannot be averaged.",
+    (
+        _TRIAL,
+        *_CELL,
+        FrameColumn("percentile", "float64", "1", "share of the requests that took no longer, in percent"),
+        FrameColumn("latency_ms", "float64", "ms", "what they took at most"),
+        FrameColumn("log_se", "float64", "1", "relative standard error that the number of requests alone leaves"),
+        FrameColumn("requests", "int64", "1", "requests in the histogram"),
+    ),
+)
+DISTURBANCES = FrameSchema(
+    "report.disturbances()",
+    "A row per measurement that does not count, and reason. Such a trial was measured again, where tries were left.",
+    (
+        _TRIAL,
+        *_CELL,
+        FrameColumn("try", "int64", "1", "counts the disturbed measurements of the trial from 1"),
+        FrameColumn("why", "str", "", "what interfered"),
     ),
 )
 CPU = FrameSchema(
@@ -298,7 +325,23 @@ USL = FrameSchema(
     ),
 )
 RUN_SCHEMAS = (RUN_TRIALS, RUN_SECONDS, RUN_HISTOGRAMS, RUN_VERDICTS, RUN_ENVIRONMENTS)
-SCHEMAS = (TRIALS, FIGURES, CELLS, SECONDS, HISTOGRAMS, CPU, PUBLISHED, BESIDE, CLAIMS, RUNS, *RUN_SCHEMAS, RATIOS, USL)
+SCHEMAS = (
+    TRIALS,
+    FIGURES,
+    CELLS,
+    SECONDS,
+    HISTOGRAMS,
+    PERCENTILES,
+    DISTURBANCES,
+    CPU,
+    PUBLISHED,
+    BESIDE,
+    CLAIMS,
+    RUNS,
+    *RUN_SCHEMAS,
+    RATIOS,
+    USL,
+)
 _TAKEN = {column.name for schema in SCHEMAS for column in schema.columns}
 
 
@@ -348,3 +391,39 @@ def _level(values: pd.Series) -> pd.Series:
     places = np.array([*(names.index(name) for name in said), -1])
     coded = pd.Categorical.from_codes(places[codes], dtype=pd.CategoricalDtype(names))
     return pd.Series(coded, index=values.index, name=values.name)
+
+
+def tables() -> pd.DataFrame:
+    """Return a row per frame that there is: the call that makes it, what a row of it is, and its columns."""
+    rows = [(one.call, " ".join(one.row.split()), ", ".join(c.name for c in one.columns)) for one in SCHEMAS]
+    return pd.DataFrame(rows, columns=["call", "a_row_is", "columns"])
+
+
+def data_resource(name: str, path: str, frame: pd.DataFrame, schema: FrameSchema, note: str) -> dict[str, object]:
+    """A file that holds the frame; `path` ends in csv or parquet, `note` is what else is to know of its rows."""
+    format_ = path.rpartition(".")[2]
+    about = {"name": name, "path": path, "format": format_, "mediatype": _FORMATS[format_], "encoding": "utf-8"}
+    # What a row is; the rest of the schema's words is about the call that makes the frame.
+    said = f"{schema.row.partition('. ')[0].removesuffix('.')}. {note}".rstrip()
+    return {**about, "description": said, "schema": {"fields": _fields(frame, schema)}}
+
+
+def _fields(frame: pd.DataFrame, schema: FrameSchema) -> list[dict[str, str]]:
+    """Every column of the frame; a unit that another column says is left out."""
+    meanings = {column.name: column.meaning for column in schema.columns}
+    units: Mapping[str, str] = frame.attrs["units"]
+    names = [(str(name), str(kind)) for name, kind in frame.dtypes.items()]
+    return [
+        _field(name, kind, units.get(name, ""), meanings.get(name) or _meaning(name, measured=name in units))
+        for name, kind in names
+    ]
+
+
+def _meaning(name: str, *, measured: bool) -> str:
+    return f"metric {name} of the trial's load" if measured else f"level {name} of the trial, as it was run"
+
+
+def _field(name: str, kind: str, unit: str, meaning: str) -> dict[str, str]:
+    if kind.startswith("datetime"):
+        return {"name": name, "type": "datetime", "format": "any", "unit": unit, "description": meaning}
+    return {"name": name, "type": _TYPES.get(kind, "string"), "unit": unit, "description": meaning}

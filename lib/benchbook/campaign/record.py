@@ -203,6 +203,33 @@ def half_written(name: str) -> bool:
     return name.endswith(PARTIAL)
 
 
+class RecordFolder:
+    """The whole records of a folder: each file is read once, and again when it has changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._read: dict[Path, tuple[tuple[int, ...], Record]] = {}
+
+    def records(self) -> list[Record]:
+        """Return those that are there now, in their run order. Raises RecordBroken."""
+        there = self.folder.glob("*/") if self.folder.exists() else ()
+        before, self._read = self._read, {}
+        for path in (path for path in there if not half_written(path.name)):
+            now = file_version(path / "record.json")
+            known = before.get(path)
+            self._read[path] = known if known is not None and known[0] == now else (now, load(path))
+        return sorted((one for _, one in self._read.values()), key=lambda record: (record.order, record.id))
+
+
+def file_version(path: Path) -> tuple[int, ...]:
+    """Return what tells a file from one that replaces it; () where there is none."""
+    try:
+        about = path.stat()
+    except OSError:
+        return ()
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
 def load_all(folder: Path) -> list[Record]:
     """The whole records below `folder`, in their run order; partial ones are not records."""
     found = [load(path) for path in folder.glob("*/") if not half_written(path.name)] if folder.exists() else []

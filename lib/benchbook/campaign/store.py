@@ -4,7 +4,7 @@ plan.json          what was asked for, the seed, and every trial in its run orde
 environment.json   host facts, what was waived, systems with versions and configurations
 trials/            the records that are whole          failed/   one record per failed attempt
 disturbed/         one record per measurement that something interfered with: kept, shown, never counted
-trials.sqlite      what the records hold, for who asks for all of them (see `record_index`)
+trials.parquet     a row per trial (see `analysis.trials`): made of the records, and made anew where one is newer
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import filecmp
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -28,13 +28,10 @@ from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.lasting import flush
-from benchbook.campaign.record import Record, RecordBroken, in_short
-from benchbook.campaign.record_facts import RecordFacts
-from benchbook.campaign.record_index import RecordIndex, fingerprint, uncollected
+from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
 
-_PLAN = ("plan.json",)
 # As `start_or_continue` names a campaign: when it was begun, and what was asked for.
 _MOMENT = "%Y%m%dT%H%M%S%f"
 _ID = re.compile(r"\d{8}T\d{12}-[0-9a-f]+")
@@ -50,8 +47,8 @@ class Campaign:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.id = folder.name
-        self._plan_seen, self._plan = fingerprint(folder, _PLAN), _plan(folder / "plan.json")
-        self._whole, self._failed = RecordIndex(folder / "trials"), RecordIndex(folder / "failed")
+        self._plan_seen, self._plan = file_version(folder / "plan.json"), _plan(folder / "plan.json")
+        self._whole, self._failed = RecordFolder(folder / "trials"), RecordFolder(folder / "failed")
 
     def __repr__(self) -> str:
         return f"<Campaign {self.id} of {self.report}: {len(self.done())} of {len(self.trials)} trials done>"
@@ -59,9 +56,9 @@ class Campaign:
     @property
     def plan(self) -> Plan:
         """What was asked for, and every trial; read anew where another process has added trials. Raises PlanBroken."""
-        now = fingerprint(self.folder, _PLAN)
+        now = file_version(self.folder / "plan.json")
         # A folder that was removed meanwhile is still known to who holds it.
-        if now not in ("", self._plan_seen):
+        if now and now != self._plan_seen:
             self._plan_seen, self._plan = now, _plan(self.folder / "plan.json")
         return self._plan
 
@@ -101,7 +98,7 @@ class Campaign:
 
     def done(self) -> set[str]:
         """Ids of the planned trials that have a whole record."""
-        found = self._whole.identities()
+        found = {record.id: record.identity for record in self._whole.records()}
         return {trial.id for trial in self.trials if found.get(trial.id) == trial.identity}
 
     def failures(self) -> list[Record]:
@@ -130,10 +127,6 @@ class Campaign:
     def attempts(self) -> list[Record]:
         """Every failed attempt, in run order, those at trials that were measured in the end among them."""
         return record.load_all(self.folder / "failed")
-
-    def facts(self, kind: str, find: Callable[[Record], object]) -> RecordFacts:
-        """What `find` says of whole records, each looked into once; `kind` names it."""
-        return RecordFacts(self.folder / "trials", kind, find)
 
     def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
         """Keep a record; a failed attempt and a disturbed one go beside those that count, under their own numbers."""
@@ -202,8 +195,7 @@ class Campaign:
 
 def _plan(path: Path) -> Plan:
     try:
-        with uncollected():
-            return Plan.model_validate_json(path.read_bytes())
+        return Plan.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:
         fix = "restore it, name another campaign, or remove this folder"
         raise PlanBroken(f"not a campaign's plan: {in_short(problem)}", file=path, fix=fix) from problem

@@ -160,10 +160,6 @@ def sampling_errors(record: Record) -> dict[str, float]:
     return {name: percentile(record.histogram, float(match[1]), beyond=0).error for name, match in named.items()}
 
 
-# Names the facts above; another way to find them needs another name.
-ERRORS = "sampling errors of percentiles, 1"
-
-
 def measured(
     published: Published,
     tables: Tables,

@@ -61,8 +61,7 @@ def of_campaign(
     recorded = campaign.records()
     records = as_published(recorded, campaign.scaling)
     trials = trials_as_published(campaign.trials, campaign.scaling)
-    with campaign.facts(evidence.ERRORS, evidence.sampling_errors) as errors:
-        found = evidence.measured(published, tables, compared(records), trials, errors)
+    found = evidence.measured(published, tables, compared(records), trials)
     tables_with_room = {term.table for claim in ledger.claims for term in claim.needs_room(published)}
     in_them = [record for record in recorded if record.table in tables_with_room]
     busy = _busy(campaign, in_them)
@@ -85,8 +84,7 @@ def of_campaign(
 
 def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
     environment = campaign.environment()
-    with cpu_use.of_campaign(campaign) as use:
-        found = headroom.busy_cells(records, use, environment.machines)
+    found = headroom.busy_cells(records, cpu_use.of_campaign(campaign), environment.machines)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from benchbook import paths
-from benchbook.analysis import report_frames, results, trial_frames
+from benchbook.analysis import report_frames, results, samples
 from benchbook.analysis.schema import (
     RUN_ENVIRONMENTS,
     RUN_HISTOGRAMS,
@@ -131,7 +131,7 @@ class Catalogue:
 
     def _frame(self, name: str) -> pd.DataFrame:
         makers: dict[str, Callable[[Campaign], pd.DataFrame]] = {
-            "histograms": lambda campaign: trial_frames.histograms(campaign.records()),
+            "histograms": lambda campaign: samples.histograms(campaign.records()),
             "verdicts": _verdicts,
             "environments": _environments,
         }

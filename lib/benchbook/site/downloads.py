@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchbook.analysis import data_package, report_frames, second_frame
+from benchbook.analysis import report_frames, samples
 from benchbook.analysis.results import Results
-from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema
+from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema, data_resource
 from benchbook.analysis.trials import trials_of
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
@@ -107,7 +107,7 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
     written += names
     resources += _resources(names, trials, TRIALS, note)
     if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
-        parts = second_frame.in_parts(campaign, records)
+        parts = samples.in_parts(campaign, records)
         first = next(parts)
         seconds = table_file.write(chain([first], parts), folder / "seconds", MOST_CSV_ROWS)
         resources += _resources(seconds, first, SECONDS, note)
@@ -122,7 +122,7 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
 
 
 def _resources(names: Sequence[str], frame: pd.DataFrame, schema: FrameSchema, note: str) -> list[dict[str, object]]:
-    return [data_package.resource(name.replace(".", "-"), name, frame, schema, note) for name in names]
+    return [data_resource(name.replace(".", "-"), name, frame, schema, note) for name in names]
 
 
 def _series_bytes(campaign: Campaign, records: Sequence[Record]) -> int:
